@@ -31,6 +31,7 @@ package struct Broker: ~Copyable {
     var traces = Traces()
     var timeSearches = TimeSearches()
     var histories = Histories()
+    var logChecks = LogChecks()
     var summaries = Summaries()
     var backups = Backups()
     var purges = Purges()

@@ -11,6 +11,21 @@ extension NotifyClient {
         try await ask { .reload($0) }
     }
 
+    /// Reports the damage of the log that the daemon knows of.
+    ///
+    /// - Parameters:
+    ///   - full: Whether the daemon checks every row of the log first, in short pieces between other work. If a check is
+    ///     under way already, this call gets its result.
+    ///   - progress: Called with the percentage of the messages that are checked, on the client's event loop. Must return
+    ///     soon.
+    /// - Throws: ``NotifyError``, such as `forbidden` for a user who may not manage everything, or `limitReached` if 8
+    ///   requests wait for a check.
+    public nonisolated(nonsending) func check(
+        full: Bool = false, progress: @escaping @Sendable (Int) -> Void = { _ in }
+    ) async throws(NotifyError) -> LogCheck {
+        try await ask { .check(isFull: full, $0, progress: progress) }
+    }
+
     /// Asks how the daemon's policy decides about a right.
     ///
     /// - Parameters:

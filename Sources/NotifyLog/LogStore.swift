@@ -29,6 +29,10 @@ package protocol LogStore: AnyObject, Sendable {
     /// to the deletion handler first. Must not be called before the answer to the last call.
     func purge(
         _ request: PurgeRequest, completion: @escaping @Sendable (Result<PurgeResult, StorageFailure>) -> Void)
+    /// Checks every row of the log, and reports its progress in percent. Other requests run in between. Must not be
+    /// called again before the completion.
+    func checkLog(
+        progress: @escaping @Sendable (Int) -> Void, completion: @escaping @Sendable (LogFindings) -> Void)
     /// Applies another retention policy to the requests that follow.
     func setRetention(_ policy: RetentionPolicy)
     /// Sets what is called with each deletion that the store makes by itself.

@@ -106,6 +106,22 @@ package final class Store: LogStore {
         if current.measure() { queue.add { measure(current, queue) } }
     }
 
+    /// Checks every row, in slices between other requests. A log that can't be opened is checked, too.
+    package func checkLog(
+        progress: @escaping @Sendable (Int) -> Void, completion: @escaping @Sendable (LogFindings) -> Void
+    ) {
+        let (current, queue) = (current, queue)
+        queue.add {
+            if current.beginCheck(CurrentCheck(progress: progress, completion: completion)) {
+                Self.check(current, queue)
+            }
+        }
+    }
+
+    private static func check(_ current: CurrentLog, _ queue: SerialQueue) {
+        if current.continueCheck() { queue.add { check(current, queue) } }
+    }
+
     /// Applies another retention policy, also to a log that is opened or created later.
     package func setRetention(_ policy: RetentionPolicy) {
         let current = current

@@ -28,7 +28,7 @@ struct Notifyctl: AsyncParsableCommand {
             PostCommand.self, SubscribeCommand.self, LogCommand.self, PurgeCommand.self, DurableCommand.self,
             PingCommand.self,
             StatsCommand.self,
-            PolicyCommand.self, ReloadCommand.self, BenchCommand.self, DoctorCommand.self,
+            PolicyCommand.self, ReloadCommand.self, CheckCommand.self, BenchCommand.self, DoctorCommand.self,
             ClientsCommand.self, SubscriptionsCommand.self, NamesCommand.self, MonitorCommand.self,
             TraceCommand.self, TopCommand.self, BackupCommand.self,
         ])

@@ -3,6 +3,7 @@ import NIOCore
 import NotifyCenter
 import NotifyWire
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import NotifyClient
@@ -423,6 +424,30 @@ import Testing
                     ErrorFrame(request: again.request, code: .configurationInvalid, message: "n.yaml:2: bad"))
                 let refusal = await #expect(throws: NotifyError.self) { try await refused.value }
                 #expect(refusal?.code == .configurationInvalid)
+
+                async let checked = client.check()
+                let check: CheckRequest = try await connection.expect()
+                #expect(!check.isFull)
+                connection.send(
+                    CheckReport(
+                        request: check.request, isFull: false, damagedMessages: 2, problemCount: 1,
+                        damagedRanges: [SequenceRange(first: 7, last: 8)], problems: [LogProblem(.name, "bad")]))
+                let found = try await checked
+                #expect(!found.isSound && found.sound == nil)
+                #expect(found.damagedSequences == [7...8])
+                #expect(found.problems.map(\.part) == [.name])
+
+                let percent = LateValue<Int>()
+                async let full = client.check(full: true) { percent.value = $0 }
+                let fullCheck: CheckRequest = try await connection.expect()
+                #expect(fullCheck.isFull)
+                connection.send(CheckProgress(request: fullCheck.request, percent: 42))
+                connection.send(
+                    CheckReport(
+                        request: fullCheck.request, isFull: true, messages: 5, damagedMessages: 0, problemCount: 0,
+                        damagedRanges: [], problems: []))
+                #expect(try await full.sound?.messages == 5)
+                #expect(percent.value == 42)
 
                 async let asked = client.policyDecision(
                     on: .subscribe, "hr.>", for: .init(uid: 7, gid: 8, groups: [9, 10]))

@@ -1,5 +1,7 @@
 import Foundation
+import NotifyCenter
 import NotifyLog
+import NotifyWire
 import TestSupport
 import Testing
 
@@ -141,6 +143,55 @@ struct DamageTests {
         }
         #expect(failure.kind == .damaged)
         #expect(log.commit(CommitBatch(id: 2, blocks: [LogBlock([StoredMessage(6)])])).failure == failure)
+    }
+
+    private static func check(_ store: Store) async -> LogFindings {
+        await completion { store.checkLog(progress: { _ in }, completion: $0) }
+    }
+
+    @Test func `a full check of the open log finds damage between other requests`() async throws {
+        let folder = try TemporaryFolder()
+        var options = StoreOptions()
+        options.segmentMessages = 50
+        options.retentionInterval = .seconds(1000)
+        var store = try Store.open(path: folder.database, options: options)
+        await store.commit(
+            (1...5000).map { StoredMessage($0, "name.\($0 % 7)") },
+            changes: [.create(try DurableRecord(id: 1, name: "d", SubscriptionFilter("none")))])
+        let sound = await Self.check(store)
+        #expect(sound.isSound && sound.messages == 5000 && sound.names == 7 && sound.subscriptions == 1)
+        #expect(sound.segments == 99)
+        try store.close(nextSequence: 5001)
+        try folder.execute("UPDATE messages SET payload = x'00' WHERE sequence IN (70, 71, 4990)")
+        store = try Store.open(path: folder.database, options: options)
+        let damaged = await Self.check(store)
+        #expect(damaged.damagedMessages == 3 && damaged.problemCount == 0)
+        #expect(damaged.damagedRanges.map(\.first) == [70, 4990])
+        // Commits and deletions run between the slices.
+        var rule = RetentionRule(patterns: [.everyName])
+        rule.maximumMessages = 100
+        store.setRetention(RetentionPolicy(rules: [rule]))
+        store.maintain()
+        var sequence: UInt64 = 5000
+        let opened = store
+        for _ in 0..<20 {
+            async let findings = Self.check(opened)
+            for _ in 0..<20 {
+                sequence += 1
+                await opened.commit([StoredMessage(sequence, "new.\(sequence)")])
+            }
+            let found = await findings
+            #expect(found.problems.isEmpty)
+            #expect(found.damagedMessages <= 3)
+        }
+        try store.close(nextSequence: sequence + 1)
+        try folder.execute("UPDATE state SET next_sequence = 3")
+        store = try Store.open(path: folder.database, options: options)
+        let degraded = await Self.check(store)
+        #expect(degraded.problems.contains { $0.part == .state })
+        #expect(degraded.problems.contains { $0.part == .database && $0.text.contains("stop notifyd") })
+        #expect(degraded.messages > 0)
+        try store.close(nextSequence: sequence + 2)
     }
 
     /// Flips bits anywhere in 200 databases. A database delivers only what was posted, or stores nothing.

@@ -1,5 +1,6 @@
 import Foundation
 import NotifyLog
+import NotifyWire
 import TestSupport
 import Testing
 
@@ -194,7 +195,7 @@ struct FileCheckTests {
         }
         try data.write(to: url)
         let check = try FileCheck.run(path: folder.database)
-        #expect(check.findings.problems.contains { $0.kind == .database && $0.text.contains("can't be read") })
+        #expect(check.findings.problems.contains { $0.part == .database && $0.text.contains("can't be read") })
         let repair = try FileRepair.run(path: folder.database)
         #expect(repair.messages > 1800)
         #expect(repair.messages < 2000)

@@ -31,6 +31,8 @@ package enum Received: Equatable, Sendable {
     case backupReady(BackupReady)
     case backupChunk(BackupChunk)
     case purged(Purged)
+    case checkProgress(CheckProgress)
+    case checkReport(CheckReport)
 
     /// Decodes any frame except deliveries and run headers.
     fileprivate init(_ kind: FrameKind, _ frame: FrameDecoder.Frame) throws {
@@ -61,6 +63,8 @@ package enum Received: Equatable, Sendable {
         case .backupChunk: self = .backupChunk(try BackupChunk(frame))
         case .purged: self = .purged(try Purged(frame))
         case .policyDecision: self = .policyDecision(try PolicyDecision(frame))
+        case .checkProgress: self = .checkProgress(try CheckProgress(frame))
+        case .checkReport: self = .checkReport(try CheckReport(frame))
         default: throw ReceivedError(description: "the daemon sent a frame of the kind \(kind)")
         }
     }

@@ -23,6 +23,9 @@ package enum BrokerAction: Sendable {
     case endBackup
     /// Delete stored messages, and report the end with `purged`. The next purge is requested only after the report.
     case purge(PurgeRequest)
+    /// Check every row of the log. Report its progress with `logCheckAdvanced` and its end with `logChecked`. The next
+    /// check is requested only after the end.
+    case checkLog
     /// Close the connection now. The broker has released it already.
     case close(ConnectionID)
     /// Pause reading from the connection until `resumeReading`.

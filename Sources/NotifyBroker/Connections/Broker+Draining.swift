@@ -8,6 +8,7 @@ extension Broker {
         guard connections.drain == .notBegun else { return }
         connections.drainBegan()
         refuseTimeSearches()
+        refuseLogChecks()
         refuseSummaries()
         refusePurges()
         for slot in connections.slots {

@@ -225,6 +225,7 @@ extension Broker {
         endMonitor(of: slot)
         traces.remove(connections[slot].id)
         endTimeSearch(of: slot)
+        logChecks.connectionEnded(connections[slot].id)
         endHistories(of: slot)
         endSummary(of: slot)
         endBackup(of: slot)

@@ -65,6 +65,7 @@ extension Broker {
         case .readLog: try readLog(ReadLog(frame), slot)
         case .purge: try purge(Purge(frame), slot)
         case .summarizeLog: try summarize(SummarizeLog(frame), slot)
+        case .check: try check(CheckRequest(frame), slot)
         case .find: try find(Find(frame), slot, now: now)
         case .monitor: try monitor(MonitorRequest(frame), slot, now: now)
         default:

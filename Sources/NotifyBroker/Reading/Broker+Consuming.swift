@@ -62,6 +62,7 @@ extension Broker {
     mutating func noteDamage(_ sequences: [UInt64]) {
         guard let first = sequences.first, let last = sequences.last else { return }
         statistics.damaged += UInt64(sequences.count)
+        logChecks.noteDamage(sequences)
         actions.append(
             .warn(
                 "the log is damaged: \(sequences.count) messages from \(min(first, last)) to \(max(first, last)) were not "

@@ -14,6 +14,7 @@ enum Call: Sendable {
     case reload(ReplySlot<[String]>)
     case backup(FileLocation, ReplySlot<UInt64>)
     case backupChunk(offset: UInt64, ReplySlot<ByteBuffer>)
+    case check(isFull: Bool, ReplySlot<NotifyClient.LogCheck>, progress: @Sendable (Int) -> Void)
     case policy(NotifyClient.PolicyQuestion, ReplySlot<NotifyClient.PolicyDecision>)
 
     func write(request: UInt64, to buffer: inout ByteBuffer) {
@@ -34,6 +35,7 @@ enum Call: Sendable {
         case .backup(let target, _): BackupRequest(request: request, target: target).write(to: &buffer)
         case .backupChunk(let offset, _): BackupChunkRequest(request: request, offset: offset).write(to: &buffer)
         case .reload: Reload(request: request).write(to: &buffer)
+        case .check(let isFull, _, _): CheckRequest(request: request, isFull: isFull).write(to: &buffer)
         case .policy(let question, _): question.query(request: request).write(to: &buffer)
         }
     }
@@ -50,6 +52,7 @@ enum Call: Sendable {
         case .backup(_, let slot): slot.answer(.failure(error))
         case .backupChunk(_, let slot): slot.answer(.failure(error))
         case .reload(let slot): slot.answer(.failure(error))
+        case .check(_, let slot, _): slot.answer(.failure(error))
         case .policy(_, let slot): slot.answer(.failure(error))
         }
     }
@@ -74,6 +77,7 @@ enum Call: Sendable {
         case .backup(_, let mine): mine === slot
         case .backupChunk(_, let mine): mine === slot
         case .reload(let mine): mine === slot
+        case .check(_, let mine, _): mine === slot
         case .policy(_, let mine): mine === slot
         }
     }

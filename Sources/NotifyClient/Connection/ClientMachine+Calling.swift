@@ -81,6 +81,17 @@ extension ClientMachine {
         effects.answer(slot, .success(reloaded.pendingSettings))
     }
 
+    /// The progress of a check; without effect if the call was cancelled.
+    mutating func checkAdvanced(_ progress: CheckProgress, _ effects: inout Effects) {
+        guard case .call(.check(_, _, let report)) = requests[progress.request] else { return }
+        effects.answers.append { report(Int(progress.percent)) }
+    }
+
+    mutating func checkEnded(_ report: CheckReport, _ effects: inout Effects) throws(WireError) {
+        guard case .call(.check(_, let slot, _)) = try takeRequest(report.request) else { throw .unexpected }
+        effects.answer(slot, .success(NotifyClient.LogCheck(report)))
+    }
+
     mutating func decisionReceived(_ decision: PolicyDecision, _ effects: inout Effects) throws(WireError) {
         guard case .call(.policy(_, let slot)) = try takeRequest(decision.request) else { throw .unexpected }
         effects.answer(slot, .success(.init(isAllowed: decision.isAllowed, reason: decision.reason)))

@@ -3,29 +3,8 @@ package import NotifyWire
 /// What a check of the log has found: how many rows are sound, and which are damaged.
 package struct LogFindings: Equatable, Sendable {
     /// The most problems, and the most ranges of damaged messages, that are listed.
-    package static let maximumProblems = 32
-    package static let maximumRanges = 256
-
-    package struct Problem: Equatable, Sendable {
-        package var kind: Kind
-        /// One line without a final period that says what is damaged.
-        package var text: String
-
-        package init(_ kind: Kind, _ text: String) {
-            self.kind = kind
-            self.text = text
-        }
-    }
-
-    /// The part of the log that is damaged.
-    package enum Kind: UInt8, Sendable, CaseIterable {
-        /// Something that SQLite can't read, or reports as malformed.
-        case database = 1
-        case state = 2
-        case name = 3
-        case segment = 4
-        case subscription = 5
-    }
+    package static let maximumProblems = CheckReport.maximumProblems
+    package static let maximumRanges = CheckReport.maximumRanges
 
     /// The numbers of sound rows.
     package var messages: UInt64 = 0
@@ -36,16 +15,16 @@ package struct LogFindings: Equatable, Sendable {
     /// The sequences of damaged messages, ascending, as far as they are listed.
     package var damagedRanges: [SequenceRange] = []
     /// The first of the other problems.
-    package var problems: [Problem] = []
+    package var problems: [LogProblem] = []
     package var problemCount: UInt64 = 0
 
     package init() {}
 
     package var isSound: Bool { damagedMessages == 0 && problemCount == 0 }
 
-    package mutating func add(_ kind: Kind, _ text: String) {
+    package mutating func add(_ part: LogPart, _ text: String) {
         problemCount += 1
-        if problems.count < Self.maximumProblems { problems.append(Problem(kind, text)) }
+        if problems.count < Self.maximumProblems { problems.append(LogProblem(part, text)) }
     }
 
     package mutating func addDamagedMessage(_ sequence: UInt64) {

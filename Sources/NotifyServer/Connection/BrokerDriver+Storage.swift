@@ -45,6 +45,12 @@ extension BrokerDriver {
         store.purge(request, completion: onEventLoop { $0.core.broker.purged($1, now: $0.now) })
     }
 
+    func checkLog() {
+        store.checkLog(
+            progress: onEventLoop { $0.core.broker.logCheckAdvanced(toPercent: $1) },
+            completion: onEventLoop { $0.core.broker.logChecked($1) })
+    }
+
     /// Makes the store repair the log if its files were deleted or moved away. A commit in progress is completed first.
     func repairStorage() {
         isRepairRequested = core.broker.isCommitting

@@ -245,6 +245,7 @@ final class BrokerDriver: BrokerHost {
         case .readPage(let request): readPage(request)
         case .findSequence(let microseconds): findSequence(atOrAfter: microseconds)
         case .measureBacklogs: measureBacklogs()
+        case .checkLog: checkLog()
         case .summarize(let request): summarize(request)
         case .beginBackup(let number, let target): beginBackup(number, target: target)
         case .readBackup(let number, let offset, let bytes): readBackup(number, from: offset, maximumBytes: bytes)

@@ -1,4 +1,5 @@
 package import NotifyLog
+import NotifyWire
 
 /// The check of a log's database that no daemon uses. Changes nothing.
 package struct FileCheck: Sendable {

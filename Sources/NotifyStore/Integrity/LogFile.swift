@@ -43,7 +43,7 @@ struct LogFile {
             let process = holder.map { " (process \($0))" } ?? ""
             throw StoreError(
                 .inUse,
-                "notifyd\(process) uses the database '\(path)': stop notifyd, or check a copy made with \"notifyctl backup\""
+                "notifyd\(process) uses the database '\(path)': check it with \"notifyctl check --full\", or stop notifyd"
             )
         }
     }

@@ -209,7 +209,7 @@ final class LogScan {
     }
 
     /// Reports the ranges that the finished scan of a table could not read.
-    func noteUnreadable(_ kind: LogFindings.Kind, _ what: String, in scan: RowScan? = nil) {
+    func noteUnreadable(_ kind: LogPart, _ what: String, in scan: RowScan? = nil) {
         for range in (scan ?? rows)?.unreadable ?? [] {
             let end = range.upperBound == .max ? "on" : "to \(range.upperBound)"
             findings.add(kind, "\(what) from \(range.lowerBound) \(end) can't be read")

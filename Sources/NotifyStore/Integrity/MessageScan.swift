@@ -164,7 +164,7 @@ final class MessageScan {
     private func noteUnreadable() {
         for (scan, kind, what) in [
             (messages, .database, "messages"), (segments, .segment, "segments that begin"),
-        ] as [(RowScan?, LogFindings.Kind, String)] {
+        ] as [(RowScan?, LogPart, String)] {
             if let scan { self.scan.noteUnreadable(kind, what, in: scan) }
         }
         for range in messages?.unreadable ?? [] { scan.unreadable(range) }

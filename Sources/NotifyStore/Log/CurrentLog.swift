@@ -26,6 +26,8 @@ final class CurrentLog: @unchecked Sendable {
     private var backlogCompletions: [@Sendable ([DurableID: Backlog]) -> Void] = []
     /// The backup that is being made or read.
     var backup: LogBackup?
+    /// The check of every row that is under way.
+    var check: CurrentCheck?
     /// Held until the database is closed.
     private var lock: FileLock?
     /// Nil if shared memory is unavailable.
@@ -246,6 +248,7 @@ final class CurrentLog: @unchecked Sendable {
         isClosed = true
         deletionHandler = nil
         endBackup()
+        check = nil
         log?.close()
         log = nil
         lock = nil

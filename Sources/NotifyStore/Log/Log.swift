@@ -48,6 +48,8 @@ final class Log {
     var purgeSurvey: PurgeSurvey?
     /// The sum of the messages of each name that is under way.
     var summarySurvey: LogSummarySurvey?
+    /// The check of every row that is under way.
+    var check: LogScan?
     /// The segments closed since the last pass began, and those that the pass has examined.
     var closedSinceSurvey = 0
     var segmentsSeen = 0
@@ -96,6 +98,7 @@ final class Log {
 
     func close() {
         statements = nil
+        check = nil
         // Otherwise SQLite would run a checkpoint, and would remove any file that is at the path of the write-ahead
         // log.
         if damage != nil { connection.keepFilesOnClose() }

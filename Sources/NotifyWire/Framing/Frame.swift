@@ -25,6 +25,7 @@ package enum FrameKind: UInt8, CaseIterable, Sendable {
     case purge = 0x25
     case backup = 0x26
     case backupChunkRequest = 0x27
+    case check = 0x28
 
     case welcome = 0x41
     case receipt = 0x42
@@ -55,6 +56,8 @@ package enum FrameKind: UInt8, CaseIterable, Sendable {
     case purged = 0x72
     case backupReady = 0x73
     case backupChunk = 0x74
+    case checkProgress = 0x75
+    case checkReport = 0x76
 
     package var isFromDaemon: Bool { rawValue >= 0x40 }
 }

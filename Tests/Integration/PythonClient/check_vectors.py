@@ -42,6 +42,8 @@ def encode(kind, f):
     if kind == "monitor":
         patterns = b"".join(client.counted(pattern) for pattern in f["patterns"])
         return client.frame(0x22, struct.pack("<QB", f["request"], len(f["patterns"])) + patterns)
+    if kind == "check":
+        return client.frame(0x28, struct.pack("<QB3x", f["request"], f["full"]))
     if kind == "trace":
         return client.frame(0x23, struct.pack("<QQ", f["request"], f["sequence"]))
     if kind == "backup":
@@ -138,6 +140,19 @@ def decode(kind, flags, body):
     if kind == "policyDecision":
         request, length = struct.unpack_from("<QH", body)
         return {"request": request, "allowed": bool(flags & 1), "reason": body[10:10 + length].decode()}
+    if kind == "checkReport":
+        f = fields("request messages names segments subscriptions damagedMessages problemCount", "<7Q", body)
+        ranges, problems, full = struct.unpack_from("<HBB", body, 56)
+        f |= {"full": bool(full), "ranges": [], "problems": []}
+        at = 60
+        for _ in range(ranges):
+            f["ranges"].append(list(struct.unpack_from("<QQ", body, at)))
+            at += 16
+        for _ in range(problems):
+            part, length = struct.unpack_from("<BH", body, at)
+            f["problems"].append([part, body[at + 3:at + 3 + length].decode()])
+            at += 3 + length
+        return f
     if kind == "statisticsReport":
         (request, count), at, counters = struct.unpack_from("<QH", body), 10, []
         for _ in range(count):
@@ -150,6 +165,7 @@ def decode(kind, flags, body):
         "run": ("subscription count", "<II"), "redelivery": ("subscription count", "<II"),
         "gap": ("subscription dropped first last", "<I4xQQQ"),
         "closing": ("lastRequest", "<Q"),
+        "checkProgress": ("request percent", "<QB"),
         "found": ("request sequence last", "<QQQ"),
         "backupReady": ("request bytes", "<QQ"),
         "purged": ("request messages bytes subscriptions", "<QQQI"),

@@ -158,6 +158,8 @@ extension Received {
         case .backupChunk(let frame): frame.request
         case .policyDecision(let frame): frame.request
         case .purged(let frame): frame.request
+        case .checkProgress(let frame): frame.request
+        case .checkReport(let frame): frame.request
         case .welcome, .message, .snapshot, .gap, .closing: nil
         }
     }

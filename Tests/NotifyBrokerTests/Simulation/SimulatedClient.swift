@@ -83,7 +83,7 @@ final class SimulatedClient {
             case .snapshot: model.fail("a snapshot was announced")
             case .welcome, .removed, .pong, .subscriptionEntry, .clientEntry, .nameEntry, .postEntry, .traceEntry,
                 .durableEntry, .storedNameEntry, .listEnd, .statistics, .logPage, .found, .reloaded, .policyDecision,
-                .backupReady, .backupChunk, .purged:
+                .backupReady, .backupChunk, .purged, .checkProgress, .checkReport:
                 break
             }
         }

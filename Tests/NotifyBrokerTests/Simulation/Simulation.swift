@@ -386,6 +386,7 @@ final class Simulation {
         case .committed(let outcome): "commit \(outcome.batchID)"
         case .page(let page): "page of \(page.reader)"
         case .measured: "measured"
+        case .checked: "checked"
         case .summed: "summed"
         case .purged: "purged"
         case .found(let result): "found \(result)"

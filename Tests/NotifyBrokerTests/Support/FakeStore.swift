@@ -20,6 +20,7 @@ final class FakeStore {
         case page(PageRequest)
         case find(atOrAfter: UInt64)
         case measure
+        case check
         case summarize(SummaryRequest)
         case purge(PurgeRequest)
     }
@@ -30,6 +31,7 @@ final class FakeStore {
         case found(Result<UInt64, StorageFailure>)
         case measured([DurableID: Backlog])
         case purged(Deletion, Result<PurgeResult, StorageFailure>)
+        case checked(LogFindings)
         case summed(Result<LogSummary, StorageFailure>)
     }
 
@@ -50,6 +52,8 @@ final class FakeStore {
     private(set) var firstCursors: [DurableID: UInt64] = [:]
     /// The sequences of damaged messages, which pages skip.
     var damaged: Set<UInt64> = []
+    /// What a check of the log finds.
+    var findings = LogFindings()
     var pageRows = 1000
     var pageBytes = 256 << 10
 
@@ -124,6 +128,8 @@ final class FakeStore {
             return .purged(deletion, failure.map { .failure($0) } ?? .success(result))
         case .summarize(let request):
             return .summed(failure.map { .failure($0) } ?? .success(summary(request)))
+        case .check:
+            return .checked(findings)
         case nil:
             return nil
         }

@@ -128,6 +128,7 @@ final class TestHost: BrokerHost {
             core.broker.deleted(deletion, now: now)
             core.broker.purged(result, now: now)
         case .summed(let summary): core.broker.summarized(summary, now: now)
+        case .checked(let findings): core.broker.logChecked(findings)
         case .measured(let backlogs): core.broker.backlogsMeasured(backlogs, now: now)
         case .found(let result): core.broker.sequenceFound(result, now: now)
         }
@@ -160,6 +161,7 @@ final class TestHost: BrokerHost {
         case .findSequence(let microseconds): store.add(.find(atOrAfter: microseconds))
         case .measureBacklogs: store.add(.measure)
         case .purge(let request): store.add(.purge(request))
+        case .checkLog: store.add(.check)
         case .summarize(let request): store.add(.summarize(request))
         case .beginBackup, .readBackup, .endBackup: backupActions.append(action)
         case .close(let id):

@@ -139,6 +139,23 @@ import WireTestSupport
                     "right": query.right.rawValue, "name": query.name,
                 ], query.encoded
             )
+        case .check:
+            let check = try CheckRequest(frame)
+            return (["request": check.request, "full": check.isFull], check.encoded)
+        case .checkProgress:
+            let progress = try CheckProgress(frame)
+            return (["request": progress.request, "percent": progress.percent], progress.encoded)
+        case .checkReport:
+            let report = try CheckReport(frame)
+            return (
+                [
+                    "request": report.request, "messages": report.messages, "names": report.names,
+                    "segments": report.segments, "subscriptions": report.subscriptions,
+                    "damagedMessages": report.damagedMessages, "problemCount": report.problemCount,
+                    "full": report.isFull, "ranges": report.damagedRanges.map { [$0.first, $0.last] },
+                    "problems": report.problems.map { [$0.part.rawValue, $0.text] as [Any] },
+                ], report.encoded
+            )
         case .policyDecision:
             let decision = try PolicyDecision(frame)
             return (

@@ -124,6 +124,18 @@ struct Sample: Sendable, CustomTestStringConvertible {
         Sample(Reload(request: 26)),
         Sample(Reloaded(request: 26, pendingSettings: ["socket", "log.max_bytes"])),
         Sample(Reloaded(request: 26, pendingSettings: [])),
+        Sample(CheckRequest(request: 28, isFull: true)),
+        Sample(CheckRequest(request: 28, isFull: false)),
+        Sample(CheckProgress(request: 28, percent: 42)),
+        Sample(
+            CheckReport(
+                request: 28, isFull: true, messages: 1, names: 2, segments: 3, subscriptions: 4, damagedMessages: .max,
+                problemCount: 6,
+                damagedRanges: [SequenceRange(first: 7, last: 8), SequenceRange(first: 10, last: .max)],
+                problems: [LogProblem(.state, "ø"), LogProblem(.subscription, "")])),
+        Sample(
+            CheckReport(
+                request: 28, isFull: false, damagedMessages: 0, problemCount: 0, damagedRanges: [], problems: [])),
         Sample(PolicyQuery(request: 27, uid: 28, gid: 29, groups: [30, .max], right: .manage, name: "hr.>")),
         Sample(PolicyQuery(request: 27, uid: 0, gid: 0, groups: [], right: .post, name: "")),
         Sample(BackupRequest(request: 28, target: FileLocation(device: 1, inode: .max, name: "a.db"))),
@@ -217,6 +229,6 @@ struct Sample: Sendable, CustomTestStringConvertible {
     @Test func `kinds and codes are unique and not zero`() {
         #expect(FrameKind.allCases.allSatisfy { $0.rawValue != 0 })
         #expect(ErrorCode.allCases.allSatisfy { $0.rawValue != 0 })
-        #expect(FrameKind.allCases.filter { !$0.isFromDaemon }.count == 23)
+        #expect(FrameKind.allCases.filter { !$0.isFromDaemon }.count == 24)
     }
 }

@@ -1,0 +1,69 @@
+package import NotifyLog
+import NotifyWire
+
+/// Reporting damage of the log.
+extension Broker {
+    /// Answers with what is known, or asks the store to check every row of the log first.
+    mutating func check(_ check: CheckRequest, _ slot: ConnectionSlot) throws(WireError) {
+        try access.checkManageEverything(connections[slot].identity)
+        guard check.isFull else {
+            scheduler.spend(FairScheduler.Cost.statistics)
+            return answer(slot, knownDamage(request: check.request))
+        }
+        scheduler.spend(FairScheduler.Cost.search)
+        let request = LogChecks.Request(connection: connections[slot].id, request: check.request)
+        if try logChecks.add(request) { actions.append(.checkLog) }
+    }
+
+    private func knownDamage(request: UInt64) -> CheckReport {
+        var problems = logChecks.problems
+        var count = logChecks.problemCount
+        for failure in [commits.health.failure, statistics.retentionFailure] {
+            guard let failure, failure.kind == .damaged, !problems.contains(where: { $0.text == failure.message })
+            else { continue }
+            problems.insert(LogProblem(.database, failure.message), at: 0)
+            count += 1
+        }
+        let ranges = logChecks.damagedRanges
+        return CheckReport(
+            request: request, isFull: false, damagedMessages: ranges.reduce(0) { $0 + ($1.last - $1.first + 1) },
+            problemCount: count, damagedRanges: ranges, problems: problems)
+    }
+
+    /// Must be called when the store's check has advanced.
+    package mutating func logCheckAdvanced(toPercent percent: Int) {
+        for waiting in logChecks.waiting {
+            answer(
+                waiting.connection.slot,
+                CheckProgress(request: waiting.request, percent: UInt8(clamping: percent)))
+        }
+    }
+
+    /// Must be called when the store has answered `checkLog`.
+    package mutating func logChecked(_ findings: LogFindings) {
+        if !findings.isSound {
+            actions.append(
+                .warn(
+                    "the check of the log has found \(findings.damagedMessages) damaged messages and "
+                        + "\(findings.problemCount) other problems"))
+        }
+        for waiting in logChecks.finished(findings) {
+            answer(
+                waiting.connection.slot,
+                CheckReport(
+                    request: waiting.request, isFull: true, messages: findings.messages, names: findings.names,
+                    segments: findings.segments, subscriptions: findings.subscriptions,
+                    damagedMessages: findings.damagedMessages, problemCount: findings.problemCount,
+                    damagedRanges: findings.damagedRanges, problems: findings.problems))
+        }
+    }
+
+    /// Refuses the requests that wait for a check, because the daemon stops.
+    mutating func refuseLogChecks() {
+        for waiting in logChecks.removeAll() {
+            refuse(
+                waiting.connection.slot, request: waiting.request,
+                WireError(.closing, "not checked: the daemon is shutting down"))
+        }
+    }
+}

@@ -1,0 +1,79 @@
+import NotifyWire
+
+extension NotifyClient {
+    /// What the daemon knows of damage in its log.
+    public struct LogCheck: Hashable, Sendable {
+        /// A part of the log, besides messages.
+        public enum Part: String, Hashable, Sendable {
+            /// Something that can't be read, or is malformed as a database.
+            case database
+            /// The state from which sequences continue.
+            case state
+            /// A name of messages.
+            case name
+            /// The counts of successive messages.
+            case segment
+            /// A durable subscription.
+            case subscription
+        }
+
+        /// A problem of the log besides damaged messages.
+        public struct Problem: Hashable, Sendable {
+            /// The damaged part.
+            public let part: Part
+            /// One line that says what is damaged.
+            public let text: String
+        }
+
+        /// The rows that are sound.
+        public struct SoundRows: Hashable, Sendable {
+            /// The number of messages.
+            public let messages: UInt64
+            /// The number of names.
+            public let names: UInt64
+            /// The number of closed segments, which are successive messages.
+            public let segments: UInt64
+            /// The number of durable subscriptions.
+            public let subscriptions: UInt64
+        }
+
+        /// The sound rows; `nil` if not every row was checked.
+        public let sound: SoundRows?
+        /// The number of damaged messages that are known.
+        public let damagedMessages: UInt64
+        /// The sequences of damaged messages, ascending; some of them, if there are more than 256 ranges.
+        public let damagedSequences: [ClosedRange<UInt64>]
+        /// The number of other problems.
+        public let problemCount: UInt64
+        /// The first 32 of the other problems.
+        public let problems: [Problem]
+
+        /// Whether no damage is known.
+        public var isSound: Bool { damagedMessages == 0 && problemCount == 0 }
+
+        init(_ report: CheckReport) {
+            sound =
+                report.isFull
+                ? SoundRows(
+                    messages: report.messages, names: report.names, segments: report.segments,
+                    subscriptions: report.subscriptions) : nil
+            damagedMessages = report.damagedMessages
+            damagedSequences = report.damagedRanges.compactMap { $0.first <= $0.last ? $0.first...$0.last : nil }
+            problemCount = report.problemCount
+            problems = report.problems.map { Problem(part: Part($0.part), text: $0.text) }
+        }
+    }
+}
+
+extension NotifyClient.LogCheck.Part {
+    fileprivate init(_ part: LogPart) {
+        self =
+            switch part {
+            case .database: .database
+            case .state: .state
+            case .name: .name
+            case .segment: .segment
+            case .subscription: .subscription
+            }
+    }
+}

@@ -1,0 +1,95 @@
+import Foundation
+import NotifyWire
+import TestSupport
+import Testing
+
+extension IntegrationTests {
+    /// `notifyctl check`, and the repair of a log.
+    @Suite struct NotifyctlCheckTests {
+        private let daemon: Daemon
+        private let notifyctl: Notifyctl
+
+        init() async throws {
+            daemon = try await Daemon.start()
+            notifyctl = Notifyctl(daemon)
+        }
+
+        /// Changes a text in the database, and in unused parts of its pages. The daemon must be stopped.
+        private func damage(_ text: String) throws {
+            let url = URL(fileURLWithPath: daemon.database)
+            var data = try Data(contentsOf: url)
+            var count = 0
+            while let range = data.range(of: Data(text.utf8)) {
+                data[range.lowerBound] ^= 1
+                count += 1
+            }
+            try #require(count > 0)
+            try data.write(to: url)
+        }
+
+        private func store(_ count: Int) throws -> [UInt64] {
+            let poster = try RawClient(daemon)
+            return try (1...count).map { try poster.post("a.name", "text \($0);", durability: .stored).sequence }
+        }
+
+        @Test func `check finds damaged messages, at once those that were read, in full all`() async throws {
+            let sequences = try store(200)
+            let sound = try await notifyctl.run("check", "--full")
+            #expect(sound.status == .status(0) && sound.errors == "")
+            #expect(sound.output.hasPrefix("sound: 200 messages, 1 names, "))
+            #expect(sound.output.hasSuffix("no damage was found\n"))
+            try await daemon.stop()
+            for number in [50, 51, 90] { try damage("text \(number);") }
+            try await daemon.start()
+
+            let unread = try await notifyctl.run("check")
+            #expect(unread.status == .status(0))
+            #expect(unread.output == "no damage is known; --full checks every row\n")
+            _ = try await notifyctl.run("log", "--from", "\(sequences[80])")
+            let read = try await notifyctl.run("check")
+            #expect(read.status == .status(1))
+            #expect(read.lines.first == "damaged: 1 messages: \(sequences[89])")
+            let full = try await notifyctl.run("check", "--full", "--json")
+            #expect(full.status == .status(1))
+            let object = try #require(full.objects.first)
+            #expect(object["damaged_messages"] as? Int == 3 && object["sound_messages"] as? Int == 197)
+            #expect(object["sound"] as? Bool == false && object["full"] as? Bool == true)
+            let known = try await notifyctl.run("check")
+            #expect(
+                known.lines.first
+                    == "damaged: 3 messages: \(sequences[49]) to \(sequences[50]), \(sequences[89])")
+        }
+
+        @Test func `a log that refuses to store is repaired, and nothing else is lost`() async throws {
+            let sequences = try store(20)
+            _ = try await notifyctl.run("durable", "create", "mine", "a.*", "--from", "oldest")
+            try await daemon.stop()
+            try damage("text 7;")
+            // A part of the log's state.
+            let boot = try String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8)
+            try damage(boot.filter { !$0.isWhitespace })
+            try await daemon.start()
+            let check = try await notifyctl.run("check")
+            #expect(check.status == .status(1) && check.output.contains("notifyd --repair"))
+            let refused = try await notifyctl.run("post", "--durability", "stored", "a.name", "x")
+            #expect(refused.status == .status(77) || refused.status == .status(1))
+            try await daemon.stop()
+
+            let repair = try ChildProcess(Programs.notifyd, ["--repair", daemon.database])
+            #expect(try await repair.waitForExit() == .status(0))
+            for suffix in ["", "-wal"] {
+                try? FileManager.default.moveItem(
+                    atPath: daemon.database + suffix, toPath: daemon.database + ".old" + suffix)
+            }
+            try FileManager.default.moveItem(atPath: daemon.database + ".repaired", toPath: daemon.database)
+            try await daemon.start()
+            let sound = try await notifyctl.run("check", "--full")
+            #expect(sound.status == .status(0))
+            let received = try await notifyctl.run("subscribe", "a.*", "--durable", "mine", "-c", "19", "--json")
+            #expect(
+                try received.objects.compactMap { $0["sequence"] as? UInt64 }
+                    == sequences.enumerated().filter { $0.offset != 6 }.map(\.element))
+            #expect(try #require(store(1).first) > (sequences.last ?? 0))
+        }
+    }
+}

@@ -1,0 +1,101 @@
+import NotifyCenter
+import NotifyLog
+import NotifyWire
+import Testing
+import WireTestSupport
+
+@testable import NotifyBroker
+
+/// Requests for the damage of the log.
+struct LogCheckTests {
+    private static func reports(_ client: Client) -> [CheckReport] {
+        client.take().compactMap { if case .checkReport(let frame) = $0 { frame } else { nil } }
+    }
+
+    private static var findings: LogFindings {
+        var findings = LogFindings()
+        findings.messages = 10
+        findings.addDamagedMessage(4)
+        findings.add(.name, "the name with the id 1 is damaged")
+        return findings
+    }
+
+    @Test func `damage that readers have met is reported`() throws {
+        let host = TestHost()
+        let client = host.connect(uid: 0)
+        client.send(CheckRequest(request: client.nextRequest(), isFull: false))
+        host.run()
+        let sound = try #require(Self.reports(client).first)
+        #expect(sound.damagedMessages == 0 && sound.problemCount == 0 && !sound.isFull)
+        host.core.broker.noteDamage([7, 8, 20])
+        host.core.broker.noteDamage([7, 9])
+        client.send(CheckRequest(request: client.nextRequest(), isFull: false))
+        host.run()
+        let report = try #require(Self.reports(client).first)
+        #expect(report.damagedMessages == 4)
+        #expect(report.damagedRanges == [SequenceRange(first: 7, last: 9), SequenceRange(first: 20, last: 20)])
+    }
+
+    @Test func `a damaged log is reported with its failure`() throws {
+        let host = TestHost()
+        let client = host.connect(uid: 0)
+        host.core.broker.storageFailed(StorageFailure(kind: .damaged, message: "the log is damaged"), now: host.now)
+        client.send(CheckRequest(request: client.nextRequest(), isFull: false))
+        host.runTicks()
+        let report = try #require(Self.reports(client).first)
+        #expect(report.problems == [LogProblem(.database, "the log is damaged")])
+        #expect(report.problemCount == 1)
+    }
+
+    @Test func `a full check is made once for all requests, and is known afterwards`() throws {
+        let host = TestHost()
+        let (first, second) = (host.connect(uid: 0), host.connect(uid: 0))
+        host.store.findings = Self.findings
+        for client in [first, second] { client.send(CheckRequest(request: client.nextRequest(), isFull: true)) }
+        host.runTicks()
+        let checks = host.store.jobs.filter { if case .check = $0 { true } else { false } }
+        #expect(checks.count == 1)
+        host.core.broker.logCheckAdvanced(toPercent: 42)
+        host.runTicks()
+        #expect(first.take() == [.checkProgress(CheckProgress(request: 1, percent: 42))])
+        host.run()
+        for client in [first, second] {
+            let report = try #require(Self.reports(client).last)
+            #expect(report.isFull && report.messages == 10 && report.damagedMessages == 1)
+            #expect(report.problems.map(\.part) == [.name])
+        }
+        #expect(host.warnings.contains { $0.contains("1 damaged messages and 1 other problems") })
+        first.send(CheckRequest(request: first.nextRequest(), isFull: false))
+        host.run()
+        #expect(try #require(Self.reports(first).first).problemCount == 1)
+        first.send(CheckRequest(request: first.nextRequest(), isFull: true))
+        host.runTicks()
+        #expect(!host.store.jobs.isEmpty)
+    }
+
+    @Test func `waiting checks are limited, and end with their connections`() throws {
+        let host = TestHost()
+        let clients = (0...LogChecks.maximumRequests).map { _ in host.connect(uid: 0) }
+        for client in clients { client.send(CheckRequest(request: client.nextRequest(), isFull: true)) }
+        host.runTicks()
+        #expect(clients.flatMap { $0.takeErrors() }.map(\.code) == [ErrorCode.limitReached.rawValue])
+        for client in clients { host.closed(client) }
+        #expect(host.core.broker.logChecks.waiting.isEmpty)
+        host.run()
+        #expect(!host.core.broker.logChecks.isChecking)
+    }
+
+    @Test func `a check needs the right to manage, and ends when the daemon stops`() throws {
+        let host = TestHost()
+        let user = host.connect(uid: 1001)
+        for isFull in [false, true] { user.send(CheckRequest(request: user.nextRequest(), isFull: isFull)) }
+        host.run()
+        #expect(user.takeErrors().map(\.code) == [ErrorCode.forbidden.rawValue, ErrorCode.forbidden.rawValue])
+        let root = host.connect(uid: 0)
+        root.send(CheckRequest(request: root.nextRequest(), isFull: true))
+        host.runTicks()
+        host.drain()
+        host.runTicks()
+        #expect(root.takeErrors().map(\.code) == [ErrorCode.closing.rawValue])
+    }
+}
