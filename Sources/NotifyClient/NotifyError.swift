@@ -67,6 +67,8 @@ public struct NotifyError: Error, Sendable, CustomStringConvertible {
         case subscriptionHeld
         /// The same client attached to the durable subscription on another connection.
         case takenOver
+        /// The durable subscription was reset or edited. A client attaches to it again by itself.
+        case subscriptionChanged
         /// The acknowledged message was not delivered.
         case notDelivered
         /// The daemon's log, or its disk, is full.
@@ -194,6 +196,7 @@ extension NotifyError.Code {
         case .subscriptionHeld: self = .subscriptionHeld
         case .takenOver: self = .takenOver
         case .notDelivered: self = .notDelivered
+        case .subscriptionChanged: self = .subscriptionChanged
         case .logFull: self = .logFull
         case .storageFailed: self = .storageFailed
         case .unknownMessage: self = .unknownMessage

@@ -17,6 +17,8 @@ package struct StoreStatistics: Equatable, Sendable {
     package var backlogs: [UInt32: UInt64] = [:]
     /// The limit of what the subscriptions of a user hold back; nil if there is none.
     package var backlogLimit: UInt64?
+    /// The time without a client after which a durable subscription is removed; nil if none is.
+    package var subscriptionExpiry: Duration?
     /// The file system of the database, measured at most once per second; nil if it can't be read.
     package var disk: Disk?
 

@@ -16,6 +16,7 @@ package enum Received: Equatable, Sendable {
     case traceEntry(TraceEntry)
     case durableEntry(DurableEntry)
     case storedNameEntry(StoredNameEntry)
+    case durableDescription(DurableDescription)
     case listEnd(ListEnd)
     /// The messages of the page follow, as messages of no subscription.
     case logPage(LogPage)
@@ -52,6 +53,7 @@ package enum Received: Equatable, Sendable {
         case .found: self = .found(try Found(frame))
         case .durableEntry: self = .durableEntry(try DurableEntry(frame))
         case .storedNameEntry: self = .storedNameEntry(try StoredNameEntry(frame))
+        case .durableDescription: self = .durableDescription(try DurableDescription(frame))
         case .listEnd: self = .listEnd(try ListEnd(frame))
         case .statisticsReport: self = .statistics(try StatisticsReport(frame))
         case .snapshot: self = .snapshot(try Snapshot(frame))

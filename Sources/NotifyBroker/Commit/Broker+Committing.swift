@@ -56,6 +56,8 @@ extension Broker {
                     removeDurable(slot)
                 }
                 if connections.contains(connection) { answer(connection.slot, Removed(request: request)) }
+            case .changed(let id, let connection, let request):
+                changeEnded(id, connection: connection, request: request)
             case .expired(let id): expired(id)
             }
         }
@@ -83,6 +85,8 @@ extension Broker {
             case .removed(let id, let connection, let request):
                 removalFailed(id)
                 if connections.contains(connection) { refuse(connection.slot, request: request, error) }
+            case .changed(let id, let connection, let request):
+                changeEnded(id, connection: connection, request: request, failure: error)
             case .expired(let id): removalFailed(id)
             }
         }

@@ -33,9 +33,10 @@ extension Broker {
 }
 
 extension DurableSubscriptions {
-    fileprivate func record(of slot: DurableSlot, owner: Identity) -> DurableRecord {
+    func record(of slot: DurableSlot, owner: Identity) -> DurableRecord {
         DurableRecord(
             id: self[slot].id, owner: owner, name: self[slot].name, filter: self[slot].filter,
-            startedAfter: self[slot].startedAfter, progress: self[slot].progress, loss: self[slot].loss)
+            startedAfter: self[slot].startedAfter, createdMicroseconds: self[slot].createdMicroseconds,
+            lastAttachment: self[slot].lastAttachment, progress: self[slot].progress, loss: self[slot].loss)
     }
 }

@@ -98,9 +98,15 @@ struct CommitPipeline {
         pending.changes.append(change)
     }
 
-    /// Drops the pending `setOwner` changes of a subscription whose creation failed.
-    mutating func dropOwnerChanges(of id: DurableID) {
-        pending.changes.removeAll { if case .setOwner(id, _) = $0 { true } else { false } }
+    /// Drops the pending changes of a subscription whose creation failed, besides its removal.
+    mutating func dropChanges(of id: DurableID) {
+        pending.changes.removeAll { change in
+            switch change {
+            case .setOwner(id, _, _): true
+            case .replace(let record): record.id == id
+            default: false
+            }
+        }
     }
 
     /// Charges a user for added pending bytes, until the outcome is known.

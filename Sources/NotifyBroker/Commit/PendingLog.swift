@@ -26,6 +26,8 @@ struct PendingLog {
         /// The batch contains the progress at the time of the detach.
         case detached(connection: ConnectionID, Detached)
         case removed(DurableID, connection: ConnectionID, request: UInt64)
+        /// A reset or edit.
+        case changed(DurableID, connection: ConnectionID, request: UInt64)
         /// The removal of a subscription that was not attached for too long.
         case expired(DurableID)
     }
@@ -35,7 +37,7 @@ struct PendingLog {
     /// The part that posts are appended to.
     private(set) var open = Part()
     var waiters: [Waiter] = []
-    /// Creations, removals and changes of owner. Progress is added when the batch begins.
+    /// Creations, removals, resets, edits and changes of owner. Progress is added when the batch begins.
     var changes: [DurableChange] = []
     private(set) var continuations: [Continuation] = []
     /// Whether the batch must be flushed to disk.

@@ -25,6 +25,8 @@ struct Listing {
     var byteCount = 0
     /// The message of a trace; nil for other requests.
     var traced: PostEntry?
+    /// Whether the answer is the description of the durable subscription, without the end of a list.
+    var isDescription = false
 }
 
 extension Broker {
@@ -68,7 +70,9 @@ extension Broker {
     /// Sends the next entry, visits the next connection, or ends the list.
     private mutating func listNext(_ slot: ConnectionSlot) {
         guard let listing = connections[slot].listing else { return }
-        if let id = connections[slot].listing?.durables.popFirst() {
+        if listing.isDescription {
+            endDescription(listing.durables.first, of: slot, request: listing.request)
+        } else if let id = connections[slot].listing?.durables.popFirst() {
             // The subscription may have been removed since the list began.
             guard let durable = durables.slot(of: id) else { return }
             guard let message = listing.traced else {

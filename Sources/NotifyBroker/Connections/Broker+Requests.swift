@@ -44,6 +44,9 @@ extension Broker {
         case .subscribe: try subscribe(Subscribe(frame), slot, now: now)
         case .detach: try detach(Detach(frame), slot)
         case .remove: try remove(Remove(frame), slot)
+        case .describe: try describe(Describe(frame), slot, now: now)
+        case .reset: try reset(Reset(frame), slot, now: now)
+        case .edit: try edit(Edit(frame), slot)
         case .list: try list(ListRequest(frame), slot, now: now)
         case .ping: try answer(slot, Pong(request: Ping(frame).request))
         case .statistics:

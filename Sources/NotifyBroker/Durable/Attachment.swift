@@ -1,3 +1,4 @@
+import NotifyLog
 import NotifyWire
 
 /// A client's attachment to a durable subscription, as requested.
@@ -12,6 +13,10 @@ struct Attachment: Equatable {
     let isResumed: Bool
     /// The maximum number of unacknowledged messages.
     let window: Int
+    /// When it was requested, in microseconds since 1970.
+    let requestedMicroseconds: UInt64
+
+    var asLast: LastAttachment { LastAttachment(microseconds: requestedMicroseconds, pid: pid) }
 }
 
 /// Identifies a member among all current and earlier members of its subscription.

@@ -60,6 +60,12 @@ struct Backlogs {
         return takeWaiting()
     }
 
+    /// Forgets the count of a subscription that was changed, so that the next list waits for another one.
+    mutating func forget(_ id: DurableID) {
+        known[id] = nil
+        measured?.took = .zero
+    }
+
     private mutating func takeWaiting() -> [ConnectionID] {
         deadline = nil
         defer { waiting = [] }

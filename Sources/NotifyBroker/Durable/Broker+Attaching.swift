@@ -32,7 +32,7 @@ extension Broker {
         if existing == nil, let time = subscribe.start.pastTime(at: now) {
             return try search(.subscribe(subscribe), at: time, slot)
         }
-        let attachment = attachment(for: subscribe, slot, isResumed: existing != nil)
+        let attachment = attachment(for: subscribe, slot, isResumed: existing != nil, now: now)
         let durable: DurableSlot
         var change: DurableChange?
         if let existing {
@@ -49,9 +49,10 @@ extension Broker {
             durables.noteProgress(durable)
             // Needed even if the owner is the same, because an earlier attachment under another identity may be
             // pending.
-            change = .setOwner(id: durables[durable].id, access.identity(attachment.identity))
+            change = .setOwner(
+                id: durables[durable].id, access.identity(attachment.identity), attachment.asLast)
         } else {
-            (durable, change) = try create(subscribe, filter, slot)
+            (durable, change) = try create(subscribe, filter, slot, attachment)
         }
         durables.attach(durable, attachment, credit: subscribe.credit)
         connections[slot].subscriptions[subscribe.subscription] = .durable(durable)
@@ -64,23 +65,27 @@ extension Broker {
         pauseIfLogBehind(slot)
     }
 
-    private func attachment(for subscribe: Subscribe, _ slot: ConnectionSlot, isResumed: Bool) -> Attachment {
+    private func attachment(
+        for subscribe: Subscribe, _ slot: ConnectionSlot, isResumed: Bool, now: BrokerTime
+    ) -> Attachment {
         Attachment(
             connection: connections[slot].id, number: subscribe.subscription, instance: connections[slot].instance,
             identity: connections[slot].identity, pid: connections[slot].pid, request: subscribe.request,
             isResumed: isResumed,
-            window: Int(subscribe.window == 0 ? configuration.defaultWindow : subscribe.window))
+            window: Int(subscribe.window == 0 ? configuration.defaultWindow : subscribe.window),
+            requestedMicroseconds: now.wallMicroseconds)
     }
 
     private mutating func create(
-        _ subscribe: Subscribe, _ filter: SubscriptionFilter, _ slot: ConnectionSlot
+        _ subscribe: Subscribe, _ filter: SubscriptionFilter, _ slot: ConnectionSlot, _ attachment: Attachment
     ) throws(WireError) -> (DurableSlot, DurableChange) {
         let uid = connections[slot].uid
         try checkRoom(for: filter, uid: uid)
         let cursor = try firstCursor(at: subscribe.start)
         var record = DurableRecord(
             id: try durables.takeID(), owner: access.identity(connections[slot].identity), name: subscribe.durableName,
-            filter: filter, startedAfter: cursor, progress: DurableProgress(cursor: cursor, seenThrough: 0))
+            filter: filter, startedAfter: cursor, createdMicroseconds: attachment.requestedMicroseconds,
+            lastAttachment: attachment.asLast, progress: DurableProgress(cursor: cursor, seenThrough: 0))
         try ledger.take(.durableSubscriptions, uid: uid)
         do throws(WireError) {
             let durable = try add(record)
@@ -144,15 +149,17 @@ extension Broker {
         defer { releaseIdentity(attachment.identity) }
         guard let slot = durables.slot(of: id) else { return }
         setOwner(of: slot, to: attachment.identity)
+        durables[slot].lastAttachment = attachment.asLast
         if durables[slot].attachmentCommitted(attachment) {
             openReader(of: slot)
         }
         guard takeUnanswered(attachment) else { return }
+        // A client that has detached since may be answered during a reset.
         answer(
             attachment.connection.slot,
             Subscribed(
                 request: attachment.request, subscription: attachment.number,
-                sequence: durables[slot].cursor.position, generation: durables[slot].generation,
+                sequence: durables[slot].committedCursor.position, generation: durables[slot].generation,
                 isResumed: attachment.isResumed))
         if let loss = durables[slot].loss { sendGap(loss, .deleted, to: slot) }
         if logs(.debug) {
@@ -192,14 +199,14 @@ extension Broker {
                 for case .attached(id, let later) in commits.pending.continuations {
                     refuseAttach(later, error)
                 }
-                commits.dropOwnerChanges(of: id)
+                commits.dropChanges(of: id)
                 removeDurable(slot)
             }
         }
         refuseAttach(attachment, error)
     }
 
-    private mutating func endAttachment(_ slot: DurableSlot) {
+    mutating func endAttachment(_ slot: DurableSlot) {
         guard let attachment = durables[slot].member?.attachment else { return }
         detach(slot)
         connections[attachment.connection.slot].subscriptions[attachment.number] = nil
@@ -214,7 +221,7 @@ extension Broker {
     /// Removes the attachment's request from the requests that await an answer.
     ///
     /// - Returns: Whether the request awaited an answer. If so, the caller must answer the request.
-    private mutating func takeUnanswered(_ attachment: Attachment) -> Bool {
+    mutating func takeUnanswered(_ attachment: Attachment) -> Bool {
         connections.contains(attachment.connection)
             && connections[attachment.connection.slot].unansweredAttaches.remove(attachment.request) != nil
     }
@@ -247,18 +254,32 @@ extension Broker {
         ledger.change(.durableSubscriptions, by: -1, uid: durable.uid)
     }
 
-    mutating func remove(_ remove: Remove, _ slot: ConnectionSlot) throws(WireError) {
-        let uid = remove.uid == Remove.ownUID ? connections[slot].uid : remove.uid
+    /// The durable subscription that a request names.
+    ///
+    /// - Throws: `forbidden` if the client may not manage it.
+    func managed(_ name: String, uid: UInt32, by slot: ConnectionSlot) throws(WireError) -> DurableSlot {
+        let uid = uid == Remove.ownUID ? connections[slot].uid : uid
         try access.checkManage(uid: uid, connections[slot].identity)
-        try Limits.validateSubscriptionName(remove.durableName)
-        guard let durable = durables.slot(of: DurableKey(uid: uid, name: remove.durableName)) else {
-            throw WireError(
-                .unknownSubscription, "user \(uid) has no durable subscription '\(remove.durableName)'")
+        try Limits.validateSubscriptionName(name)
+        guard let durable = durables.slot(of: DurableKey(uid: uid, name: name)) else {
+            throw .unknown(name, uid: uid)
         }
+        return durable
+    }
+
+    mutating func remove(_ remove: Remove, _ slot: ConnectionSlot) throws(WireError) {
+        let durable = try managed(remove.durableName, uid: remove.uid, by: slot)
         try durables[durable].removalRequested()
         let id = durables[durable].id
         commits.append(
             .remove(id: id), then: .removed(id, connection: connections[slot].id, request: remove.request))
         pauseIfLogBehind(slot)
+    }
+}
+
+extension WireError {
+    /// The error of a request for a durable subscription that does not exist.
+    static func unknown(_ name: String, uid: UInt32) -> WireError {
+        WireError(.unknownSubscription, "user \(uid) has no durable subscription '\(name)'")
     }
 }

@@ -12,7 +12,8 @@ extension Broker {
         for name in deletion.names { ledger.nameRemoved(name) }
         for (id, loss) in deletion.losses.sorted(by: { $0.key < $1.key }) {
             guard let slot = durables.slot(of: id) else { continue }
-            durables[slot].lost(loss)
+            let generation = deletion.generations[id] ?? durables[slot].cursor.generation
+            guard durables[slot].lost(loss, generation: generation) else { continue }
             let isReleased = deletion.released[id] != nil
             if !isReleased { readers.evictRing(through: loss.last) }
             actions.append(.warn(lossText(loss, of: slot, in: deletion)))
@@ -21,7 +22,7 @@ extension Broker {
                 sendGap(loss, .deleted, to: slot)
             }
         }
-        for (id, sequence) in deletion.released { release(id, through: sequence) }
+        for (id, sequence) in deletion.released { release(id, through: sequence, deletion.generations[id]) }
         for id in deletion.expired.sorted() { expire(id) }
         if let health = deletion.health {
             statistics.retentionFailure = if case .failed(let failure) = health { failure } else { nil }
@@ -30,9 +31,9 @@ extension Broker {
     }
 
     /// Moves the cursor past messages that the subscription no longer holds back. The store has done so already.
-    private mutating func release(_ id: DurableID, through sequence: UInt64) {
+    private mutating func release(_ id: DurableID, through sequence: UInt64, _ generation: UInt32?) {
         guard let slot = durables.slot(of: id) else { return }
-        durables[slot].released(through: sequence)
+        durables[slot].released(through: sequence, generation: generation ?? durables[slot].cursor.generation)
         chargeDurable(slot)
         if let reader = durables[slot].reader { readers.wake(reader) }
     }

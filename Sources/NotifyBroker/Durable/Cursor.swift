@@ -108,6 +108,11 @@ struct Cursor {
         self = Cursor(progress(isAttached: false))
     }
 
+    /// The cursor after a reset. Messages that a client may have seen are still redeliveries.
+    func reset(to position: UInt64) -> Cursor {
+        Cursor(DurableProgress(cursor: position, seenThrough: seenThrough, generation: generation + 1))
+    }
+
     /// The progress to persist.
     func progress(isAttached: Bool) -> DurableProgress {
         let before = acknowledgedBefore.sequenceRanges(above: passedThrough)

@@ -20,10 +20,13 @@ struct DurableSubscription {
 
     let id: DurableID
     let name: String
-    let filter: SubscriptionFilter
+    private(set) var filter: SubscriptionFilter
     let uid: UInt32
     /// The sequence after which the subscription began. Also 0 if the start is unknown.
-    let startedAfter: UInt64
+    private(set) var startedAfter: UInt64
+    let createdMicroseconds: UInt64
+    /// The committed attachment of the client that attached last.
+    var lastAttachment: LastAttachment
     /// The id of the registration in the center. Ids ascend, so a later subscription in the same slot has a higher id.
     var registration: UInt64 = 0
     /// The identity whose rights apply to deliveries.
@@ -34,6 +37,8 @@ struct DurableSubscription {
     /// The messages that were deleted before they were acknowledged, until a client that knows of it has acknowledged a
     /// later message.
     private(set) var loss: Loss?
+    /// The reset or edit whose commit is pending. Its effect is already in force.
+    private(set) var pendingChange: PendingChange?
 
     private(set) var state = State.detached
     private(set) var cursor: Cursor
@@ -48,6 +53,8 @@ struct DurableSubscription {
         filter = record.filter
         uid = record.owner.uid
         startedAfter = record.startedAfter
+        createdMicroseconds = record.createdMicroseconds
+        lastAttachment = record.lastAttachment
         self.owner = owner
         cursor = Cursor(record.progress)
         loss = record.loss
@@ -56,9 +63,9 @@ struct DurableSubscription {
     /// The progress to persist.
     var progress: DurableProgress { cursor.progress(isAttached: member != nil) }
 
-    /// Identifies the cursor for clients. Changes when the subscription is removed and created again, and when the
-    /// cursor is reset.
-    var generation: UInt64 { UInt64(id.rawValue) << 32 | UInt64(cursor.generation) }
+    /// Identifies the committed cursor for clients. Changes when the subscription is removed and created again, and when
+    /// the cursor is reset.
+    var generation: UInt64 { UInt64(id.rawValue) << 32 | UInt64(committedCursor.generation) }
 
     // MARK: Memory
 
@@ -159,6 +166,55 @@ struct DurableSubscription {
         if state == .removing { state = .detached }
     }
 
+    // MARK: Resetting and editing
+
+    /// A reset or edit whose commit is pending, with what it has replaced.
+    enum PendingChange {
+        case reset(Cursor, loss: Loss?, startedAfter: UInt64)
+        case edit(SubscriptionFilter)
+    }
+
+    /// - Throws: `subscriptionInUse` if another change is pending.
+    func checkChangeable() throws(WireError) {
+        if state == .removing {
+            throw WireError(.subscriptionInUse, "durable subscription '\(name)' is being removed")
+        }
+        guard pendingChange == nil else {
+            throw WireError(
+                .subscriptionInUse, "durable subscription '\(name)' is being reset or edited; try again later")
+        }
+    }
+
+    /// Moves the cursor, under a new generation, for which nothing is acknowledged or lost. No client may be attached.
+    mutating func reset(to position: UInt64) {
+        pendingChange = .reset(cursor, loss: loss, startedAfter: startedAfter)
+        cursor = cursor.reset(to: position)
+        loss = nil
+        startedAfter = min(startedAfter, position)
+    }
+
+    /// Replaces the filter. No client may be attached.
+    mutating func edit(to filter: SubscriptionFilter) {
+        pendingChange = .edit(self.filter)
+        self.filter = filter
+    }
+
+    /// The cursor as in the log, apart from progress.
+    var committedCursor: Cursor {
+        if case .reset(let earlier, _, _)? = pendingChange { earlier } else { cursor }
+    }
+
+    /// Ends the pending change. If its commit failed, what it has replaced is restored.
+    mutating func changeEnded(succeeded: Bool) {
+        switch succeeded ? nil : pendingChange {
+        case .reset(let earlier, let earlierLoss, let earlierStart):
+            (cursor, loss, startedAfter) = (earlier, earlierLoss, earlierStart)
+        case .edit(let earlier): filter = earlier
+        case nil: break
+        }
+        pendingChange = nil
+    }
+
     // MARK: Delivering
 
     /// The number of messages that may be delivered now.
@@ -185,13 +241,29 @@ struct DurableSubscription {
 
     // MARK: Losses
 
-    mutating func lost(_ messages: Loss) {
-        if loss?.add(messages) == nil { loss = messages }
+    /// Adds messages that a generation of the cursor has lost.
+    ///
+    /// - Returns: False if the generation is not the current one.
+    mutating func lost(_ messages: Loss, generation: UInt32) -> Bool {
+        if generation == cursor.generation {
+            if loss?.add(messages) == nil { loss = messages }
+            return true
+        }
+        if case .reset(let earlier, var loss, let start) = pendingChange, earlier.generation == generation {
+            if loss?.add(messages) == nil { loss = messages }
+            pendingChange = .reset(earlier, loss: loss, startedAfter: start)
+        }
+        return false
     }
 
-    /// Skips the messages up to a sequence, as if all of them were acknowledged.
-    mutating func released(through sequence: UInt64) {
-        member?.released(cursor.released(through: sequence))
+    /// Skips the messages up to a sequence, as if all of them were acknowledged, for a generation of the cursor.
+    mutating func released(through sequence: UInt64, generation: UInt32) {
+        if generation == cursor.generation {
+            member?.released(cursor.released(through: sequence))
+        } else if case .reset(var earlier, let loss, let start) = pendingChange, earlier.generation == generation {
+            _ = earlier.released(through: sequence)
+            pendingChange = .reset(earlier, loss: loss, startedAfter: start)
+        }
     }
 
     /// Takes the loss if every message up to its end is acknowledged or lost, and the acknowledgement up to `sequence`

@@ -14,7 +14,7 @@ extension Broker {
                 "\(Limits.logReadsPerConnection) requests of this connection to read the log are unanswered")
         }
         scheduler.spend(FairScheduler.Cost.trace + read.patterns.count * FairScheduler.Cost.pattern)
-        let filter = try filter(patterns: read.patterns, object: read.object, from: slot)
+        let filter = try filter(patterns: read.patterns, object: read.object, for: connections[slot].identity)
         let history = HistoryRead(
             connection: connections[slot].id, request: read.request, filter: filter, after: read.first - 1,
             last: read.awaitsPending ? min(read.last, commits.sequencer.last) : read.last,

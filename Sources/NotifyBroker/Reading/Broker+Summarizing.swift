@@ -11,7 +11,8 @@ extension Broker {
         scheduler.spend(FairScheduler.Cost.search + summarize.patterns.count * FairScheduler.Cost.pattern)
         let read = SummaryRead(
             connection: connections[slot].id, request: summarize.request,
-            filter: try filter(patterns: summarize.patterns, object: "", from: slot), first: summarize.first,
+            filter: try filter(patterns: summarize.patterns, object: "", for: connections[slot].identity),
+            first: summarize.first,
             last: summarize.last, maximumNames: Int(min(summarize.maximumNames, Limits.namesPerLogSummary)))
         let uid = connections[slot].uid
         try ledger.checkRoom(for: read.byteCount, uid: uid)

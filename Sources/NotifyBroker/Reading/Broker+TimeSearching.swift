@@ -36,7 +36,7 @@ extension Broker {
         do throws(WireError) {
             let sequence: UInt64
             switch (result, search.purpose) {
-            case (.failure(let failure), .subscribe): throw failure.wireError
+            case (.failure(let failure), .subscribe), (.failure(let failure), .reset): throw failure.wireError
             case (.failure(let failure), .find): throw failure.readError
             case (.success(let found), _): sequence = found
             }
@@ -44,6 +44,9 @@ extension Broker {
             case .subscribe(var request):
                 request.start = .sequence(sequence)
                 try subscribe(request, slot, now: now)
+            case .reset(var request):
+                request.position = .sequence(sequence)
+                try reset(request, slot, now: now)
             case .find(let request):
                 answerFound(first: sequence, request: request, slot)
             }

@@ -26,7 +26,7 @@ struct LogReader {
         let identity: IdentityID
         /// The id of the registration in the center. A message reaches the reader if its resolution contains this
         /// registration.
-        let registration: UInt64
+        fileprivate(set) var registration: UInt64
         /// The durable subscription for which the store caches the matching names; nil for no caching.
         let subscription: DurableID?
     }
@@ -39,7 +39,7 @@ struct LogReader {
     }
 
     let consumer: Consumer
-    let interest: Interest
+    private(set) var interest: Interest
     private(set) var state = State.behind
     /// Every message up to this sequence was delivered or skipped. While the reader is live, messages that do not match
     /// do not advance the position.
@@ -59,6 +59,11 @@ struct LogReader {
     /// Notes that every message up to `sequence` was delivered or skipped.
     mutating func passed(through sequence: UInt64) {
         position = max(position, sequence)
+    }
+
+    /// Notes that the consumer has another registration, for the same messages.
+    mutating func registered(as registration: UInt64) {
+        interest.registration = registration
     }
 
     /// Notes that the end of the log is reached.

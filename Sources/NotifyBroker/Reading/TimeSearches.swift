@@ -6,6 +6,8 @@ struct TimeSearch {
     enum Purpose {
         /// To create a subscription that begins at the time.
         case subscribe(Subscribe)
+        /// To move the cursor of a durable subscription to the time.
+        case reset(Reset)
         /// To report the sequence.
         case find(request: UInt64)
     }
@@ -18,6 +20,7 @@ struct TimeSearch {
     var request: UInt64 {
         switch purpose {
         case .subscribe(let subscribe): subscribe.request
+        case .reset(let reset): reset.request
         case .find(let request): request
         }
     }

@@ -18,7 +18,11 @@ extension Broker {
                     + "(limits.per_connection.subscriptions)")
         }
         scheduler.spend(FairScheduler.Cost.subscribe + subscribe.patterns.count * FairScheduler.Cost.pattern)
-        let filter = try filter(patterns: subscribe.patterns, object: subscribe.object, from: slot)
+        let filter =
+            subscribe.patterns.isEmpty && !subscribe.durableName.isEmpty
+            ? try storedFilter(of: subscribe.durableName, for: slot)
+            : try filter(
+                patterns: subscribe.patterns, object: subscribe.object, for: connections[slot].identity)
         let work = subscriptions.work
         defer { scheduler.spend(subscriptions.work - work) }
         if subscribe.durableName.isEmpty {
@@ -55,17 +59,34 @@ extension Broker {
 
     /// Creates the filter of a request. Its patterns are sorted and unique, so that filters can be compared.
     mutating func filter(
-        patterns: [String], object: String, from slot: ConnectionSlot
+        patterns: [String], object: String, for identity: IdentityID
     ) throws(WireError) -> SubscriptionFilter {
         let patterns = try self.patterns(of: patterns)
+        try checkRights(to: patterns, identity)
+        return SubscriptionFilter(patterns: patterns, object: object.isEmpty ? nil : object)
+    }
+
+    /// The filter of a durable subscription to which a client attaches without naming patterns.
+    private mutating func storedFilter(
+        of name: String, for slot: ConnectionSlot
+    ) throws(WireError) -> SubscriptionFilter {
+        try Limits.validateSubscriptionName(name)
+        guard let durable = durables.slot(of: DurableKey(uid: connections[slot].uid, name: name)) else {
+            throw .unknown(name, uid: connections[slot].uid)
+        }
+        let filter = durables[durable].filter
+        try checkRights(to: filter.patterns, connections[slot].identity)
+        return filter
+    }
+
+    private mutating func checkRights(to patterns: [NamePattern], _ identity: IdentityID) throws(WireError) {
         for pattern in patterns {
-            let decision = access.policy.subscribeDecision(pattern, access.identity(connections[slot].identity))
+            let decision = access.policy.subscribeDecision(pattern, access.identity(identity))
             if case .allowed = decision { continue }
             // All rules may have been compared with the pattern.
             scheduler.spend(access.policy.walkCost)
-            try access.check(decision, pattern, connections[slot].identity)
+            try access.check(decision, pattern, identity)
         }
-        return SubscriptionFilter(patterns: patterns, object: object.isEmpty ? nil : object)
     }
 
     /// The patterns of a request, sorted and unique.

@@ -8,6 +8,7 @@ enum Call: Sendable {
     case find(LogPosition, ReplySlot<Found>)
     case remove(name: String, uid: UInt32, ReplySlot<Void>)
     case purge(NotifyWire.Purge, ReplySlot<NotifyClient.PurgeResult>)
+    case durable(DurableRequest, ReplySlot<NotifyClient.DurableDetails>)
     case ping(ReplySlot<Void>)
     case statistics(ReplySlot<NotifyClient.Statistics>)
     case limits(ReplySlot<[NotifyClient.ResourceUse]>)
@@ -29,6 +30,7 @@ enum Call: Sendable {
         case .purge(var purge, _):
             purge.request = request
             purge.write(to: &buffer)
+        case .durable(let durable, _): durable.write(request: request, to: &buffer)
         case .ping: NotifyWire.Ping(request: request).write(to: &buffer)
         case .statistics: StatisticsRequest(request: request).write(to: &buffer)
         case .limits: LimitsRequest(request: request).write(to: &buffer)
@@ -47,6 +49,7 @@ enum Call: Sendable {
         case .find(_, let slot): slot.answer(.failure(error))
         case .remove(_, _, let slot), .ping(let slot): slot.answer(.failure(error))
         case .purge(_, let slot): slot.answer(.failure(error))
+        case .durable(_, let slot): slot.answer(.failure(error))
         case .statistics(let slot): slot.answer(.failure(error))
         case .limits(let slot): slot.answer(.failure(error))
         case .backup(_, let slot): slot.answer(.failure(error))
@@ -61,6 +64,7 @@ enum Call: Sendable {
     var lossError: NotifyError {
         switch self {
         case .remove, .reload, .purge: .outcomeUnknown
+        case .durable(let durable, _): durable.isChange ? .outcomeUnknown : .connectionLost
         default: .connectionLost
         }
     }
@@ -72,6 +76,7 @@ enum Call: Sendable {
         case .find(_, let mine): mine === slot
         case .remove(_, _, let mine), .ping(let mine): mine === slot
         case .purge(_, let mine): mine === slot
+        case .durable(_, let mine): mine === slot
         case .statistics(let mine): mine === slot
         case .limits(let mine): mine === slot
         case .backup(_, let mine): mine === slot

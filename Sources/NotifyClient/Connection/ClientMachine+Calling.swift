@@ -58,6 +58,13 @@ extension ClientMachine {
         effects.answer(slot, .success(()))
     }
 
+    mutating func described(
+        _ description: DurableDescription, _ effects: inout Effects
+    ) throws(WireError) {
+        guard case .call(.durable(_, let slot)) = try takeRequest(description.request) else { throw .unexpected }
+        effects.answer(slot, .success(NotifyClient.DurableDetails(description)))
+    }
+
     mutating func pongReceived(_ pong: Pong, _ effects: inout Effects) throws(WireError) {
         switch try takeRequest(pong.request) {
         case .call(.ping(let slot)): effects.answer(slot, .success(()))

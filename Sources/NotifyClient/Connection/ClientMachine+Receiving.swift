@@ -75,6 +75,7 @@ extension ClientMachine {
         case .found: try foundReceived(Found(frame), &effects)
         case .storedNameEntry: entryReceived(.storedName(try StoredNameEntry(frame)))
         case .durableEntry: entryReceived(.durable(try DurableEntry(frame)))
+        case .durableDescription: try described(DurableDescription(frame), &effects)
         case .listEnd: try listEnded(ListEnd(frame), &effects)
         case .statisticsReport: try statisticsReceived(StatisticsReport(frame), &effects)
         case .reloaded: try reloaded(Reloaded(frame), &effects)
@@ -92,7 +93,7 @@ extension ClientMachine {
             break  // Handled by `frameReceived`.
         case .snapshot: router.begin(try Snapshot(frame))
         case .hello, .post, .subscribe, .detach, .remove, .acknowledge, .credit, .ping, .list, .statistics, .limits,
-            .dropped, .reload, .policyQuery, .monitor, .trace, .readLog, .find, .endRead,
+            .describe, .reset, .edit, .dropped, .reload, .policyQuery, .monitor, .trace, .readLog, .find, .endRead,
             .summarizeLog, .backup, .backupChunkRequest, .purge, .check:
             throw WireError(.malformedFrame, "a frame of kind \(kind) is only valid from a client")
         }
@@ -124,10 +125,13 @@ extension ClientMachine {
             effects.channel = .close
         } else if frame.request != 0, let entry = requests.take(frame.request) {
             refused(entry, error, &effects)
+        } else if frame.subscription != 0, error.code == .subscriptionChanged {
+            attachAgain(frame.subscription, isEdited: frame.detail == ErrorFrame.editedDetail)
         } else if frame.subscription != 0 {
             finishSubscription(frame.subscription, error, leaveResult: .success(()), &effects)
-        } else {
-            // The refusal of a post without a receipt or of an acknowledgement.
+        } else if error.code != .unknownSubscription {
+            // The refusal of a post without a receipt or of an acknowledgement. An acknowledgement may cross with the
+            // end of its subscription.
             effects.warnings.append("notifyd refused a request: \(error.message)")
         }
     }
@@ -140,6 +144,9 @@ extension ClientMachine {
         case .subscribe(let number):
             // If the subscription is being left, the answer to the detach ends it.
             guard subscriptions[number]?.isDetaching == false else { break }
+            if error.code == .subscriptionChanged {
+                return attachAgain(number, isEdited: error.detail == ErrorFrame.editedDetail)
+            }
             finishSubscription(number, error, leaveResult: .success(()), &effects)
         case .detach(let number):
             // A subscription that the daemon does not know counts as left. After any other error, acknowledgements may

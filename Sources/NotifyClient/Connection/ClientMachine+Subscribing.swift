@@ -32,9 +32,25 @@ extension ClientMachine {
         guard let entry = subscriptions[number], case .waiting = entry.phase else { return }
         let frame = entry.spec.frame(
             request: requests.append(.subscribe(number)), number: number,
-            credit: entry.creditLeft ?? Subscribe.unlimitedCredit, maximumWindow: daemonInfo.maximumWindow)
+            credit: entry.creditLeft ?? Subscribe.unlimitedCredit, maximumWindow: daemonInfo.maximumWindow,
+            namesPatterns: !entry.isEdited)
         frame.write(to: &outgoing)
         _ = subscriptions.update(number) { $0.phase = .requested }
+    }
+
+    /// The daemon has ended the attachment to a durable subscription that was reset or edited. Attaches again: the
+    /// generation in the answer then decides whether the client forgets what it remembers.
+    mutating func attachAgain(_ number: UInt32, isEdited: Bool) {
+        guard let entry = subscriptions[number], entry.phase == .live || entry.phase == .requested else { return }
+        router.remove(number: number)
+        entry.ledger?.update { $0.connectionLost() }
+        _ = subscriptions.update(number) { entry in
+            if entry.phase == .live { entry.lastSequence = entry.lastSequence ?? 0 }
+            entry.phase = .waiting(deadline: nil)
+            entry.hasExtraCredit = false
+            entry.isEdited = entry.isEdited || isEdited
+        }
+        if connection.isReady { requestSubscription(number) }
     }
 
     // MARK: Answers

@@ -9,8 +9,8 @@ extension NotifyClient {
             case consumerTooSlow
             /// The client was disconnected. Matching messages posted before it had subscribed again were missed.
             case reconnected
-            /// While the client was disconnected, the durable subscription was removed and created again, or its cursor
-            /// was reset.
+            /// The cursor of the durable subscription was reset, or the subscription was removed and created again while
+            /// the client was disconnected.
             case recreated
             /// The daemon deleted messages before the durable subscription had acknowledged them, because of its
             /// retention rules, or because they were purged.

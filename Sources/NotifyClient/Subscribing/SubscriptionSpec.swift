@@ -70,11 +70,14 @@ struct SubscriptionSpec: Sendable {
         return name
     }
 
-    /// The frame that requests the subscription. `maximumWindow` is the daemon's limit.
-    func frame(request: UInt64, number: UInt32, credit: UInt32, maximumWindow: UInt32) -> Subscribe {
+    /// The frame that requests the subscription. `maximumWindow` is the daemon's limit. Without patterns, the frame
+    /// attaches to a durable subscription that exists.
+    func frame(
+        request: UInt64, number: UInt32, credit: UInt32, maximumWindow: UInt32, namesPatterns: Bool = true
+    ) -> Subscribe {
         var frame = Subscribe(
-            request: request, subscription: number, patterns: patterns.map(\.string), object: object ?? "",
-            credit: credit)
+            request: request, subscription: number, patterns: namesPatterns ? patterns.map(\.string) : [],
+            object: namesPatterns ? object ?? "" : "", credit: credit)
         if case .durable(let name, _, _) = kind {
             frame.durableName = name
             frame.start = start

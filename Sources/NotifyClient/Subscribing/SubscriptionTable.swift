@@ -27,6 +27,8 @@ struct SubscriptionTable {
         var creditLeft: UInt32?
         /// Whether one extra credit was granted, to detect acknowledgements that never arrived.
         var hasExtraCredit = false
+        /// Whether the durable subscription has other patterns than its spec, because they were edited since.
+        var isEdited = false
 
         init(
             spec: SubscriptionSpec, buffer: DeliveryBuffer, ledger: AcknowledgementLedger?, openWaiter: ReplySlot<Void>

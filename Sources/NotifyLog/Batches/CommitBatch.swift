@@ -30,10 +30,12 @@ package struct CommitBatch: Sendable {
 
 package enum DurableChange: Equatable, Sendable {
     case create(DurableRecord)
-    /// Sets the subscription's progress.
+    /// Sets the subscription's progress. Ignored if its generation is lower than the stored one.
     case update(id: DurableID, DurableProgress)
-    /// Sets the subscription's owner: the identity of the client that attached last.
-    case setOwner(id: DurableID, Identity)
+    /// Replaces the filter, the start and the progress of a subscription. Its losses end if the generation changes.
+    case replace(DurableRecord)
+    /// Sets the subscription's owner, the identity of the client that attached last, and when that was.
+    case setOwner(id: DurableID, Identity, LastAttachment = LastAttachment())
     /// Forgets the subscription's loss if it ends at or before a sequence.
     case forgetLoss(id: DurableID, through: UInt64)
     case remove(id: DurableID)
@@ -41,9 +43,9 @@ package enum DurableChange: Equatable, Sendable {
     /// The approximate heap memory of the change's contents, in bytes.
     package var byteCount: Int {
         switch self {
-        case .create(let record): record.filter.byteCount + record.name.utf8.count
+        case .create(let record), .replace(let record): record.filter.byteCount + record.name.utf8.count
         case .update(_, let progress): progress.acknowledged.count * 16
-        case .setOwner(_, let identity): identity.groups.count * MemoryLayout<UInt32>.stride
+        case .setOwner(_, let identity, _): identity.groups.count * MemoryLayout<UInt32>.stride
         case .forgetLoss, .remove: 0
         }
     }

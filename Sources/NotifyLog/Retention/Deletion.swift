@@ -9,6 +9,8 @@ package struct Deletion: Equatable, Sendable {
     /// Durable subscriptions that no longer hold back messages, up to a sequence, because the backlog of their user was
     /// too large. The messages may still be stored. The losses contain those that were not acknowledged.
     package var released: [DurableID: UInt64] = [:]
+    /// The generations of the cursors to which the losses and releases belong.
+    package var generations: [DurableID: UInt32] = [:]
     /// Durable subscriptions that were not attached for so long that they must be removed.
     package var expired: Set<DurableID> = []
     /// Whether a purge deleted the messages, and not a retention rule.
@@ -24,11 +26,21 @@ package struct Deletion: Equatable, Sendable {
     package mutating func add(_ other: Deletion) {
         usage.merge(other.usage) { $0 + $1 }
         names += other.names
+        for (id, generation) in other.generations { began(generation, of: id) }
         for (id, loss) in other.losses { add(loss, of: id) }
         released.merge(other.released) { max($0, $1) }
         expired.formUnion(other.expired)
         health = other.health ?? health
         isPurge = isPurge || other.isPurge
+    }
+
+    /// Notes the generation to which the following loss or release of a subscription belongs. Those of an earlier
+    /// generation end, because its cursor was reset.
+    package mutating func began(_ generation: UInt32, of id: DurableID) {
+        if let earlier = generations.updateValue(generation, forKey: id), earlier != generation {
+            losses[id] = nil
+            released[id] = nil
+        }
     }
 
     /// Adds a loss of a subscription.

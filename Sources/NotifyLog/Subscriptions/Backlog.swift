@@ -8,10 +8,14 @@ package struct Backlog: Equatable, Sendable {
     package var oldestMicroseconds: UInt64?
     /// Whether some of the messages may not be for the subscription, or may be acknowledged.
     package var isUpperBound: Bool
+    /// How long no client has been attached to the subscription, in microseconds of the log's time; 0 while one is.
+    package var unusedMicroseconds: UInt64
 
     package init(
-        messages: UInt64 = 0, bytes: UInt64 = 0, oldestMicroseconds: UInt64? = nil, isUpperBound: Bool = false
+        messages: UInt64 = 0, bytes: UInt64 = 0, oldestMicroseconds: UInt64? = nil, isUpperBound: Bool = false,
+        unusedMicroseconds: UInt64 = 0
     ) {
+        self.unusedMicroseconds = unusedMicroseconds
         self.messages = messages
         self.bytes = bytes
         self.oldestMicroseconds = oldestMicroseconds

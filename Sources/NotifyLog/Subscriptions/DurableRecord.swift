@@ -10,14 +10,21 @@ package struct DurableRecord: Equatable, Sendable {
     /// The sequence after which the subscription began: its cursor when it was created. Also 0 if the start is unknown,
     /// because an earlier version created the subscription.
     package var startedAfter: UInt64
+    /// When the subscription was created, in microseconds since 1970; 0 if unknown, because an earlier version created
+    /// it.
+    package var createdMicroseconds: UInt64
+    package var lastAttachment: LastAttachment
     package var progress: DurableProgress
     /// The messages that the subscription has lost, until a client has learned of it.
     package var loss: Loss?
 
     package init(
         id: DurableID, owner: Identity, name: String, filter: SubscriptionFilter, startedAfter: UInt64,
+        createdMicroseconds: UInt64 = 0, lastAttachment: LastAttachment = LastAttachment(),
         progress: DurableProgress, loss: Loss? = nil
     ) {
+        self.createdMicroseconds = createdMicroseconds
+        self.lastAttachment = lastAttachment
         self.id = id
         self.owner = owner
         self.name = name
@@ -25,6 +32,18 @@ package struct DurableRecord: Equatable, Sendable {
         self.startedAfter = startedAfter
         self.progress = progress
         self.loss = loss
+    }
+}
+
+/// The attachment of a client to a durable subscription that was committed last.
+package struct LastAttachment: Equatable, Sendable {
+    /// When the client attached, in microseconds since 1970; 0 if unknown, because it attached to an earlier version.
+    package var microseconds: UInt64
+    package var pid: UInt32
+
+    package init(microseconds: UInt64 = 0, pid: UInt32 = 0) {
+        self.microseconds = microseconds
+        self.pid = pid
     }
 }
 

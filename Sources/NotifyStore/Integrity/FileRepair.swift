@@ -220,6 +220,7 @@ extension SubscriptionRow {
     fileprivate mutating func replaceDamagedParts(oldest: UInt64?, next: UInt64) {
         if !isOwnerSound {
             record.owner = Identity(uid: record.owner.uid, gid: .max, groups: [])
+            record.lastAttachment = LastAttachment()
         }
         if !isLossSound { record.loss = nil }
         if !isProgressSound {

@@ -70,11 +70,22 @@ extension Log {
         persistedThrough = last
         isMarkedInUse = true
         measureDisk()
-        for case .remove(let id) in batch.changes { matchCaches[id] = nil }
+        for change in batch.changes { forgetCaches(after: change) }
         for change in batch.changes { subscriptions.apply(change, at: clock.now) }
         statistics.commits += 1
         statistics.syncs += isFlushed ? 1 : 0
         for block in batch.blocks { statistics.logMessages += UInt64(block.entries.count) }
+    }
+
+    /// Forgets what was found out about a subscription before a change.
+    private func forgetCaches(after change: DurableChange) {
+        switch change {
+        case .remove(let id): matchCaches[id] = nil
+        case .replace(let record):
+            matchCaches[record.id] = nil
+            backlogSurvey = nil
+        case .create, .update, .setOwner, .forgetLoss: break
+        }
     }
 
     private func write(

@@ -19,10 +19,11 @@ extension Log {
         return Page(reader: request.reader, result: result, statistics: statistics)
     }
 
-    /// Removes and returns the subscription's match cache if it was made under the same rights.
+    /// Removes and returns the subscription's match cache if it was made for the same filter under the same rights.
     private func takeMatchCache(for request: PageRequest) -> FilterMatchCache? {
         guard let subscription = request.subscription,
-            let cache = matchCaches.removeValue(forKey: subscription), cache.access.agrees(with: request.access)
+            let cache = matchCaches.removeValue(forKey: subscription), cache.access.agrees(with: request.access),
+            cache.filter == request.filter
         else { return nil }
         return cache
     }

@@ -60,7 +60,10 @@ extension Log {
                 DELETE FROM segments WHERE first >= \(batch.openFrom);
                 """)
             for id in batch.created { try apply(.remove(id: id), statements) }
-            for record in batch.removed { try apply(.create(record), statements) }
+            for record in batch.removed {
+                try apply(.remove(id: record.id), statements)
+                try apply(.create(record), statements)
+            }
         }
         refusedBatch = nil
     }

@@ -11,11 +11,15 @@ extension Log {
         case .update(let id, let progress):
             let used = subscriptions.lastUse(of: id, afterUpdateTo: progress, at: clock.now)
             try update(id, subscriptions.raised(progress, of: id), used: used, statements)
-        case .setOwner(let id, let owner):
+        case .replace(let record):
+            try replace(record, statements)
+        case .setOwner(let id, let owner, let attachment):
             try statements.setOwner.bind(1, owner.gid)
             try statements.setOwner.bindText(2, copying: groups(of: owner))
-            try statements.setOwner.bind(3, ownerChecksum(id, owner))
-            try statements.setOwner.bind(4, id.rawValue)
+            try statements.setOwner.bind(3, attachment.microseconds)
+            try statements.setOwner.bind(4, attachment.pid)
+            try statements.setOwner.bind(5, ownerChecksum(id, owner, attachment))
+            try statements.setOwner.bind(6, id.rawValue)
             try statements.setOwner.run()
         case .forgetLoss(let id, let last):
             try statements.forgetLoss.bind(1, id.rawValue)
@@ -47,23 +51,19 @@ extension Log {
 
     private func create(_ record: DurableRecord, _ statements: Statements) throws {
         let insert = statements.createSubscription
-        // No pattern contains a space.
-        let patterns = record.filter.patterns.map(\.description).joined(separator: " ")
-        let object = record.filter.object ?? ""
         try insert.bind(8, record.id.rawValue)
         try insert.bind(9, record.owner.uid)
         try insert.bind(10, record.owner.gid)
         try insert.bindText(11, copying: groups(of: record.owner))
         try insert.bindText(12, copying: record.name)
-        try insert.bindText(13, copying: patterns)
-        try insert.bindText(14, copying: object)
+        try insert.bindText(13, copying: patterns(of: record))
+        try insert.bindText(14, copying: record.filter.object ?? "")
         try insert.bind(15, record.startedAfter)
-        try insert.bind(
-            16,
-            SubscriptionChecksums.ofDefinition(
-                id: UInt64(record.id.rawValue), uid: UInt64(record.owner.uid), startedAfter: record.startedAfter,
-                name: record.name, patterns: patterns, object: object))
-        try insert.bind(17, ownerChecksum(record.id, record.owner))
+        try insert.bind(16, definitionChecksum(record))
+        try insert.bind(17, ownerChecksum(record.id, record.owner, record.lastAttachment))
+        try insert.bind(18, record.createdMicroseconds)
+        try insert.bind(19, record.lastAttachment.microseconds)
+        try insert.bind(20, record.lastAttachment.pid)
         try run(insert, with: record.progress, used: clock.now, of: record.id)
         if let loss = record.loss { try statements.addLoss(loss, of: record.id) }
         try changeState(statements) { state in
@@ -71,8 +71,38 @@ extension Log {
         }
     }
 
-    private func ownerChecksum(_ id: DurableID, _ owner: Identity) -> UInt32 {
-        SubscriptionChecksums.ofOwner(id: UInt64(id.rawValue), gid: UInt64(owner.gid), groups: groups(of: owner))
+    /// Replaces the filter, the start and the progress of a subscription. A new generation has lost nothing.
+    private func replace(_ record: DurableRecord, _ statements: Statements) throws {
+        let statement = statements.replaceFilter
+        try statement.bindText(1, copying: patterns(of: record))
+        try statement.bindText(2, copying: record.filter.object ?? "")
+        try statement.bind(3, record.startedAfter)
+        try statement.bind(4, definitionChecksum(record))
+        try statement.bind(5, record.id.rawValue)
+        try statement.run()
+        if subscriptions.generation(of: record.id) != record.progress.generation {
+            try statements.removeLoss.bind(1, record.id.rawValue)
+            try statements.removeLoss.run()
+        }
+        try apply(.update(id: record.id, record.progress), statements)
+    }
+
+    private func definitionChecksum(_ record: DurableRecord) -> UInt32 {
+        SubscriptionChecksums.ofDefinition(
+            id: UInt64(record.id.rawValue), uid: UInt64(record.owner.uid), startedAfter: record.startedAfter,
+            created: record.createdMicroseconds, name: record.name, patterns: patterns(of: record),
+            object: record.filter.object ?? "")
+    }
+
+    /// No pattern contains a space.
+    private func patterns(of record: DurableRecord) -> String {
+        record.filter.patterns.map(\.description).joined(separator: " ")
+    }
+
+    private func ownerChecksum(_ id: DurableID, _ owner: Identity, _ attachment: LastAttachment) -> UInt32 {
+        SubscriptionChecksums.ofOwner(
+            id: UInt64(id.rawValue), gid: UInt64(owner.gid), groups: groups(of: owner),
+            attached: attachment.microseconds, pid: UInt64(attachment.pid))
     }
 
     private func groups(of owner: Identity) -> String {
@@ -103,9 +133,15 @@ extension Log {
         }
     }
 
-    /// The current records of the subscriptions that the batch removes.
+    /// The current records of the subscriptions that the batch removes or replaces.
     func recordsRemoved(by batch: CommitBatch) throws -> [DurableRecord] {
-        let ids = batch.changes.compactMap { if case .remove(let id) = $0 { id.description } else { nil } }
+        let ids = batch.changes.compactMap { change in
+            switch change {
+            case .remove(let id): id.description
+            case .replace(let record): record.id.description
+            default: nil
+            }
+        }
         return ids.isEmpty ? [] : try readSubscriptions(where: "id IN (\(ids.joined(separator: ", ")))")
     }
 

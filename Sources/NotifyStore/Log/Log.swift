@@ -90,6 +90,7 @@ final class Log {
     private func noteLimits() {
         statistics.logByteLimit = options.retention.maximumBytes
         statistics.backlogLimit = options.retention.backlogBytes
+        statistics.subscriptionExpiry = options.retention.subscriptionExpiry
     }
 
     deinit {
@@ -150,7 +151,7 @@ final class Statements {
     let insertMessage, insertName, insertSegment: PreparedStatement
     let writeState: PreparedStatement
     let pageCount, freePages: PreparedStatement
-    let createSubscription, updateSubscription, setOwner, removeSubscription: PreparedStatement
+    let createSubscription, updateSubscription, setOwner, replaceFilter, removeSubscription: PreparedStatement
     let readLoss, insertLoss, forgetLoss, removeLoss: PreparedStatement
     let deleteMessages, deleteSegment, removeName, messageKeys, segmentBelow, segmentAbove: PreparedStatement
     let segmentsFrom, scanMessages, readMessages, readMessage: PreparedStatement
@@ -174,17 +175,23 @@ final class Statements {
             """
             INSERT INTO subscriptions (
                 cursor, seen_through, acknowledged, generation, attached, progress_crc, used, id, uid, gid, groups,
-                name, patterns, object, started_after, crc, owner_crc)
-            VALUES (?, ?, coalesce(?, x''), ?, ?, ?, ?, ?, ?, ?, coalesce(?, ''), ?, ?, ?, ?, ?, ?)
+                name, patterns, object, started_after, crc, owner_crc, created, attached_at, attached_pid)
+            VALUES (?, ?, coalesce(?, x''), ?, ?, ?, ?, ?, ?, ?, coalesce(?, ''), ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """)
         updateSubscription = try prepare(
             """
             UPDATE subscriptions
             SET cursor = ?, seen_through = ?, acknowledged = coalesce(?, x''), generation = ?, attached = ?,
                 progress_crc = ?, used = ?
-            WHERE id = ?
+            WHERE id = ? AND generation <= ?4
             """)
-        setOwner = try prepare("UPDATE subscriptions SET gid = ?, groups = coalesce(?, ''), owner_crc = ? WHERE id = ?")
+        setOwner = try prepare(
+            """
+            UPDATE subscriptions
+            SET gid = ?, groups = coalesce(?, ''), attached_at = ?, attached_pid = ?, owner_crc = ? WHERE id = ?
+            """)
+        replaceFilter = try prepare(
+            "UPDATE subscriptions SET patterns = ?, object = ?, started_after = ?, crc = ? WHERE id = ?")
         removeSubscription = try prepare("DELETE FROM subscriptions WHERE id = ?")
         readLoss = try prepare("SELECT first, last, count, is_upper_bound, crc FROM losses WHERE subscription = ?")
         insertLoss = try prepare("INSERT OR REPLACE INTO losses VALUES (?, ?, ?, ?, ?, ?)")

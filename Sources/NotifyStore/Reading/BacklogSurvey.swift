@@ -16,6 +16,7 @@ struct BacklogSurvey {
         let id: DurableID
         let hasObject: Bool
         let progress: DurableProgress
+        let unusedMicroseconds: UInt64
         var groups: [Int32] = []
     }
 
@@ -54,10 +55,16 @@ struct BacklogSurvey {
     var below: UInt64
     var current: Current?
 
-    init(_ subscriptions: [(slot: Int32, StoredSubscriptions.Subscription)], below: UInt64) {
+    /// - Parameter now: The log's time.
+    init(_ subscriptions: [(slot: Int32, StoredSubscriptions.Subscription)], below: UInt64, now: Duration) {
         self.below = below
         let sorted = subscriptions.sorted { $0.1.progress.cursor > $1.1.progress.cursor }
-        members = sorted.map { Member(id: $0.1.id, hasObject: $0.1.hasObject, progress: $0.1.progress) }
+        members = sorted.map { _, subscription in
+            Member(
+                id: subscription.id, hasObject: subscription.hasObject, progress: subscription.progress,
+                unusedMicroseconds: subscription.progress.isAttached
+                    ? 0 : UInt64(max(0, (now - subscription.used).microseconds)))
+        }
         for (index, subscription) in sorted.enumerated() { indices[subscription.slot] = Int32(index) }
         backlogs.reserveCapacity(members.count)
     }
@@ -147,7 +154,7 @@ struct BacklogSurvey {
     }
 
     private func backlog(of member: Member, isInexact: Bool) -> Backlog {
-        var backlog = Backlog()
+        var backlog = Backlog(unusedMicroseconds: member.unusedMicroseconds)
         var oldest = UInt64.max
         let progress = member.progress
         for group in member.groups {

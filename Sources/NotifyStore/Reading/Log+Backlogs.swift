@@ -25,7 +25,7 @@ extension Log {
     }
 
     private func beginBacklogs() -> BacklogSurvey {
-        var survey = BacklogSurvey(subscriptions.all, below: persistedThrough + 1)
+        var survey = BacklogSurvey(subscriptions.all, below: persistedThrough + 1, now: clock.now)
         if !openSegment.isEmpty {
             survey.current = .init(
                 segment: openSegment.segment, entries: openSegment.entries, scannedDownTo: persistedThrough + 1)

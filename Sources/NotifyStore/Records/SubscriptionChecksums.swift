@@ -3,18 +3,17 @@ import NotifyLog
 /// The checksums of a durable subscription's row. Each covers the columns that are written together, and the id.
 enum SubscriptionChecksums {
     static func ofDefinition(
-        id: UInt64, uid: UInt64, startedAfter: UInt64, name: String, patterns: String, object: String
+        id: UInt64, uid: UInt64, startedAfter: UInt64, created: UInt64, name: String, patterns: String, object: String
     ) -> UInt32 {
         var checksum = Checksum()
-        for number in [id, uid, startedAfter] { checksum.add(number) }
+        for number in [id, uid, startedAfter, created] { checksum.add(number) }
         for text in [name, patterns, object] { checksum.add(text) }
         return checksum.value
     }
 
-    static func ofOwner(id: UInt64, gid: UInt64, groups: String) -> UInt32 {
+    static func ofOwner(id: UInt64, gid: UInt64, groups: String, attached: UInt64, pid: UInt64) -> UInt32 {
         var checksum = Checksum()
-        checksum.add(id)
-        checksum.add(gid)
+        for number in [id, gid, attached, pid] { checksum.add(number) }
         checksum.add(groups)
         return checksum.value
     }

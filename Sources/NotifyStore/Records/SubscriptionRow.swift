@@ -19,7 +19,7 @@ struct SubscriptionRow {
     static let columns = """
         id, uid, gid, groups, name, patterns, object, cursor, seen_through, acknowledged, generation,
         attached, started_after, losses.first, losses.last, losses.count, losses.is_upper_bound, subscriptions.crc,
-        owner_crc, progress_crc, losses.crc, used
+        owner_crc, progress_crc, losses.crc, used, created, attached_at, attached_pid
         """
     static let table = "subscriptions LEFT JOIN losses ON losses.subscription = subscriptions.id"
     /// For a database whose losses can't be read.
@@ -51,6 +51,8 @@ struct SubscriptionRow {
             name: row.text(4),
             filter: SubscriptionFilter(patterns: patterns ?? [], object: object.isEmpty ? nil : object),
             startedAfter: row.integer(12),
+            createdMicroseconds: row.integer(22),
+            lastAttachment: LastAttachment(microseconds: row.integer(23), pid: row.integer32(24)),
             progress: DurableProgress(
                 cursor: row.integer(7), seenThrough: row.integer(8), acknowledged: acknowledged ?? [],
                 generation: row.integer32(10), isAttached: row.integer(11) != 0),
@@ -60,7 +62,9 @@ struct SubscriptionRow {
             patterns != nil && id < UInt64(UInt32.max) && Self.definitionChecksum(row) == row.integer32(17)
         isOwnerSound =
             !groups.contains(nil)
-            && SubscriptionChecksums.ofOwner(id: id, gid: row.integer(2), groups: row.text(3)) == row.integer32(18)
+            && SubscriptionChecksums.ofOwner(
+                id: id, gid: row.integer(2), groups: row.text(3), attached: row.integer(23), pid: row.integer(24))
+                == row.integer32(18)
         isProgressSound = acknowledged != nil && Self.progressChecksum(row) == row.integer32(19)
         isLossSound = loss.map { SubscriptionChecksums.ofLoss($0, id: id) == row.integer32(20) } ?? true
     }
@@ -73,8 +77,8 @@ struct SubscriptionRow {
 
     private static func definitionChecksum(_ row: PreparedStatement) -> UInt32 {
         SubscriptionChecksums.ofDefinition(
-            id: row.integer(0), uid: row.integer(1), startedAfter: row.integer(12), name: row.text(4),
-            patterns: row.text(5), object: row.text(6))
+            id: row.integer(0), uid: row.integer(1), startedAfter: row.integer(12), created: row.integer(22),
+            name: row.text(4), patterns: row.text(5), object: row.text(6))
     }
 
     private static func progressChecksum(_ row: PreparedStatement) -> UInt32 {

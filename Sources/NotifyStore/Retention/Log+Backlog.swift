@@ -53,8 +53,9 @@ extension Log {
             }
             for (id, loss) in result.losses { try statements.addLoss(loss, of: id) }
         }
-        for id in released.keys {
+        for (id, subscription) in released {
             subscriptions.release(id, through: row.segment.last)
+            result.began(subscription.progress.generation, of: id)
             result.released[id] = row.segment.last
         }
         deletion.add(result)

@@ -103,6 +103,7 @@ extension Log {
                 return sequence > progress.cursor && !isAcknowledged
             }
             guard let first = lost.first, let last = lost.last else { continue }
+            result.began(progress.generation, of: subscription.id)
             result.add(
                 Loss(
                     first: first, last: last, count: UInt64(lost.count),

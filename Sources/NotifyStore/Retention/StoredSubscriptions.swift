@@ -8,19 +8,19 @@ struct StoredSubscriptions: ~Copyable {
     struct Subscription {
         let id: DurableID
         let uid: UInt32
-        let hasObject: Bool
+        fileprivate(set) var hasObject: Bool
         var progress: DurableProgress
         /// The log's time at which a client was attached last. While one is attached, this is the time at which it
         /// attached, or earlier.
         var used: Duration
-        fileprivate let registration: UInt64
+        fileprivate var registration: UInt64
     }
 
     private var center = CenterCore(resolutionCacheBytes: 0, reservedFirstToken: ReservedNames.daemonToken)
     private var subscriptions: [Int32: Subscription] = [:]
     private var slots: [DurableID: Int32] = [:]
     private var nextSlot: Int32 = 0
-    /// Changes when a subscription is created or its cursor is moved back: messages that were read may then be unread.
+    /// Changes when a subscription is created or edited, or its cursor is moved back: messages that were read may then be unread.
     private(set) var creations = 0
 
     /// Applies a committed change.
@@ -34,6 +34,9 @@ struct StoredSubscriptions: ~Copyable {
             if raised.cursor < cursor { creations += 1 }
             subscriptions[slot]?.progress = raised
             subscriptions[slot]?.used = used
+        case .replace(let record):
+            replaceFilter(of: record)
+            apply(.update(id: record.id, record.progress), at: now)
         case .setOwner, .forgetLoss: break
         case .remove(let id): remove(id)
         }
@@ -52,6 +55,14 @@ struct StoredSubscriptions: ~Copyable {
             used: now, registration: registration)
     }
 
+    private mutating func replaceFilter(of record: DurableRecord) {
+        guard let slot = slots[record.id], let registration = subscriptions[slot]?.registration else { return }
+        _ = center.remove(registration)
+        subscriptions[slot]?.registration = center.add(patterns: record.filter.patterns, slot: slot)
+        subscriptions[slot]?.hasObject = record.filter.object != nil
+        creations += 1
+    }
+
     private mutating func remove(_ id: DurableID) {
         guard let slot = slots.removeValue(forKey: id), let gone = subscriptions.removeValue(forKey: slot) else {
             return
@@ -62,13 +73,16 @@ struct StoredSubscriptions: ~Copyable {
     // MARK: Progress
 
     /// The progress to store when the broker reports `progress`. The broker may not know yet that messages were
-    /// released: the cursor stays behind them unless it was reset.
+    /// released: the cursor stays behind them unless it was reset. Progress of an earlier generation is not stored.
     func raised(_ progress: DurableProgress, of id: DurableID) -> DurableProgress {
-        guard let stored = slots[id].flatMap({ subscriptions[$0]?.progress }),
-            stored.generation == progress.generation, stored.cursor > progress.cursor
-        else { return progress }
+        guard let stored = slots[id].flatMap({ subscriptions[$0]?.progress }) else { return progress }
+        if stored.generation > progress.generation { return stored }
+        guard stored.generation == progress.generation, stored.cursor > progress.cursor else { return progress }
         return progress.raised(to: stored.cursor)
     }
+
+    /// The generation of a subscription's cursor; nil if there is no such subscription.
+    func generation(of id: DurableID) -> UInt32? { slots[id].flatMap { subscriptions[$0]?.progress.generation } }
 
     /// Moves the cursor of a subscription past messages that it no longer holds back.
     mutating func release(_ id: DurableID, through sequence: UInt64) {

@@ -55,6 +55,9 @@ extension Migrations {
             ) STRICT;
             ALTER TABLE subscriptions ADD COLUMN used INTEGER NOT NULL DEFAULT 0;
             UPDATE subscriptions SET used = CAST(strftime('%s', 'now') AS INTEGER) * 1000000;
+            ALTER TABLE subscriptions ADD COLUMN created INTEGER NOT NULL DEFAULT 0;
+            ALTER TABLE subscriptions ADD COLUMN attached_at INTEGER NOT NULL DEFAULT 0;
+            ALTER TABLE subscriptions ADD COLUMN attached_pid INTEGER NOT NULL DEFAULT 0;
             ALTER TABLE subscriptions ADD COLUMN crc INTEGER NOT NULL DEFAULT 0;
             ALTER TABLE subscriptions ADD COLUMN owner_crc INTEGER NOT NULL DEFAULT 0;
             ALTER TABLE subscriptions ADD COLUMN progress_crc INTEGER NOT NULL DEFAULT 0;
@@ -90,9 +93,10 @@ extension Migrations {
         while try rows.step() {
             let id = rows.integer(0)
             let definition = SubscriptionChecksums.ofDefinition(
-                id: id, uid: rows.integer(1), startedAfter: rows.integer(2), name: rows.text(3),
+                id: id, uid: rows.integer(1), startedAfter: rows.integer(2), created: 0, name: rows.text(3),
                 patterns: rows.text(4), object: rows.text(5))
-            let owner = SubscriptionChecksums.ofOwner(id: id, gid: rows.integer(6), groups: rows.text(7))
+            let owner = SubscriptionChecksums.ofOwner(
+                id: id, gid: rows.integer(6), groups: rows.text(7), attached: 0, pid: 0)
             let progress = SubscriptionChecksums.ofProgress(
                 id: id, cursor: rows.integer(8), seenThrough: rows.integer(9), generation: rows.integer(10),
                 isAttached: rows.integer(11), used: rows.integer(12), acknowledged: rows.bytes(13))

@@ -5,6 +5,8 @@ package struct ErrorFrame: ControlFrame {
     package static let kind = FrameKind.error
     /// Flag bit 0: the daemon closes the connection after this frame.
     package static let fatalFlag: UInt8 = 1
+    /// The detail of `subscriptionChanged` if the patterns have changed.
+    package static let editedDetail: UInt64 = 1
 
     /// The refused request; 0 for none.
     package var request: UInt64
@@ -12,8 +14,8 @@ package struct ErrorFrame: ControlFrame {
     package var code: UInt16
     /// The subscription concerned; 0 for none.
     package var subscription: UInt32
-    /// For `subscriptionHeld` the holder's pid, for `unknownFrame` the kind, for `tooSlow` the limit in bytes;
-    /// otherwise 0.
+    /// For `subscriptionHeld` the holder's pid, for `unknownFrame` the kind, for `tooSlow` the limit in bytes, for
+    /// `subscriptionChanged` ``editedDetail`` if the patterns have changed; otherwise 0.
     package var detail: UInt64
     /// One line to display: the problem and how to fix it.
     package var message: String

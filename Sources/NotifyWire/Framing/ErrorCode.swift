@@ -30,6 +30,7 @@ package enum ErrorCode: UInt16, CaseIterable, Sendable {
     case subscriptionHeld = 63
     case takenOver = 64
     case notDelivered = 65
+    case subscriptionChanged = 66
 
     // The log.
     case logFull = 80

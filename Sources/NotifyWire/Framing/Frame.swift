@@ -14,6 +14,9 @@ package enum FrameKind: UInt8, CaseIterable, Sendable {
     case statistics = 0x0A
     case dropped = 0x0B
     case limits = 0x0C
+    case describe = 0x0D
+    case reset = 0x0E
+    case edit = 0x0F
     case readLog = 0x10
     case find = 0x11
     case endRead = 0x12
@@ -32,6 +35,7 @@ package enum FrameKind: UInt8, CaseIterable, Sendable {
     case subscribed = 0x43
     case detached = 0x44
     case removed = 0x45
+    case durableDescription = 0x46
     case pong = 0x48
     case subscriptionEntry = 0x49
     case listEnd = 0x4A

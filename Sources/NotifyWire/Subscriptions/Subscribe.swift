@@ -17,6 +17,7 @@ package struct Subscribe: ControlFrame {
     package var durableName: String
     /// Limits the subscription to messages with this object; empty for all.
     package var object: String
+    /// Empty to attach to a durable subscription that exists, whatever its patterns and its object are.
     package var patterns: [String]
 
     package static let unlimitedCredit = UInt32.max

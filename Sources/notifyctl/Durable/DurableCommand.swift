@@ -4,14 +4,20 @@ import NotifyClient
 struct DurableCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "durable",
-        abstract: "List durable subscriptions, create one, or remove one.",
+        abstract: "List durable subscriptions, and create, show, reset, edit or remove one.",
         discussion: """
             EXAMPLES
               notifyctl durable list
               notifyctl durable create billing 'orders.>' --from oldest
+              notifyctl durable show billing
+              notifyctl durable reset billing --to 2h
+              notifyctl durable edit billing --patterns 'orders.>' 'refunds.>'
               notifyctl durable remove billing
             """,
-        subcommands: [DurableListCommand.self, DurableCreateCommand.self, DurableRemoveCommand.self])
+        subcommands: [
+            DurableListCommand.self, DurableShowCommand.self, DurableCreateCommand.self, DurableResetCommand.self,
+            DurableEditCommand.self, DurableRemoveCommand.self,
+        ])
 
     /// Completes the names of the daemon's durable subscriptions.
     static let nameCompletion = CompletionKind.shellCommand(

@@ -53,7 +53,7 @@ struct DurableListCommand: AsyncParsableCommand {
         return table
     }
 
-    private static func text(_ count: NotifyClient.DurableSubscription.Count) -> String {
+    static func text(_ count: NotifyClient.DurableSubscription.Count) -> String {
         count.isUpperBound ? "<=\(count.messages)" : "\(count.messages)"
     }
 
@@ -63,24 +63,28 @@ struct DurableListCommand: AsyncParsableCommand {
     }
 
     static func write(_ subscription: NotifyClient.DurableSubscription, now: Date, to json: inout JSONWriter) {
-        json.object { json in
-            json.member("name", subscription.name)
-            json.member("uid", subscription.uid)
-            json.member("user", UserNames.name(of: subscription.uid))
-            json.member("cursor", subscription.cursor)
-            json.optionalMember("holder", subscription.holderPID)
-            json.member("in_flight", subscription.inFlight)
-            json.optionalMember("pending_messages", subscription.pending?.count.messages)
-            json.member("pending_is_upper_bound", subscription.pending?.count.isUpperBound ?? false)
-            json.optionalMember("pending_bytes", subscription.pending?.bytes)
-            json.optionalMember("oldest_pending_seconds", age(of: subscription, now: now))
-            json.member("lost_messages", subscription.lost.messages)
-            json.member("lost_is_upper_bound", subscription.lost.isUpperBound)
-            json.member("object", subscription.object)
-            json.key("patterns")
-            json.array { json in
-                for pattern in subscription.patterns { json.string(pattern) }
-            }
+        json.object { writeMembers(subscription, now: now, to: &$0) }
+    }
+
+    static func writeMembers(
+        _ subscription: NotifyClient.DurableSubscription, now: Date, to json: inout JSONWriter
+    ) {
+        json.member("name", subscription.name)
+        json.member("uid", subscription.uid)
+        json.member("user", UserNames.name(of: subscription.uid))
+        json.member("cursor", subscription.cursor)
+        json.optionalMember("holder", subscription.holderPID)
+        json.member("in_flight", subscription.inFlight)
+        json.optionalMember("pending_messages", subscription.pending?.count.messages)
+        json.member("pending_is_upper_bound", subscription.pending?.count.isUpperBound ?? false)
+        json.optionalMember("pending_bytes", subscription.pending?.bytes)
+        json.optionalMember("oldest_pending_seconds", age(of: subscription, now: now))
+        json.member("lost_messages", subscription.lost.messages)
+        json.member("lost_is_upper_bound", subscription.lost.isUpperBound)
+        json.member("object", subscription.object)
+        json.key("patterns")
+        json.array { json in
+            for pattern in subscription.patterns { json.string(pattern) }
         }
     }
 }

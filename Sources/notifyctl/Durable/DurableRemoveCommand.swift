@@ -15,22 +15,14 @@ struct DurableRemoveCommand: AsyncParsableCommand {
 
     @OptionGroup var connection: ConnectionOptions
 
-    @Argument(help: "The subscription's name.", completion: DurableCommand.nameCompletion)
-    var name: String
-
-    @Option(
-        name: .customLong("user"),
-        help: ArgumentHelp(
-            "The owner, by name or uid. To name another user, you need the right to manage.", valueName: "user"),
-        completion: .shellCommand("cut -d : -f 1 /etc/passwd"), transform: { try UserNames.uid(argument: $0) })
-    var uid: UInt32?
+    @OptionGroup var subscription: DurableOptions
 
     func run() async throws {
         try await withNotifyClient(configuration: connection.configuration()) { client in
-            try await client.removeDurableSubscription(name, uid: uid)
+            try await client.removeDurableSubscription(subscription.name, uid: subscription.uid)
         }
         var output = StandardOutput()
-        output.append("removed \(name)\n")
+        output.append("removed \(subscription.name)\n")
         try output.flush()
     }
 }

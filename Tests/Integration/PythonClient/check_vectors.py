@@ -27,6 +27,17 @@ def encode(kind, f):
         return client.frame(0x04, struct.pack("<QI", f["request"], f["subscription"]))
     if kind == "remove":
         return client.frame(0x05, struct.pack("<QI", f["request"], f["uid"]) + client.counted(f["durableName"]))
+    if kind == "describe":
+        return client.frame(0x0D, struct.pack("<QI", f["request"], f["uid"]) + client.counted(f["durableName"]))
+    if kind == "reset":
+        name, value = f["position"].rstrip(")").split("(")
+        durable = f["durableName"].encode()
+        return client.frame(0x0E, struct.pack(
+            "<QIBB2xQ", f["request"], f["uid"], {"sequence": 2}[name], len(durable), int(value)) + durable)
+    if kind == "edit":
+        durable, patterns = f["durableName"].encode(), b"".join(client.counted(pattern) for pattern in f["patterns"])
+        return client.frame(0x0F, struct.pack(
+            "<QIBB2x", f["request"], f["uid"], len(durable), len(f["patterns"])) + durable + patterns)
     if kind == "acknowledge":
         ranges = b"".join(struct.pack("<QQ", *range) for range in f["ranges"])
         return client.frame(0x06, struct.pack("<II", f["subscription"], len(f["ranges"])) + ranges)
@@ -112,6 +123,9 @@ def decode(kind, flags, body):
         f["durableName"], f["object"] = body[80:80 + name].decode(), body[80 + name:80 + name + object].decode()
         return f | {"pendingKnown": bool(flags & 1), "pendingBound": bool(flags & 2), "lostBound": bool(flags & 4),
                     "patterns": counted_texts(body, 80 + name + object, count)}
+    if kind == "durableDescription":
+        own = fields("created attached expiry unused attachedPID", "<4QI", body[-36:])
+        return decode("durableEntry", flags, body[:-36]) | own | {"unusedKnown": bool(flags & 8)}
     if kind == "logPage":
         f = fields("request count end through damaged firstDamaged lastDamaged", "<QIB3x4Q", body)
         return f | {"end": bool(f["end"])}

@@ -145,6 +145,7 @@ extension Received {
         case .clientEntry(let frame): frame.request
         case .nameEntry(let frame): frame.request
         case .durableEntry(let frame): frame.request
+        case .durableDescription(let frame): frame.request
         case .postEntry(let frame): frame.request
         case .traceEntry(let frame): frame.request
         case .storedNameEntry(let frame): frame.request

@@ -151,7 +151,7 @@ extension NotifyBroker.Attachment {
     static func test(request: UInt64 = 1, window: Int = 4) -> Self {
         Self(
             connection: ConnectionID(index: 0, generation: 0), number: 7, instance: .one, identity: .test, pid: 42,
-            request: request, isResumed: true, window: window)
+            request: request, isResumed: true, window: window, requestedMicroseconds: 0)
     }
 }
 

@@ -65,4 +65,18 @@ struct GenerationTests {
             if restarts { host = restart(host, cleanly: seen.count.isMultiple(of: 2)) }
         }
     }
+
+    @Test func `a reset of a subscription whose creation fails is refused`() {
+        let host = TestHost()
+        let (creator, other) = (host.connect(), host.connect())
+        creator.subscribe(1, ["a"], durable: "d")
+        host.tick()
+        other.send(Reset(request: other.nextRequest(), durableName: "d", to: .now))
+        host.tick()
+        host.work(failingWith: .full)
+        host.advance(.seconds(10))
+        host.run()
+        #expect(other.takeErrors().map(\.code) == [ErrorCode.unknownSubscription.rawValue])
+        #expect(host.store.subscriptions.isEmpty && host.durables.isEmpty)
+    }
 }

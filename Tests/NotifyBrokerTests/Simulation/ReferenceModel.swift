@@ -14,9 +14,11 @@ struct ReferenceModel {
     /// The posts that the broker accepted, by sequence.
     private(set) var posts: [UInt64: Posted] = [:]
     /// The sequences that clients received, by the id of the durable subscription.
-    var delivered: [DurableID: Set<UInt64>] = [:]
-    /// The sequences that clients acknowledged, by the id of the durable subscription.
-    var acknowledged: [DurableID: Set<UInt64>] = [:]
+    var seen: [DurableID: Set<UInt64>] = [:]
+    /// The sequences that clients received, by the generation of the durable subscription.
+    var delivered: [UInt64: Set<UInt64>] = [:]
+    /// The sequences that clients acknowledged, by the generation of the durable subscription.
+    var acknowledged: [UInt64: Set<UInt64>] = [:]
     /// Stored posts that were receipted.
     var receipted: Set<UInt64> = []
     /// The highest sequence whose commit was reported to the broker.
@@ -37,8 +39,8 @@ struct ReferenceModel {
     /// Checks the state on disk: no cursor may have passed an unacknowledged message.
     mutating func check(_ store: FakeStore) {
         for record in store.subscriptions.values {
-            let begin = store.firstCursors[record.id] ?? 0
-            let known = acknowledged[record.id] ?? []
+            let begin = store.firstCursors[record.generation] ?? 0
+            let known = (acknowledged[record.generation] ?? []).union(store.exempt[record.generation] ?? [])
             for message in store.messages where message.sequence > begin && message.isFor(record) {
                 let isDone =
                     message.sequence <= record.progress.cursor
@@ -56,8 +58,8 @@ struct ReferenceModel {
     /// Checks that no message is missing. Must be called after all work is done.
     mutating func checkComplete(_ store: FakeStore) {
         for record in store.subscriptions.values {
-            let begin = store.firstCursors[record.id] ?? 0
-            let handed = delivered[record.id] ?? []
+            let begin = store.firstCursors[record.generation] ?? 0
+            let handed = (delivered[record.generation] ?? []).union(store.exempt[record.generation] ?? [])
             for message in store.messages where message.sequence > begin && message.isFor(record) {
                 if !handed.contains(message.sequence) { fail("'\(record.name)' never got \(message.sequence)") }
             }
@@ -84,4 +86,9 @@ extension FakeStore.Message {
     func isFor(_ record: DurableRecord) -> Bool {
         Selection(filter: record.filter, uid: record.owner.uid).selects(name, object)
     }
+}
+
+extension DurableRecord {
+    /// The generation of the cursor as clients get it.
+    var generation: UInt64 { UInt64(id.rawValue) << 32 | UInt64(progress.generation) }
 }

@@ -9,7 +9,8 @@ final class SimulatedClient {
     /// A durable subscription that the client holds according to its own record.
     struct Hold {
         var id: DurableID
-        var filter: Selection
+        /// The generation of its cursor.
+        var generation: UInt64
         var window: Int
         var creditLeft: UInt64?
         var last: UInt64
@@ -71,7 +72,7 @@ final class SimulatedClient {
             }
             switch received {
             case .message(let message) where message.subscription == 0: readVolatile(message, &model)
-            case .message(let message): readDurable(message, &model, isHeld)
+            case .message(let message): readDurable(message, &model, store, isHeld)
             case .gap(let gap): readGap(gap, &model)
             case .receipt(let receipt): readReceipt(receipt, &model, store)
             case .subscribed(let subscribed): readSubscribed(subscribed, &model, store)
@@ -82,8 +83,8 @@ final class SimulatedClient {
             case .closing: isClosing = true
             case .snapshot: model.fail("a snapshot was announced")
             case .welcome, .removed, .pong, .subscriptionEntry, .clientEntry, .nameEntry, .postEntry, .traceEntry,
-                .durableEntry, .storedNameEntry, .listEnd, .statistics, .logPage, .found, .reloaded, .policyDecision,
-                .backupReady, .backupChunk, .purged, .checkProgress, .checkReport:
+                .durableEntry, .durableDescription, .storedNameEntry, .listEnd, .statistics, .logPage, .found,
+                .reloaded, .policyDecision, .backupReady, .backupChunk, .purged, .checkProgress, .checkReport:
                 break
             }
         }
@@ -134,7 +135,7 @@ final class SimulatedClient {
     // MARK: Durable
 
     private func readDurable(
-        _ message: ReceivedMessage, _ model: inout ReferenceModel, _ isHeld: (UInt32) -> Bool
+        _ message: ReceivedMessage, _ model: inout ReferenceModel, _ store: FakeStore, _ isHeld: (UInt32) -> Bool
     ) {
         let sequence = message.sequence
         check(message, model: &model)
@@ -143,14 +144,18 @@ final class SimulatedClient {
             return
         }
         if sequence <= hold.last { model.fail("\(sequence) after \(hold.last) in one attachment") }
-        if !model.matches(sequence, hold.filter) { model.fail("\(sequence) does not match \(hold.filter)") }
+        let filters = store.filters[hold.id] ?? []
+        if !filters.contains(where: { model.matches(sequence, Selection(filter: $0, uid: uid)) }) {
+            model.fail("\(sequence) matches none of \(filters)")
+        }
         if sequence > model.reportedThrough { model.fail("\(sequence) was delivered before its commit") }
         // A client that has lost the subscription may read messages that were sent to it before, after another client
         // has received them. Such messages are not marked.
-        if !message.isRedelivery, isHeld(message.subscription), model.delivered[hold.id]?.contains(sequence) ?? false {
+        if !message.isRedelivery, isHeld(message.subscription), model.seen[hold.id]?.contains(sequence) ?? false {
             model.fail("\(sequence) was delivered before, and is not marked as a redelivery")
         }
-        model.delivered[hold.id, default: []].insert(sequence)
+        model.seen[hold.id, default: []].insert(sequence)
+        model.delivered[hold.generation, default: []].insert(sequence)
         hold.last = sequence
         hold.open.append(sequence)
         if hold.open.count > hold.window { model.fail("\(hold.open.count) in flight, the window is \(hold.window)") }
@@ -177,7 +182,7 @@ final class SimulatedClient {
     func acknowledge(_ number: UInt32, _ ranges: [ClosedRange<UInt64>], _ model: inout ReferenceModel) {
         guard var hold = holds[number] else { return }
         // An acknowledgement applies only to messages delivered to this client.
-        model.acknowledged[hold.id, default: []].formUnion(
+        model.acknowledged[hold.generation, default: []].formUnion(
             hold.open.filter { sequence in ranges.contains { $0.contains(sequence) } })
         hold.open.removeAll { sequence in ranges.contains { $0.contains(sequence) } }
         holds[number] = hold
@@ -221,9 +226,11 @@ final class SimulatedClient {
         // A subscription that begins at a time does not exist yet when it is requested. The generation begins with its
         // id.
         if durable.id == DurableID(0) { durable.id = DurableID(UInt32(subscribed.generation >> 32)) }
-        if store.firstCursors[durable.id] == nil { model.fail("\(subscribed), but the log does not contain it") }
+        if store.firstCursors[subscribed.generation] == nil {
+            model.fail("\(subscribed), but the log does not contain it")
+        }
         holds[wish.number] = Hold(
-            id: durable.id, filter: wish.filter, window: durable.window,
+            id: durable.id, generation: subscribed.generation, window: durable.window,
             creditLeft: durable.credit == Subscribe.unlimitedCredit ? nil : UInt64(durable.credit),
             last: subscribed.sequence)
     }

@@ -64,11 +64,14 @@ final class Simulation {
         var pauses = 0
         var pages = 0
         var searches = 0
+        var resets = 0
+        var edits = 0
 
         var isEverything: Bool {
-            [crashes, stops, failures, takeOvers, messages, redeliveries, gaps, pauses, pages, searches].allSatisfy {
-                $0 > 0
-            }
+            [
+                crashes, stops, failures, takeOvers, messages, redeliveries, gaps, pauses, pages, searches, resets,
+                edits,
+            ].allSatisfy { $0 > 0 }
         }
 
         mutating func add(_ other: Happened) {
@@ -82,6 +85,8 @@ final class Simulation {
             pauses += other.pauses
             pages += other.pages
             searches += other.searches
+            resets += other.resets
+            edits += other.edits
         }
     }
 
@@ -89,6 +94,7 @@ final class Simulation {
 
     /// Runs `steps` steps, then completes all work. Stops at the first violation.
     func run(steps: Int) {
+        defer { (happened.resets, happened.edits) = (store.resets, store.edits) }
         for _ in 0..<steps {
             step()
             guard violations.isEmpty else { return }
@@ -99,7 +105,7 @@ final class Simulation {
     }
 
     private func step() {
-        switch Int.random(in: 0..<1040, using: &random) {
+        switch Int.random(in: 0..<1056, using: &random) {
         case 0..<60: connect()
         case 60..<90: disconnect()
         case 90..<360: post()
@@ -116,6 +122,8 @@ final class Simulation {
         case 990..<994: crash()
         case 994..<996: stop()
         case 1000..<1040: inspect()
+        case 1040..<1048: reset()
+        case 1048..<1056: edit()
         default: break
         }
         if random.chance(70) { tick() }
@@ -241,7 +249,7 @@ final class Simulation {
         }
         let window = random.chance(50) ? 0 : UInt32.random(in: 1...6, using: &random)
         let credit = random.chance(60) ? Subscribe.unlimitedCredit : UInt32.random(in: 0...8, using: &random)
-        attach(client, wish, window: window, credit: credit, from: randomStart())
+        attach(client, wish, window: window, credit: credit, from: randomStart(), namesPatterns: random.chance(50))
     }
 
     private func randomStart() -> LogPosition {
@@ -258,11 +266,12 @@ final class Simulation {
 
     private func attach(
         _ client: SimulatedClient, _ wish: (uid: UInt32, name: String, patterns: [String], object: String),
-        window: UInt32, credit: UInt32, from start: LogPosition
+        window: UInt32, credit: UInt32, from start: LogPosition, namesPatterns: Bool
     ) {
         let number = takeNumber()
         let request = client.client.subscribe(
-            number, wish.patterns.shuffled(using: &random), object: wish.object, durable: wish.name, from: start,
+            number, namesPatterns ? wish.patterns.shuffled(using: &random) : [], object: wish.object,
+            durable: wish.name, from: start,
             window: window, credit: credit)
         let durable = host.durable(wish.name, uid: wish.uid)
         client.asked[request] = SimulatedClient.Wish(
@@ -290,6 +299,26 @@ final class Simulation {
         }
         note("remove \(wish.name)")
         client.client.remove(wish.name)
+    }
+
+    private func reset() {
+        guard let wish = Self.durables.randomElement(using: &random), let client = any({ $0.uid == wish.uid }) else {
+            return
+        }
+        let position = randomStart()
+        note("reset \(wish.name) \(position)")
+        client.client.send(Reset(request: client.client.nextRequest(), durableName: wish.name, to: position))
+    }
+
+    /// Gives a subscription other patterns, or again those with which it is created.
+    private func edit() {
+        guard let wish = Self.durables.randomElement(using: &random), let client = any({ $0.uid == wish.uid }) else {
+            return
+        }
+        let others = Self.durables.map(\.patterns) + [["b.>"], ["a.y", "user.*.q"]]
+        let patterns = random.chance(40) ? wish.patterns : others.randomElement(using: &random) ?? [">"]
+        note("edit \(wish.name) \(patterns)")
+        client.client.send(Edit(request: client.client.nextRequest(), durableName: wish.name, patterns: patterns))
     }
 
     private func takeNumber() -> UInt32 {
@@ -341,7 +370,11 @@ final class Simulation {
     private func inspect() {
         guard let client = any()?.client else { return }
         let request = client.nextRequest()
-        switch Int.random(in: 0..<4, using: &random) {
+        switch Int.random(in: 0..<5, using: &random) {
+        case 4:
+            let name = Self.durables.randomElement(using: &random)?.name ?? ""
+            note("describe \(client.id) \(name)")
+            client.send(Describe(request: request, durableName: name))
         case 0:
             note("monitor \(client.id)")
             let patterns = Self.volatilePatterns.randomElement(using: &random) ?? []
@@ -449,11 +482,12 @@ final class Simulation {
         for wish in Self.durables where store.subscriptions.values.contains(where: { $0.name == wish.name }) {
             guard
                 !clients.contains(where: {
-                    $0.holds.values.contains { $0.filter.uid == wish.uid && isHeld($0, wish.name) }
+                    $0.uid == wish.uid && $0.holds.values.contains { isHeld($0, wish.name) }
                 })
             else { continue }
             let client = connect(uid: wish.uid, overflow: .dropOldest, instance: instances[0])
-            attach(client, wish, window: 0, credit: Subscribe.unlimitedCredit, from: .now)
+            attach(
+                client, wish, window: 0, credit: Subscribe.unlimitedCredit, from: .now, namesPatterns: false)
         }
         comeToRest()
         model.check(store)

@@ -48,8 +48,13 @@ final class FakeStore {
     private(set) var violations: [String] = []
     /// The highest sequence that was flushed.
     private(set) var syncedThrough: UInt64 = 0
-    /// The initial cursor of each subscription.
-    private(set) var firstCursors: [DurableID: UInt64] = [:]
+    /// The initial cursor of each generation of a subscription.
+    private(set) var firstCursors: [UInt64: UInt64] = [:]
+    /// The sequences that a generation of a subscription may skip, because they match since an edit only.
+    private(set) var exempt: [UInt64: Set<UInt64>] = [:]
+    /// All filters that a subscription has had.
+    private(set) var filters: [DurableID: [SubscriptionFilter]] = [:]
+    private(set) var (resets, edits) = (0, 0)
     /// The sequences of damaged messages, which pages skip.
     var damaged: Set<UInt64> = []
     /// What a check of the log finds.
@@ -236,23 +241,58 @@ final class FakeStore {
             }
             check(record.progress)
             subscriptions[record.id] = record
-            firstCursors[record.id] = record.progress.cursor
+            firstCursors[record.generation] = record.progress.cursor
+            filters[record.id] = [record.filter]
             nextSubscriptionID = max(nextSubscriptionID, DurableID(record.id.rawValue + 1))
         case .update(let id, let progress):
             if subscriptions[id] == nil { violations.append("update of \(id), which does not exist") }
+            if let before = subscriptions[id]?.progress.generation, before != progress.generation {
+                violations.append("an update changes the generation of \(id) from \(before) to \(progress.generation)")
+            }
             if let before = subscriptions[id]?.progress.cursor, before > progress.cursor {
                 violations.append("the cursor of \(id) decreases from \(before) to \(progress.cursor)")
             }
             check(progress)
             subscriptions[id]?.progress = progress
-        case .setOwner(let id, let owner):
+        case .replace(let record): replace(record)
+        case .setOwner(let id, let owner, let attachment):
             if subscriptions[id]?.owner.uid != owner.uid { violations.append("\(id) changes its user") }
             subscriptions[id]?.owner = owner
+            subscriptions[id]?.lastAttachment = attachment
         case .forgetLoss(let id, let last):
             if let loss = subscriptions[id]?.loss, loss.last <= last { subscriptions[id]?.loss = nil }
         case .remove(let id):
             subscriptions[id] = nil
         }
+    }
+
+    private func replace(_ record: DurableRecord) {
+        guard var stored = subscriptions[record.id] else {
+            violations.append("replacement of \(record.id), which does not exist")
+            return
+        }
+        if record.progress.isAttached { violations.append("\(record.id) is attached while it is changed") }
+        let isReset = stored.progress.generation != record.progress.generation
+        if isReset, record.progress.generation != stored.progress.generation + 1 {
+            violations.append("generation \(record.progress.generation) after \(stored.progress.generation)")
+        }
+        if isReset == (stored.filter != record.filter) { violations.append("not one change: \(record)") }
+        check(record.progress)
+        if isReset {
+            resets += 1
+            firstCursors[record.generation] = record.progress.cursor
+            stored.loss = nil
+        } else {
+            edits += 1
+            let access = ReadAccess(policy: AccessPolicy(), identity: record.owner)
+            let added = messages.filter { $0.matches(record.filter, access) && !$0.matches(stored.filter, access) }
+            exempt[record.generation, default: []].formUnion(added.map(\.sequence))
+            filters[record.id, default: []].append(record.filter)
+        }
+        stored.filter = record.filter
+        stored.startedAfter = record.startedAfter
+        stored.progress = record.progress
+        subscriptions[record.id] = stored
     }
 
     /// Deletes the messages in a range that a subscription has not acknowledged, as retention does.

@@ -228,4 +228,24 @@ struct TraceTests {
         }
         #expect(pages.prefix(8) == [false, true, false, true, false, true, false, true])
     }
+
+    @Test func `a trace shows the messages before the first start as pending`() {
+        let (host, sequences, _) = TestHost.withMessages()
+        let client = host.connect()
+        client.subscribe(1, ["a"], durable: "d")
+        client.detach(1)
+        host.run()
+        _ = client.take()
+        func stateOfSecond() -> TraceEntry.State? {
+            client.send(TraceRequest(request: client.nextRequest(), sequence: sequences[1]))
+            host.run()
+            return client.take().lazy.compactMap { if case .traceEntry(let entry) = $0 { entry.state } else { nil } }
+                .first
+        }
+        #expect(stateOfSecond() == .beforeStart)
+        client.send(Reset(request: client.nextRequest(), durableName: "d", to: .sequence(sequences[1])))
+        host.run()
+        #expect(stateOfSecond() == .pending)
+        #expect(TestHost(store: host.store).durable("d")?.startedAfter == sequences[1] - 1)
+    }
 }

@@ -21,7 +21,9 @@ struct RetentionModelTests {
             case 40..<65: try await model.acknowledge()
             case 65..<69: try await model.subscribe()
             case 69..<72: try await model.unsubscribe()
-            case 72..<90: model.advance()
+            case 72..<88: model.advance()
+            case 88..<89: try await model.reset()
+            case 89..<90: try await model.edit()
             case 90..<91: try model.restart()
             case 91..<92: model.changeRules()
             default: try await model.maintain(checkingEverything: step.isMultiple(of: 50))
@@ -48,6 +50,7 @@ struct RetentionModelTests {
             var created: Duration
             var patterns: [NamePattern]
             var cursor: UInt64
+            var generation: UInt32 = 0
             var acknowledged: Set<UInt64> = []
             var loss: Loss?
 
@@ -132,10 +135,53 @@ struct RetentionModelTests {
             }
             subscription.acknowledged = subscription.acknowledged.filter { $0 > subscription.cursor }
             subscriptions[id] = subscription
-            let progress = DurableProgress(
+            try await store.commit([], changes: [.update(id: id, progress(of: subscription))]).result.get()
+        }
+
+        private func progress(of subscription: Subscription) -> DurableProgress {
+            DurableProgress(
                 cursor: subscription.cursor, seenThrough: next,
-                acknowledged: subscription.acknowledged.sorted().map { SequenceRange(first: $0, last: $0) })
-            try await store.commit([], changes: [.update(id: id, progress)]).result.get()
+                acknowledged: subscription.acknowledged.sorted().map { SequenceRange(first: $0, last: $0) },
+                generation: subscription.generation)
+        }
+
+        mutating func reset() async throws {
+            try await replace { subscription, next, generator in
+                subscription.cursor =
+                    Bool.random(using: &generator) ? 0 : UInt64.random(in: 0...next, using: &generator)
+                subscription.acknowledged = []
+                subscription.generation += 1
+                subscription.loss = nil
+            }
+        }
+
+        mutating func edit() async throws {
+            try await replace { subscription, _, generator in
+                let patterns = Self.patterns.shuffled(using: &generator).prefix(2)
+                subscription.patterns = NamePattern.sortedUniquely(patterns.compactMap { try? NamePattern($0) })
+            }
+        }
+
+        private mutating func replace(
+            _ change: (inout Subscription, UInt64, inout SeededGenerator) -> Void
+        ) async throws {
+            guard let id = subscriptions.keys.sorted().randomElement(using: &generator) else { return }
+            try await maintain(checkingEverything: false)
+            guard var subscription = subscriptions[id] else { return }
+            change(&subscription, next, &generator)
+            subscriptions[id] = subscription
+            var record = DurableRecord(
+                id: id, uid: subscription.uid, name: "s\(id)", SubscriptionFilter(patterns: subscription.patterns))
+            record.progress = progress(of: subscription)
+            let earlier = DurableChange.update(
+                id: id, DurableProgress(cursor: 0, seenThrough: 0, generation: subscription.generation &- 1))
+            try await store.commit(
+                [], changes: subscription.generation == 0 ? [.replace(record)] : [.replace(record), earlier]
+            ).result.get()
+            // What was deleted between the maintenance and the commit is no loss of the changed subscription.
+            let stored = Set(
+                try await store.everything(SubscriptionFilter(">"), subscription: 1 << 20).map(\.sequence))
+            messages.removeAll { !stored.contains($0.sequence) }
         }
 
         mutating func subscribe() async throws {
@@ -197,6 +243,8 @@ struct RetentionModelTests {
             store = try Store.open(path: folder.database, options: options)
             for record in store.recovered.subscriptions {
                 #expect(record.loss == subscriptions[record.id]?.loss)
+                #expect(record.progress.generation == subscriptions[record.id]?.generation)
+                #expect(record.filter.patterns == subscriptions[record.id]?.patterns)
             }
             deletions = Deletions()
             open()
@@ -208,10 +256,11 @@ struct RetentionModelTests {
         private mutating func collect() throws {
             while store.isMaintaining() {}
             let deletion = deletions.take()
-            for (id, loss) in deletion.losses {
+            for (id, loss) in deletion.losses where deletion.generations[id] == subscriptions[id]?.generation {
                 if subscriptions[id]?.loss?.add(loss) == nil { subscriptions[id]?.loss = loss }
             }
-            for (id, sequence) in deletion.released {
+            for (id, sequence) in deletion.released
+            where deletion.generations[id] == subscriptions[id]?.generation {
                 guard let subscription = subscriptions[id] else { continue }
                 let lost = messages.filter { subscription.wants($0) && $0.sequence <= sequence }
                 released += lost.count

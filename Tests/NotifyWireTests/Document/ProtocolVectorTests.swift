@@ -85,6 +85,30 @@ import WireTestSupport
             return (
                 ["request": remove.request, "uid": remove.uid, "durableName": remove.durableName], remove.encoded
             )
+        case .describe:
+            let describe = try Describe(frame)
+            return (
+                ["request": describe.request, "uid": describe.uid, "durableName": describe.durableName],
+                describe.encoded
+            )
+        case .reset:
+            let reset = try Reset(frame)
+            return (
+                [
+                    "request": reset.request, "uid": reset.uid, "position": "\(reset.position)",
+                    "durableName": reset.durableName,
+                ], reset.encoded
+            )
+        case .edit:
+            let edit = try Edit(frame)
+            return (
+                [
+                    "request": edit.request, "uid": edit.uid, "durableName": edit.durableName,
+                    "patterns": edit.patterns,
+                ], edit.encoded
+            )
+        case .durableDescription:
+            return (try fields(DurableDescription(frame)), try DurableDescription(frame).encoded)
         case .acknowledge:
             let acknowledge = try Acknowledge(frame)
             let ranges = acknowledge.ranges.map { [$0.first, $0.last] }
@@ -349,6 +373,15 @@ import WireTestSupport
             "pendingKnown": entry.pending != nil, "pendingBound": entry.pending?.isUpperBound ?? false,
             "durableName": entry.durableName, "object": entry.object, "patterns": entry.patterns,
         ]
+    }
+
+    private static func fields(_ description: DurableDescription) -> [String: Any] {
+        let own: [String: Any] = [
+            "created": description.createdMicroseconds, "attached": description.attachedMicroseconds,
+            "attachedPID": description.attachedPID, "expiry": description.expiryMicroseconds,
+            "unused": description.unusedMicroseconds ?? 0, "unusedKnown": description.unusedMicroseconds != nil,
+        ]
+        return own.merging(fields(description.entry)) { own, _ in own }
     }
 
     private static func fields(_ entry: ClientEntry) -> [String: Any] {

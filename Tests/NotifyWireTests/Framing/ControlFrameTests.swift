@@ -57,6 +57,14 @@ struct Sample: Sendable, CustomTestStringConvertible {
         Sample(Detached(request: 6, subscription: 7)),
         Sample(Remove(request: 8, uid: 9, durableName: "mail")),
         Sample(Removed(request: 8)),
+        Sample(Describe(request: 8, uid: 9, durableName: "mail")),
+        Sample(Reset(request: 8, uid: 9, durableName: "mail", to: .now)),
+        Sample(
+            Reset(
+                request: 8, uid: 9, durableName: String(repeating: "n", count: 64),
+                to: .time(microseconds: 1 << 63 - 1))),
+        Sample(Edit(request: 8, uid: 9, durableName: "mail", patterns: ["a", String(repeating: "p", count: 255)])),
+        Sample(Edit(request: 8, durableName: "", patterns: [])),
         Sample(Acknowledge(subscription: 10, ranges: [.init(first: 1, last: 1), .init(first: 3, last: .max)])),
         Sample(Acknowledge(subscription: 10, ranges: [])),
         Sample(Credit(subscription: 11, messages: 12)),
@@ -77,6 +85,15 @@ struct Sample: Sendable, CustomTestStringConvertible {
                 inFlight: 24, pending: .init(messages: 25, bytes: 26, oldestMicroseconds: 27, isUpperBound: true),
                 durableName: "mail", object: "ø", patterns: ["a", ">"])),
         Sample(DurableEntry(request: 17, uid: 18, durableName: "mail", patterns: ["a"])),
+        Sample(
+            DurableDescription(
+                DurableEntry(
+                    request: 17, uid: 18, isLostUpperBound: true,
+                    pending: .init(messages: 25, bytes: 26, oldestMicroseconds: 27), durableName: "mail",
+                    patterns: ["a", ">"]),
+                createdMicroseconds: 28, attachedMicroseconds: 29, attachedPID: .max, expiryMicroseconds: 30,
+                unusedMicroseconds: .max)),
+        Sample(DurableDescription(DurableEntry(request: 17, uid: 18, durableName: "mail", patterns: ["a"]))),
         Sample(
             ClientEntry(
                 request: 17, client: 1, connectedMicroseconds: 2, uid: 3, gid: 4, pid: 5, subscriptions: 6, posts: 7,
@@ -229,6 +246,6 @@ struct Sample: Sendable, CustomTestStringConvertible {
     @Test func `kinds and codes are unique and not zero`() {
         #expect(FrameKind.allCases.allSatisfy { $0.rawValue != 0 })
         #expect(ErrorCode.allCases.allSatisfy { $0.rawValue != 0 })
-        #expect(FrameKind.allCases.filter { !$0.isFromDaemon }.count == 24)
+        #expect(FrameKind.allCases.filter { !$0.isFromDaemon }.count == 27)
     }
 }

@@ -1,0 +1,123 @@
+import NotifyCenter
+import NotifyLog
+import NotifyWire
+
+/// Resetting and editing durable subscriptions.
+///
+/// A change is in force at once, so that no acknowledgement of before can follow it, and is restored if its commit fails.
+/// An attached client loses the subscription, and attaches again: what it sends for the earlier attachment is refused.
+extension Broker {
+    /// Moves the cursor of a subscription. A reset to a time continues once the store has found the sequence of that time.
+    mutating func reset(_ reset: Reset, _ slot: ConnectionSlot, now: BrokerTime) throws(WireError) {
+        let durable = try managed(reset.durableName, uid: reset.uid, by: slot)
+        if let time = reset.position.pastTime(at: now) { return try search(.reset(reset), at: time, slot) }
+        let cursor = try firstCursor(at: reset.position)
+        try durables[durable].checkChangeable()
+        guard durables[durable].cursor.generation < .max else {
+            throw WireError(
+                .limitReached,
+                "durable subscription '\(reset.durableName)' can't be reset again: remove it and create it again")
+        }
+        scheduler.spend(FairScheduler.Cost.subscribe)
+        makeHolderAttachAgain(durable, isEdited: false)
+        durables[durable].reset(to: cursor)
+        commitChange(of: durable, request: reset.request, slot)
+    }
+
+    /// Replaces the patterns of a subscription. Its cursor and its acknowledgements stay.
+    mutating func edit(_ edit: Edit, _ slot: ConnectionSlot) throws(WireError) {
+        let durable = try managed(edit.durableName, uid: edit.uid, by: slot)
+        let isOwner = durables[durable].uid == connections[slot].uid
+        scheduler.spend(FairScheduler.Cost.subscribe + edit.patterns.count * FairScheduler.Cost.pattern)
+        let earlier = durables[durable].filter
+        let filter = try filter(
+            patterns: edit.patterns, object: earlier.object ?? "",
+            for: isOwner ? connections[slot].identity : durables[durable].owner)
+        try durables[durable].checkChangeable()
+        guard filter != earlier else { return answer(slot, description(of: durable, request: edit.request)) }
+        let work = subscriptions.work
+        defer { scheduler.spend(subscriptions.work - work) }
+        do throws(WireError) {
+            try register(durable, as: filter, isLimited: true)
+        } catch {
+            try? register(durable, as: earlier)
+            throw error
+        }
+        makeHolderAttachAgain(durable, isEdited: true)
+        // Until the commit, messages for the earlier patterns are kept, too.
+        try? register(durable, as: filter.union(earlier))
+        durables[durable].edit(to: filter)
+        commitChange(of: durable, request: edit.request, slot)
+    }
+
+    private mutating func commitChange(of durable: DurableSlot, request: UInt64, _ slot: ConnectionSlot) {
+        durables.noteProgress(durable)
+        chargeDurable(durable)
+        let record = durables.record(of: durable, owner: access.identity(durables[durable].owner))
+        commits.append(
+            .replace(record), then: .changed(record.id, connection: connections[slot].id, request: request),
+            isSynced: true)
+        pauseIfLogBehind(slot)
+    }
+
+    /// Ends the pending change of a subscription, and answers its request.
+    mutating func changeEnded(
+        _ id: DurableID, connection: ConnectionID, request: UInt64, failure: WireError? = nil
+    ) {
+        if let durable = durables.slot(of: id) {
+            let isEdited = if case .edit? = durables[durable].pendingChange { true } else { false }
+            durables[durable].changeEnded(succeeded: failure == nil)
+            if isEdited { try? register(durable, as: durables[durable].filter) }
+            if failure != nil { durables.noteProgress(durable) }
+            backlogs.forget(id)
+            chargeDurable(durable)
+        }
+        guard connections.contains(connection) else { return }
+        if let failure {
+            refuse(connection.slot, request: request, failure)
+        } else if let durable = durables.slot(of: id) {
+            answer(connection.slot, description(of: durable, request: request))
+        } else {
+            refuse(
+                connection.slot, request: request,
+                WireError(.unknownSubscription, "the durable subscription was removed meanwhile"))
+        }
+    }
+
+    /// Ends the attachment of a client, which is expected to attach again.
+    private mutating func makeHolderAttachAgain(_ durable: DurableSlot, isEdited: Bool) {
+        guard let attachment = durables[durable].member?.attachment else { return }
+        endAttachment(durable)
+        refuse(
+            attachment.connection.slot, request: takeUnanswered(attachment) ? attachment.request : 0,
+            WireError(
+                .subscriptionChanged,
+                "durable subscription '\(durables[durable].name)' was \(isEdited ? "edited" : "reset"): attach to it again"
+            ),
+            subscription: attachment.number, detail: isEdited ? ErrorFrame.editedDetail : 0)
+    }
+
+    /// Replaces the registration of a subscription in the center.
+    ///
+    /// - Throws: `limitReached` if a limit is to be kept and exceeded. The subscription then has no registration.
+    private mutating func register(
+        _ durable: DurableSlot, as filter: SubscriptionFilter, isLimited: Bool = false
+    ) throws(WireError) {
+        let uid = durables[durable].uid
+        defer { chargeRegistrations(of: uid) }
+        subscriptions.remove(durables[durable].registration, uid: uid)
+        if subscriptions.pendingRemovalUID != nil { actions.append(.scheduleTick) }
+        chargeRegistrations(of: uid)
+        if isLimited { try checkRoom(for: filter, uid: uid) }
+        let registration = try subscriptions.addDurable(filter, durable, uid: uid, isLimited: isLimited)
+        durables[durable].registration = registration
+        if let reader = durables[durable].reader { readers[reader].registered(as: registration) }
+    }
+}
+
+extension SubscriptionFilter {
+    /// A filter for what either of two filters with the same object selects.
+    fileprivate func union(_ other: SubscriptionFilter) -> SubscriptionFilter {
+        SubscriptionFilter(patterns: NamePattern.sortedUniquely(patterns + other.patterns), object: object)
+    }
+}

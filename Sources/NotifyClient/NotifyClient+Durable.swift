@@ -1,0 +1,107 @@
+import NotifyCenter
+import NotifyWire
+
+/// Durable subscriptions, apart from receiving from them.
+extension NotifyClient {
+    /// Creates a durable subscription without receiving from it. The daemon keeps matching messages from then on.
+    ///
+    /// An existing subscription with these patterns and this object is not changed.
+    ///
+    /// - Parameters:
+    ///   - name: 1 to 64 letters, digits, `.`, `_` or `-`; unique per user.
+    ///   - patterns: The patterns of names to match, 1 to 64. A message that several of them match is kept once.
+    ///   - object: The object to match; `nil` for messages with any object or none.
+    ///   - start: Where the subscription begins.
+    /// - Throws: ``NotifyError``, such as `subscriptionMismatch` if the subscription exists with other patterns or
+    ///   another object, or `subscriptionHeld` if another client is attached to it.
+    public nonisolated(nonsending) func createDurableSubscription(
+        _ name: String, to patterns: [String], object: String? = nil, from start: Start = .now
+    ) async throws(NotifyError) {
+        let subscription = try await subscribe(to: patterns, as: .durable(name, from: start), object: object, limit: 0)
+        try await subscription.leave()
+    }
+
+    /// Checks the arguments of ``createDurableSubscription(_:to:object:from:)`` as far as that is possible without the
+    /// daemon.
+    package static func validateDurableSubscription(
+        _ name: String, to patterns: [String], object: String?
+    ) throws(NotifyError) {
+        _ = try SubscriptionSpec(patterns: patterns, object: object, kind: .durable(name), limit: 0)
+    }
+
+    /// Removes a durable subscription and its cursor. No client may be attached to it.
+    ///
+    /// - Parameters:
+    ///   - name: The subscription's name.
+    ///   - uid: The uid of the owner; `nil` for this user. To name another user, this user needs the right to manage
+    ///     everything.
+    /// - Throws: ``NotifyError``, such as `unknownSubscription`, `subscriptionInUse` while a client is attached to it,
+    ///   or `invalidArgument` for 4,294,967,295, which is no user's uid.
+    public nonisolated(nonsending) func removeDurableSubscription(_ name: String, uid: UInt32? = nil)
+        async throws(NotifyError)
+    {
+        try DurableRequest.check(name, uid: uid)
+        try await ask { (slot: ReplySlot<Void>) in .remove(name: name, uid: uid ?? Remove.ownUID, slot) }
+    }
+
+    /// Describes a durable subscription.
+    ///
+    /// The daemon counts the pending messages as for ``durableSubscriptions()``.
+    ///
+    /// - Parameters:
+    ///   - name: The subscription's name.
+    ///   - uid: The uid of the owner; `nil` for this user. To name another user, this user needs the right to manage
+    ///     everything.
+    /// - Throws: ``NotifyError``, such as `unknownSubscription`.
+    public nonisolated(nonsending) func durableSubscription(_ name: String, uid: UInt32? = nil)
+        async throws(NotifyError) -> DurableDetails
+    {
+        let request = try DurableRequest(.describe, name, uid: uid)
+        return try await ask { .durable(request, $0) }
+    }
+
+    /// Moves the cursor of a durable subscription forwards or backwards. What was acknowledged after the position is
+    /// forgotten, and what was lost is no longer reported.
+    ///
+    /// A client that is attached continues at the new position, after a gap with the reason `recreated`. Stored messages
+    /// are delivered again if a client has received them before, marked as redelivered.
+    ///
+    /// - Parameters:
+    ///   - name: The subscription's name.
+    ///   - start: Where the subscription continues.
+    ///   - uid: The uid of the owner; `nil` for this user. To name another user, this user needs the right to manage
+    ///     everything.
+    /// - Returns: The subscription after the reset.
+    /// - Throws: ``NotifyError``, such as `unknownSubscription`, or `invalidArgument` for a sequence beyond the end of the
+    ///   log.
+    @discardableResult
+    public nonisolated(nonsending) func resetDurableSubscription(
+        _ name: String, to start: Start, uid: UInt32? = nil
+    ) async throws(NotifyError) -> DurableDetails {
+        let request = try DurableRequest(.reset(start.position()), name, uid: uid)
+        return try await ask { .durable(request, $0) }
+    }
+
+    /// Replaces the patterns of a durable subscription. Its cursor and its acknowledgements stay: it delivers the stored
+    /// messages after them that the new patterns match.
+    ///
+    /// A client that is attached stays so, and receives by the new patterns. A client that attaches later must name the
+    /// new patterns.
+    ///
+    /// - Parameters:
+    ///   - name: The subscription's name.
+    ///   - patterns: The patterns of names to match, 1 to 64.
+    ///   - uid: The uid of the owner; `nil` for this user. To name another user, this user needs the right to manage
+    ///     everything.
+    /// - Returns: The subscription with its new patterns.
+    /// - Throws: ``NotifyError``, such as `unknownSubscription`, or `forbidden` if the owner may not receive what a
+    ///   pattern matches.
+    @discardableResult
+    public nonisolated(nonsending) func editDurableSubscription(
+        _ name: String, patterns: [String], uid: UInt32? = nil
+    ) async throws(NotifyError) -> DurableDetails {
+        try Self.validateDurableSubscription(name, to: patterns, object: nil)
+        let request = try DurableRequest(.edit(patterns: patterns), name, uid: uid)
+        return try await ask { .durable(request, $0) }
+    }
+}

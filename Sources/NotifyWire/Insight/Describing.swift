@@ -1,0 +1,82 @@
+package import NIOCore
+
+/// Asks for the description of a durable subscription.
+package struct Describe: ControlFrame {
+    package static let kind = FrameKind.describe
+
+    package var request: UInt64
+    /// The owner of the subscription; ``Remove/ownUID`` for the client's own.
+    package var uid: UInt32
+    package var durableName: String
+
+    package init(request: UInt64, uid: UInt32 = Remove.ownUID, durableName: String) {
+        self.request = request
+        self.uid = uid
+        self.durableName = durableName
+    }
+
+    package init(flags: UInt8, reading body: inout FieldReader) throws(WireError) {
+        request = try body.integer()
+        uid = try body.integer()
+        durableName = try body.countedString()
+    }
+
+    package func writeBody(to buffer: inout ByteBuffer) {
+        buffer.writeLE(request)
+        buffer.writeLE(uid)
+        buffer.writeCounted(durableName)
+    }
+}
+
+/// Describes a durable subscription: the answer to ``Describe``, ``Reset`` and ``Edit``.
+package struct DurableDescription: ControlFrame {
+    package static let kind = FrameKind.durableDescription
+    /// Flag bit 3, after those of ``DurableEntry``: the time without a client is known.
+    package static let unusedFlag: UInt8 = 8
+
+    /// What a list reports of the subscription.
+    package var entry: DurableEntry
+    /// When the subscription was created, in microseconds since 1970; 0 if unknown.
+    package var createdMicroseconds: UInt64
+    /// When a client attached last, in microseconds since 1970; 0 if unknown.
+    package var attachedMicroseconds: UInt64
+    /// The pid of that client.
+    package var attachedPID: UInt32
+    /// The time without a client after which the subscription is removed, in microseconds; 0 if it is kept.
+    package var expiryMicroseconds: UInt64
+    /// The time without a client so far, in microseconds; nil if unknown.
+    package var unusedMicroseconds: UInt64?
+
+    package var request: UInt64 { entry.request }
+    package var flags: UInt8 { entry.flags | (unusedMicroseconds == nil ? 0 : Self.unusedFlag) }
+
+    package init(
+        _ entry: DurableEntry, createdMicroseconds: UInt64 = 0, attachedMicroseconds: UInt64 = 0,
+        attachedPID: UInt32 = 0, expiryMicroseconds: UInt64 = 0, unusedMicroseconds: UInt64? = nil
+    ) {
+        self.entry = entry
+        self.createdMicroseconds = createdMicroseconds
+        self.attachedMicroseconds = attachedMicroseconds
+        self.attachedPID = attachedPID
+        self.expiryMicroseconds = expiryMicroseconds
+        self.unusedMicroseconds = unusedMicroseconds
+    }
+
+    package init(flags: UInt8, reading body: inout FieldReader) throws(WireError) {
+        entry = try DurableEntry(flags: flags, reading: &body)
+        createdMicroseconds = try body.integer()
+        attachedMicroseconds = try body.integer()
+        expiryMicroseconds = try body.integer()
+        let unused: UInt64 = try body.integer()
+        attachedPID = try body.integer()
+        unusedMicroseconds = flags & Self.unusedFlag == 0 ? nil : unused
+    }
+
+    package func writeBody(to buffer: inout ByteBuffer) {
+        entry.writeBody(to: &buffer)
+        for field in [createdMicroseconds, attachedMicroseconds, expiryMicroseconds, unusedMicroseconds ?? 0] {
+            buffer.writeLE(field)
+        }
+        buffer.writeLE(attachedPID)
+    }
+}

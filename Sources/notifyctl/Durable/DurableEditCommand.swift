@@ -1,0 +1,40 @@
+import ArgumentParser
+import NotifyClient
+
+struct DurableEditCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "edit",
+        abstract: "Replace the patterns of a durable subscription.",
+        discussion: """
+            The cursor and the acknowledgements stay: the subscription delivers the stored messages after them that the \
+            new patterns match. A client that is attached stays so. Programs that attach later must name the new \
+            patterns, so change them, too.
+
+            EXAMPLES
+              notifyctl durable edit billing --patterns 'orders.>' 'refunds.>'
+              sudo notifyctl durable edit billing --user alice --patterns 'orders.*'
+            """)
+
+    @OptionGroup var connection: ConnectionOptions
+    @OptionGroup var subscription: DurableOptions
+
+    @Option(
+        parsing: .upToNextOption,
+        help: ArgumentHelp(
+            "The new patterns of names. A message that matches several is delivered once.", valueName: "pattern"))
+    var patterns: [String]
+
+    func validate() throws {
+        try UserNames.check(patterns)
+    }
+
+    func run() async throws {
+        let details = try await withNotifyClient(configuration: connection.configuration()) { client in
+            try await client.editDurableSubscription(
+                subscription.name, patterns: patterns, uid: subscription.uid)
+        }
+        var output = StandardOutput()
+        output.append("edited \(subscription.name): \(details.subscription.patterns.joined(separator: " "))\n")
+        try output.flush()
+    }
+}

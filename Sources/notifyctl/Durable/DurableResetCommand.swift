@@ -1,0 +1,37 @@
+import ArgumentParser
+import NotifyClient
+
+struct DurableResetCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "reset",
+        abstract: "Move the cursor of a durable subscription forwards or backwards.",
+        discussion: """
+            What was acknowledged after the position is forgotten: stored messages are delivered again, marked as \
+            redelivered. Messages before the position are not delivered any more. What the subscription had lost is no \
+            longer reported. A client that is attached continues at the position.
+
+            The position is \(PositionArgument.forms).
+
+            EXAMPLES
+              notifyctl durable reset billing --to oldest
+              notifyctl durable reset billing --to now
+              notifyctl durable reset billing --to 'yesterday 12:00'
+            """)
+
+    @OptionGroup var connection: ConnectionOptions
+    @OptionGroup var subscription: DurableOptions
+
+    @Option(
+        help: ArgumentHelp("Where in the log the subscription continues.", valueName: "position"),
+        completion: PositionArgument.completion, transform: { try PositionArgument.start($0) })
+    var to: NotifyClient.Start
+
+    func run() async throws {
+        let details = try await withNotifyClient(configuration: connection.configuration()) { client in
+            try await client.resetDurableSubscription(subscription.name, to: to, uid: subscription.uid)
+        }
+        var output = StandardOutput()
+        output.append("reset \(subscription.name): continues after sequence \(details.subscription.cursor)\n")
+        try output.flush()
+    }
+}

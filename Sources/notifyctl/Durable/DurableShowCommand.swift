@@ -1,0 +1,110 @@
+import ArgumentParser
+import FoundationEssentials
+import NotifyClient
+
+struct DurableShowCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show",
+        abstract: "Print a durable subscription and its history.",
+        discussion: """
+            Prints its patterns and its object, its cursor (the sequence up to which all messages are acknowledged), the \
+            attached process, the messages that are still to be acknowledged and those that it has lost, when it was \
+            created, when a client attached last, and when it expires if no client attaches. '-' means none, or not \
+            known.
+
+            The pending messages are counted as by 'notifyctl durable list'.
+
+            EXAMPLES
+              notifyctl durable show billing
+              sudo notifyctl durable show billing --user alice --json
+            """)
+
+    @OptionGroup var connection: ConnectionOptions
+    @OptionGroup var subscription: DurableOptions
+
+    @Flag(help: "Print one JSON object.")
+    var json = false
+
+    func run() async throws {
+        let details = try await withNotifyClient(configuration: connection.configuration()) { client in
+            try await client.durableSubscription(subscription.name, uid: subscription.uid)
+        }
+        var output = StandardOutput()
+        output.append(json ? Self.json(details, now: Date()) + "\n" : Self.text(details, now: Date()))
+        try output.flush()
+    }
+
+    // MARK: Text
+
+    static func text(_ details: NotifyClient.DurableDetails, now: Date) -> String {
+        let subscription = details.subscription
+        let rows = [
+            ("name", subscription.name), ("user", UserNames.name(of: subscription.uid) ?? "\(subscription.uid)"),
+            ("patterns", subscription.patterns.joined(separator: " ")), ("object", subscription.object ?? Table.none),
+            ("cursor", "\(subscription.cursor)"),
+            ("attached", subscription.holderPID.map { process($0) } ?? Table.none),
+            ("in flight", "\(subscription.inFlight)"),
+            ("pending", subscription.pending.map { pending($0, now: now) } ?? Table.none),
+            ("lost", DurableListCommand.text(subscription.lost)),
+            ("created", details.created.map { Timestamp.text($0) } ?? Table.none),
+            ("last attached", details.lastAttachment.map { attachment($0, details) } ?? Table.none),
+            ("expires", expiry(details)),
+        ]
+        return rows.map { title, value in
+            title + String(repeating: " ", count: 15 - title.count) + Table.printable(value) + "\n"
+        }.joined()
+    }
+
+    private static func process(_ pid: UInt32) -> String {
+        "process \(pid)" + (ProcessNames.program(of: pid).map { " (\($0))" } ?? "")
+    }
+
+    private static func pending(_ pending: NotifyClient.DurableSubscription.Pending, now: Date) -> String {
+        var text = DurableListCommand.text(pending.count)
+        guard let oldest = pending.oldest else { return text }
+        let age = Quantities.duration(seconds: UInt64(max(0, now.timeIntervalSince(oldest))))
+        text += " messages, \(Quantities.bytes(pending.bytes)), the oldest posted \(age) ago"
+        return text
+    }
+
+    private static func attachment(
+        _ attachment: NotifyClient.DurableDetails.Attachment, _ details: NotifyClient.DurableDetails
+    ) -> String {
+        Timestamp.text(attachment.date) + " by process \(attachment.pid)"
+    }
+
+    private static func expiry(_ details: NotifyClient.DurableDetails) -> String {
+        guard let expiry = details.expiry else { return "never" }
+        let after = Quantities.duration(seconds: expiry.wholeSeconds)
+        guard let unused = details.unused, details.subscription.holderPID == nil else {
+            return "\(after) after the last client"
+        }
+        return "in \(Quantities.duration(seconds: max(.zero, expiry - unused).wholeSeconds)), "
+            + "\(after) after the last client"
+    }
+
+    // MARK: JSON
+
+    static func json(_ details: NotifyClient.DurableDetails, now: Date) -> String {
+        var json = JSONWriter()
+        json.object { json in
+            DurableListCommand.writeMembers(details.subscription, now: now, to: &json)
+            json.member("created", details.created.map { Timestamp.text($0) })
+            json.member("last_attached", details.lastAttachment.map { Timestamp.text($0.date) })
+            json.optionalMember("last_attached_pid", details.lastAttachment?.pid)
+            json.optionalMember("expiry_seconds", details.expiry?.wholeSeconds)
+            json.optionalMember("unused_seconds", details.unused?.wholeSeconds)
+        }
+        return String(decoding: json.bytes, as: UTF8.self)
+    }
+}
+
+extension Duration {
+    fileprivate var wholeSeconds: UInt64 { UInt64(max(0, components.seconds)) }
+}
+
+extension Timestamp {
+    fileprivate static func text(_ date: Date) -> String {
+        text(microseconds: UInt64(max(0, date.timeIntervalSince1970 * 1_000_000)))
+    }
+}
