@@ -139,7 +139,7 @@ extension IntegrationTests {
         @Test func `an unknown frame kind is answered and the connection stays open`() async throws {
             let daemon = try await Daemon.start()
             let client = try RawClient(daemon)
-            for kind: UInt8 in [0, 0x0D, 0x3F, 0x41, 0x50, 0x62, 0xFF] {
+            for kind: UInt8 in [0, 0x2F, 0x3F, 0x41, 0x50, 0x62, 0xFF] {
                 try client.send(rawFrame(kind, [1, 2, 3]))
                 let error = try client.error()
                 #expect(ErrorCode(rawValue: error.code) == .unknownFrame)

@@ -1,3 +1,4 @@
+import NotifyCenter
 import NotifyWire
 
 extension NotifyClient {

@@ -41,9 +41,9 @@ struct RetentionPowerLossTests {
     /// Few messages in a segment, and a checkpoint after a few batches.
     private static var options: StoreOptions {
         get throws {
-            var limited = RetentionRule(patterns: [try NamePattern("limited")])
+            var limited = RetentionRule(patterns: ["limited"])
             limited.maximumMessages = 60
-            var read = RetentionRule(patterns: [try NamePattern("read")])
+            var read = RetentionRule(patterns: ["read"])
             read.historyAge = .zero
             var options = StoreOptions()
             options.segmentMessages = 8
