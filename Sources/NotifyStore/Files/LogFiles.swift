@@ -56,13 +56,17 @@ struct LogFiles {
     var walPath: String { path + "-wal" }
 
     /// Records the identity of both files, which exist while SQLite has a log open.
-    init(path: String, pageSize: UInt64) throws(Errno) {
+    ///
+    /// - Parameter pages: The pages of the database. After a process that has removed free pages was killed, the file is
+    ///   larger until the next checkpoint.
+    init(path: String, pageSize: UInt64, pages: UInt64) throws(Errno) {
         self.path = path
         self.pageSize = pageSize
         let status = try Self.status(path)
         database = Self.identity(status)
         minimumDatabaseBytes = UInt64(status.st_size)
         wal = Self.identity(try Self.status(path + "-wal"))
+        if pages * pageSize < minimumDatabaseBytes { shrunkDatabaseBytes = pages * pageSize }
     }
 
     /// Checks both files.

@@ -81,7 +81,9 @@ final class Log {
         self.connection = connection
         self.path = path
         self.options = options
-        files = try LogFiles(path: path, pageSize: UInt64(connection.integer("PRAGMA page_size")))
+        files = try LogFiles(
+            path: path, pageSize: UInt64(connection.integer("PRAGMA page_size")),
+            pages: UInt64(connection.integer("PRAGMA page_count")))
         checkpoints = Checkpoints(connection: connection)
         statements = try Statements(connection)
         noteLimits()

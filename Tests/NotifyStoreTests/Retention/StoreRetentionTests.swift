@@ -156,6 +156,35 @@ struct StoreRetentionTests {
         #expect(try folder.rows("SELECT subscription FROM losses") == ["2"])
     }
 
+    @Test func `a kill before the space of deleted messages returns is no damage`() async throws {
+        FaultyDisk.watch(folder.path)
+        let payload = [UInt8](repeating: 7, count: 1000)
+        let first = try Store.open(path: folder.database, options: options())
+        for start in stride(from: UInt64(1), to: 4000, by: 1000) {
+            await first.commit((start..<start + 1000).map { StoredMessage($0, "a", payload: payload) })
+        }
+        try first.close(nextSequence: 5000)
+        let pages = try folder.rows("PRAGMA page_count").compactMap(Int.init)[0]
+
+        // Removes pages in the write-ahead log. The file becomes smaller at the next checkpoint, after the kill.
+        func deleteUntilKilled() throws {
+            let killed = try Store.open(path: folder.database, options: options(rule(">", historyAge: .zero)))
+            killed.maintainToEnd()
+            FaultyDisk.set(.death, in: folder.path)
+        }
+        try deleteUntilKilled()
+        FaultyDisk.set(nil, in: folder.path)
+
+        var last = options()
+        last.checkpointBytes = 64 << 10
+        let next = try Store.open(path: folder.database, options: last)
+        for sequence in 5000..<5100 as Range<UInt64> {
+            #expect(await next.commit([StoredMessage(sequence, "b", payload: payload)]).failure == nil)
+        }
+        try next.close(nextSequence: 6000)
+        #expect(try folder.rows("PRAGMA page_count").compactMap(Int.init)[0] < pages / 2)
+    }
+
     /// The pages of SQLite's free list do not count. SQLite merges a page with its neighbours once two thirds are free.
     @Test(arguments: [(100, 100), (50, 3000), (3000, 50)])
     func `what is kept between deleted messages uses at most three times its pages`(
