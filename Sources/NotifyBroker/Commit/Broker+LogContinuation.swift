@@ -5,6 +5,9 @@ extension Broker {
     /// Whether the store is committing a batch. If so, the set of durable subscriptions in the log is unknown.
     package var isCommitting: Bool { commits.inFlight != nil }
 
+    /// Whether the log is damaged. If so, nothing is committed to it.
+    package var isLogDamaged: Bool { commits.health.failure?.kind == .damaged }
+
     /// The content of the log besides messages. Excludes subscriptions whose creation is pending, because the next
     /// batch adds them.
     package var logContinuation: LogContinuation {

@@ -57,11 +57,15 @@ final class BrokerDriver: BrokerHost {
     // MARK: Lifecycle
 
     /// Reserves the first sequences. Connections may be opened once the future succeeds. The future also succeeds on a
-    /// full disk, because volatile posts can still be served.
+    /// full disk and without a reservation in a damaged log, because volatile posts can still be served.
     func start() -> EventLoopFuture<Void> {
         let readiness = eventLoop.makePromise(of: Void.self)
         self.readiness = readiness
         observeDeletions()
+        if core.broker.isLogDamaged {
+            self.readiness = nil
+            readiness.succeed()
+        }
         scheduleTick()
         return readiness.futureResult
     }
