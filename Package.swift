@@ -291,7 +291,7 @@ for target in package.targets where target.type != .system {
         settings.append(.treatAllWarnings(as: .error))
     }
     // Exclusivity checks at run time took a tenth of the instructions of a post. Debug builds, which tests use, have them.
-    if ["NotifyBroker", "NotifyServer"].contains(target.name) {
+    if ["NotifyBroker", "NotifyStore", "NotifyServer"].contains(target.name) {
         settings.append(.unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release)))
     }
     if isFuzzed {
