@@ -127,9 +127,8 @@ struct DamageTests {
 
     @Test func `damage found while the log is open refuses later commits`() async throws {
         let folder = try TemporaryFolder()
-        var options = StoreOptions()
+        var options = StoreOptions.withoutTimer
         options.segmentMessages = 2
-        options.retentionInterval = .seconds(1000)
         let log = try Log.open(at: folder.database, options).log
         defer { log.close() }
         _ = log.commit(CommitBatch(id: 1, blocks: [LogBlock((1...5).map { StoredMessage($0) })]))
@@ -151,9 +150,8 @@ struct DamageTests {
 
     @Test func `a full check of the open log finds damage between other requests`() async throws {
         let folder = try TemporaryFolder()
-        var options = StoreOptions()
+        var options = StoreOptions.withoutTimer
         options.segmentMessages = 50
-        options.retentionInterval = .seconds(1000)
         var store = try Store.open(path: folder.database, options: options)
         await store.commit(
             (1...5000).map { StoredMessage($0, "name.\($0 % 7)") },

@@ -16,7 +16,7 @@ struct StoreBacklogTests {
     }
 
     private func open() throws -> Store {
-        var options = StoreOptions()
+        var options = StoreOptions.withoutTimer
         options.segmentMessages = 4
         return try Store.open(path: folder.database, options: options)
     }

@@ -15,7 +15,7 @@ struct BacklogTests {
     }
 
     private func open(limit: UInt64) throws -> (Store, Deletions) {
-        var options = StoreOptions()
+        var options = StoreOptions.withoutTimer
         options.segmentMessages = 4
         options.retention.maximumBacklog = .bytes(limit)
         let store = try Store.open(path: folder.database, options: options)

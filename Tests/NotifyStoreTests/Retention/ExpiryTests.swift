@@ -17,7 +17,7 @@ struct ExpiryTests {
     }
 
     private func open(_ change: (inout RetentionPolicy) -> Void) throws -> (Store, Deletions) {
-        var options = StoreOptions()
+        var options = StoreOptions.withoutTimer
         options.segmentMessages = 4
         options.clock = clock.storeClock
         change(&options.retention)

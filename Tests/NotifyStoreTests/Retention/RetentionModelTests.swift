@@ -69,7 +69,7 @@ struct RetentionModelTests {
         let folder: TemporaryFolder
         let clock = ManualClock()
         var now = Duration.zero
-        var options = StoreOptions()
+        var options = StoreOptions.withoutTimer
         var store: Store
         var deletions = Deletions()
         var generator: SeededGenerator

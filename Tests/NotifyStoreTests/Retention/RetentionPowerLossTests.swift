@@ -45,7 +45,7 @@ struct RetentionPowerLossTests {
             limited.maximumMessages = 60
             var read = RetentionRule(patterns: ["read"])
             read.historyAge = .zero
-            var options = StoreOptions()
+            var options = StoreOptions.withoutTimer
             options.segmentMessages = 8
             options.checkpointBytes = 64 << 10
             options.retention.configuredRules += [limited, read]

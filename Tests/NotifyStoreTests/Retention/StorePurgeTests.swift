@@ -16,7 +16,7 @@ struct StorePurgeTests {
     }
 
     private func open(_ folder: TemporaryFolder) throws -> (Store, Deletions) {
-        var options = StoreOptions()
+        var options = StoreOptions.withoutTimer
         options.segmentMessages = 4
         let store = try Store.open(path: folder.database, options: options)
         let deletions = Deletions()

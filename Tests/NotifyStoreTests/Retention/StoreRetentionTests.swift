@@ -18,7 +18,7 @@ struct StoreRetentionTests {
 
     /// Options with four messages in each segment.
     private func options(_ rules: RetentionRule...) -> StoreOptions {
-        var options = StoreOptions()
+        var options = StoreOptions.withoutTimer
         options.segmentMessages = 4
         options.clock = clock.storeClock
         options.retention.configuredRules += rules
@@ -196,7 +196,7 @@ struct StoreRetentionTests {
         }
         let record = try DurableRecord(id: 1, name: "one", SubscriptionFilter("kept"))
         func pages(of messages: [StoredMessage], in folder: TemporaryFolder) async throws -> Int {
-            var options = StoreOptions()
+            var options = StoreOptions.withoutTimer
             options.retention.configuredRules.append(try rule(">", historyAge: .zero))
             let store = try Store.open(path: folder.database, options: options)
             await store.commit([], changes: [.create(record)])
