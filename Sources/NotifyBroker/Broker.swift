@@ -29,12 +29,12 @@ package struct Broker: ~Copyable {
     var nameCounts = NameCounts()
     var monitors = Monitors()
     var traces = Traces()
-    var timeSearches = TimeSearches()
+    var timeSearches = StoreRequests<TimeSearch>()
     var histories = Histories()
     var logChecks = LogChecks()
-    var summaries = Summaries()
+    var summaries = StoreRequests<SummaryRead>()
     var backups = Backups()
-    var purges = Purges()
+    var purges = StoreRequests<PendingPurge>()
     var warnings = Warnings()
 
     /// Whether caches are reduced because users hold much of the memory.

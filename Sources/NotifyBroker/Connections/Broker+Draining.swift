@@ -7,10 +7,10 @@ extension Broker {
     package mutating func drainRequested() {
         guard connections.drain == .notBegun else { return }
         connections.drainBegan()
-        refuseTimeSearches()
+        refuse(timeSearches.removeAll(), "not searched")
         refuseLogChecks()
-        refuseSummaries()
-        refusePurges()
+        refuse(summaries.removeAll(), "not summed up")
+        refuse(purges.removeAll(), "not purged, or in part")
         for slot in connections.slots {
             for case .durable(let durable) in connections[slot].subscriptions.values {
                 detach(durable)

@@ -2,6 +2,16 @@ import NotifyCenter
 package import NotifyLog
 import NotifyWire
 
+/// A request to delete stored messages that the store has not answered yet.
+struct PendingPurge: StoreRequest {
+    let connection: ConnectionID
+    let request: UInt64
+    let purge: PurgeRequest
+
+    /// The memory of the request, in bytes.
+    var byteCount: Int { 256 + purge.filter.byteCount }
+}
+
 /// Deleting stored messages on request.
 extension Broker {
     /// Makes the request wait until the store has deleted the messages.
@@ -22,16 +32,14 @@ extension Broker {
             connection: connections[slot].id, request: purge.request,
             purge: PurgeRequest(
                 filter: SubscriptionFilter(patterns: patterns, object: nil), before: purge.before))
-        let uid = connections[slot].uid
-        try ledger.checkRoom(for: pending.byteCount, uid: uid)
-        ledger.change(.pendingBytes, by: pending.byteCount, uid: uid)
+        try charge(pending)
         purges.append(pending)
         actions.append(.scheduleTick)
     }
 
     /// Asks the store for the next purge, if it works on none.
-    mutating func requestPurge() {
-        if let purge = purges.begin() { actions.append(.purge(purge)) }
+    mutating func requestPurge(now: BrokerTime) {
+        if let pending = purges.begin(now: now) { actions.append(.purge(pending.purge)) }
     }
 
     /// Must be called when the store has answered `purge`.
@@ -59,19 +67,5 @@ extension Broker {
     /// Drops the request of a connection that ends. A purge that has begun continues.
     mutating func endPurge(of slot: ConnectionSlot) {
         if let pending = purges.remove(connections[slot].id) { uncharge(pending) }
-    }
-
-    /// Refuses the requests that are not answered yet, because the daemon stops.
-    mutating func refusePurges() {
-        for pending in purges.removeAll() {
-            uncharge(pending)
-            refuse(
-                pending.connection.slot, request: pending.request,
-                WireError(.closing, "not purged, or in part: the daemon is shutting down"))
-        }
-    }
-
-    private mutating func uncharge(_ pending: PendingPurge) {
-        ledger.change(.pendingBytes, by: -pending.byteCount, uid: connections[pending.connection.slot].uid)
     }
 }

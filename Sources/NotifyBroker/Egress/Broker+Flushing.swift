@@ -9,8 +9,8 @@ extension Broker {
         turnEnded()
         continueReaders(now: now)
         requestTimeSearch(now: now)
-        requestSummary()
-        requestPurge()
+        requestSummary(now: now)
+        requestPurge(now: now)
         finishDrain()
         if egress.usesOpenBlock { egress.openBlockEnded(commits.sealOpenBlock()) }
         beginCommit(now: now)

@@ -20,9 +20,7 @@ extension Broker {
             last: read.awaitsPending ? min(read.last, commits.sequencer.last) : read.last,
             maximumMessages: Int(min(read.maximumMessages, Limits.messagesPerLogPage)),
             isDescending: read.isDescending, wait: read.awaitsPending ? .pending : read.isWaiting ? .message : .none)
-        let uid = connections[slot].uid
-        try ledger.checkRoom(for: history.byteCount, uid: uid)
-        ledger.change(.pendingBytes, by: history.byteCount, uid: uid)
+        try charge(history)
         connections[slot].historyReads += 1
         histories.append(history)
         actions.append(.scheduleTick)
@@ -117,9 +115,8 @@ extension Broker {
     }
 
     private mutating func end(_ read: HistoryRead) {
-        let slot = read.connection.slot
-        connections[slot].historyReads -= 1
-        ledger.change(.pendingBytes, by: -read.byteCount, uid: connections[slot].uid)
+        connections[read.connection.slot].historyReads -= 1
+        uncharge(read)
     }
 
     /// Drops the requests of a connection that ends.

@@ -1,6 +1,22 @@
 package import NotifyLog
 import NotifyWire
 
+/// A request for the stored messages of each name that the store has not answered yet.
+struct SummaryRead: StoreRequest {
+    let connection: ConnectionID
+    let request: UInt64
+    let filter: SubscriptionFilter
+    /// The first and the last sequence of the range.
+    let first: UInt64
+    let last: UInt64
+    let maximumNames: Int
+    /// The generation of the policy under which the store was asked.
+    var rights: UInt32 = 0
+
+    /// The memory of the request, in bytes.
+    var byteCount: Int { 256 + filter.byteCount }
+}
+
 /// The number and bytes of the stored messages of each name.
 extension Broker {
     /// The memory of a name in an answer, in bytes, besides the name itself.
@@ -14,17 +30,16 @@ extension Broker {
             filter: try filter(patterns: summarize.patterns, object: "", for: connections[slot].identity),
             first: summarize.first,
             last: summarize.last, maximumNames: Int(min(summarize.maximumNames, Limits.namesPerLogSummary)))
-        let uid = connections[slot].uid
-        try ledger.checkRoom(for: read.byteCount, uid: uid)
-        ledger.change(.pendingBytes, by: read.byteCount, uid: uid)
+        try charge(read)
         summaries.append(read)
         pause(slot, .awaitingPage)
         actions.append(.scheduleTick)
     }
 
     /// Asks the store for the next summary, if it works on none.
-    mutating func requestSummary() {
-        guard let read = summaries.begin(rights: access.policy.generation) else { return }
+    mutating func requestSummary(now: BrokerTime) {
+        let generation = access.policy.generation
+        guard let read = summaries.begin(now: now, prepare: { $0.rights = generation }) else { return }
         actions.append(
             .summarize(
                 SummaryRequest(
@@ -76,19 +91,5 @@ extension Broker {
     mutating func endSummary(of slot: ConnectionSlot) {
         if let read = summaries.remove(connections[slot].id) { uncharge(read) }
         endListing(slot)
-    }
-
-    /// Refuses the requests that wait for a summary, because the daemon stops.
-    mutating func refuseSummaries() {
-        for read in summaries.removeAll() {
-            uncharge(read)
-            refuse(
-                read.connection.slot, request: read.request,
-                WireError(.closing, "not summed up: the daemon is shutting down"))
-        }
-    }
-
-    private mutating func uncharge(_ read: SummaryRead) {
-        ledger.change(.pendingBytes, by: -read.byteCount, uid: connections[read.connection.slot].uid)
     }
 }

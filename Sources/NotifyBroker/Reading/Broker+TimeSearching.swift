@@ -1,15 +1,44 @@
 package import NotifyLog
 import NotifyWire
 
+/// A request that continues when the store has found the first message of a time.
+struct TimeSearch: StoreRequest {
+    enum Purpose {
+        /// To create a subscription that begins at the time.
+        case subscribe(Subscribe)
+        /// To move the cursor of a durable subscription to the time.
+        case reset(Reset)
+        /// To report the sequence.
+        case find(request: UInt64)
+    }
+
+    let connection: ConnectionID
+    let purpose: Purpose
+    /// In microseconds since 1970.
+    let time: UInt64
+
+    var request: UInt64 {
+        switch purpose {
+        case .subscribe(let subscribe): subscribe.request
+        case .reset(let reset): reset.request
+        case .find(let request): request
+        }
+    }
+
+    /// The memory of the request, in bytes.
+    var byteCount: Int {
+        guard case .subscribe(let subscribe) = purpose else { return 256 }
+        return subscribe.patterns.reduce(256 + subscribe.object.utf8.count) { $0 + 32 + $1.utf8.count }
+    }
+}
+
 /// Finding the sequence at which a time begins.
 extension Broker {
     /// Makes the request wait until the store has found its start. Nothing is created before. Later requests of the
     /// connection wait until this one is answered.
     mutating func search(_ purpose: TimeSearch.Purpose, at time: UInt64, _ slot: ConnectionSlot) throws(WireError) {
         let search = TimeSearch(connection: connections[slot].id, purpose: purpose, time: time)
-        let uid = connections[slot].uid
-        try ledger.checkRoom(for: search.byteCount, uid: uid)
-        ledger.change(.pendingBytes, by: search.byteCount, uid: uid)
+        try charge(search)
         scheduler.spend(FairScheduler.Cost.search)
         timeSearches.append(search)
         pause(slot, .awaitingPage)
@@ -18,7 +47,7 @@ extension Broker {
 
     /// Asks the store for the next search, if it performs none.
     mutating func requestTimeSearch(now: BrokerTime) {
-        guard let search = timeSearches.begin(now: now.monotonic) else { return }
+        guard let search = timeSearches.begin(now: now) else { return }
         actions.append(.findSequence(atOrAfter: search.time))
     }
 
@@ -61,20 +90,6 @@ extension Broker {
     /// Drops the search of a connection that ends.
     mutating func endTimeSearch(of slot: ConnectionSlot) {
         if let search = timeSearches.remove(connections[slot].id) { uncharge(search) }
-    }
-
-    /// Refuses the requests that wait for a search, because the daemon stops.
-    mutating func refuseTimeSearches() {
-        for search in timeSearches.removeAll() {
-            uncharge(search)
-            refuse(
-                search.connection.slot, request: search.request,
-                WireError(.closing, "not searched: the daemon is shutting down"))
-        }
-    }
-
-    private mutating func uncharge(_ search: TimeSearch) {
-        ledger.change(.pendingBytes, by: -search.byteCount, uid: connections[search.connection.slot].uid)
     }
 }
 

@@ -2,7 +2,7 @@ import DequeModule
 import NotifyLog
 
 /// A request for stored messages that is not answered yet.
-struct HistoryRead {
+struct HistoryRead: StoreRequest {
     let connection: ConnectionID
     let request: UInt64
     let filter: SubscriptionFilter
