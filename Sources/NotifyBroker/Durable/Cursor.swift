@@ -15,8 +15,10 @@ struct Cursor {
     /// Messages above the position that were delivered in this attachment, or were skipped because a client had
     /// acknowledged them in an earlier attachment.
     private(set) var inFlight = InFlightMessages()
-    /// The sequences acknowledged in earlier attachments, above the position at which this attachment began.
-    private var acknowledgedBefore: RangeSet<UInt64>
+    /// The sequences acknowledged in earlier attachments, above the position at which this attachment began: ascending
+    /// and disjoint. Not a `RangeSet`, whose size the compiler does not know: each delivery copied the whole
+    /// subscription then.
+    private var acknowledgedBefore: [SequenceRange]
     /// The value of `seenThrough` when this attachment began.
     private var redeliverThrough: UInt64
 
@@ -26,12 +28,12 @@ struct Cursor {
         seenThrough = progress.seenThrough
         redeliverThrough = progress.seenThrough
         generation = progress.generation
-        acknowledgedBefore = RangeSet(progress.acknowledged)
+        acknowledgedBefore = progress.acknowledged.coalesced
     }
 
     /// The memory of messages in flight and of ranges acknowledged in earlier attachments, in bytes.
     var byteCount: Int {
-        inFlight.byteCount + acknowledgedBefore.ranges.count * MemoryLayout<Range<UInt64>>.stride
+        inFlight.byteCount + acknowledgedBefore.count * MemoryLayout<SequenceRange>.stride
     }
 
     // MARK: Delivering
@@ -47,7 +49,7 @@ struct Cursor {
         // A message that was released while the reader was at an earlier one.
         guard sequence > position else { return false }
         passedThrough = sequence
-        if !acknowledgedBefore.isEmpty, acknowledgedBefore.contains(sequence) {
+        if !acknowledgedBefore.isEmpty, acknowledgedBefore.containsSequence(sequence) {
             if inFlight.isEmpty {
                 position = sequence
             } else {
@@ -95,7 +97,7 @@ struct Cursor {
 
     /// The state of a matching message, for a trace.
     func state(of sequence: UInt64) -> TraceEntry.State {
-        if sequence <= position || acknowledgedBefore.contains(sequence) { return .acknowledged }
+        if sequence <= position || acknowledgedBefore.containsSequence(sequence) { return .acknowledged }
         return switch inFlight.isAcknowledged(sequence) {
         case nil: .pending
         case false?: .inFlight
@@ -115,7 +117,7 @@ struct Cursor {
 
     /// The progress to persist.
     func progress(isAttached: Bool) -> DurableProgress {
-        let before = acknowledgedBefore.sequenceRanges(above: passedThrough)
+        let before = acknowledgedBefore.above(passedThrough)
         return DurableProgress(
             cursor: position, seenThrough: seenThrough, acknowledged: inFlight.acknowledgedRanges + before,
             generation: generation, isAttached: isAttached)
