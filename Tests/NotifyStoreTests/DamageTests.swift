@@ -11,7 +11,8 @@ import Testing
 @Suite(.timeLimit(.minutes(10)))
 struct DamageTests {
     @Test(arguments: [
-        "payload = x'00'", "name = 2", "name = 77", "time = time + 1", "uid = 0", "pid = 1", "crc = crc + 1",
+        "payload = x'00'", "name = 2", "name = 77", "time = time + 1", "uid = 0", "pid = 1",
+        "checksums = checksums + 1",
         "object = 'x'", "id = 'x'", "headers = x'01'", "object = CAST(zeroblob(300) AS TEXT)",
     ])
     func `a damaged message is skipped and reported`(damage: String) async throws {
@@ -30,7 +31,9 @@ struct DamageTests {
     }
 
     @Test(
-        arguments: ["name = 2", "name = 3", "uid = 7", "object = 'y'", "object = NULL", "key_crc = key_crc + 1"],
+        arguments: [
+            "name = 2", "name = 3", "uid = 7", "object = 'y'", "object = NULL", "checksums = checksums + (1 << 32)",
+        ],
         [3, 100])
     func `every reader that could match gets a gap for a damaged row`(damage: String, segmentMessages: Int) async throws
     {
@@ -201,24 +204,14 @@ struct DamageTests {
         var options = StoreOptions()
         options.segmentMessages = 20
         let store = try Store.open(path: original.database, options: options)
-        let messages = (1...100).map { sequence in
-            StoredMessage(
-                sequence, "name.\(sequence % 7)", object: sequence % 3 == 0 ? "object" : "",
-                payload: (0..<Int.random(in: 0...200, using: &generator)).map { _ in
-                    UInt8.random(in: 0 ... .max, using: &generator)
-                })
-        }
+        let messages = StoredMessage.hundred(using: &generator)
         await store.commit(messages)
         try store.close(nextSequence: 101)
         let sound = try Data(contentsOf: URL(fileURLWithPath: original.database))
         var (opened, damaged, degraded) = (0, 0, 0)
         for _ in 0..<200 {
             let folder = try TemporaryFolder()
-            var data = sound
-            for _ in 0..<Int.random(in: 1...4, using: &generator) {
-                data[Int.random(in: 0..<data.count, using: &generator)] ^=
-                    1 << UInt8.random(in: 0..<8, using: &generator)
-            }
+            let data = sound.flipping(Int.random(in: 1...4, using: &generator), using: &generator)
             try data.write(to: URL(fileURLWithPath: folder.database))
             guard let store = try? Store.open(path: folder.database, options: options) else { continue }
             opened += 1

@@ -47,7 +47,7 @@ struct FileCheckTests {
         arguments: [
             ("UPDATE messages SET payload = x'00' WHERE sequence = 3", "", 9, 2),
             ("UPDATE messages SET name = 2 WHERE sequence IN (1, 10)", "", 8, 2),
-            ("UPDATE messages SET key_crc = 1 WHERE sequence = 2", "", 10, 2),
+            ("UPDATE messages SET checksums = checksums + (1 << 40) WHERE sequence = 2", "", 10, 2),
             ("UPDATE messages SET sequence = 11 WHERE sequence = 10", "", 9, 2),
             ("DELETE FROM messages WHERE sequence = 2", "lacks 1 messages", 9, 2),
             ("UPDATE segments SET last = last + 1 WHERE first = 1", "segment that begins at 1 is damaged", 10, 2),
@@ -217,24 +217,14 @@ struct FileCheckTests {
         var options = StoreOptions()
         options.segmentMessages = 20
         let store = try Store.open(path: original.database, options: options)
-        let messages = (1...100).map { sequence in
-            StoredMessage(
-                sequence, "name.\(sequence % 7)", object: sequence % 3 == 0 ? "object" : "",
-                payload: (0..<Int.random(in: 0...200, using: &generator)).map { _ in
-                    UInt8.random(in: 0 ... .max, using: &generator)
-                })
-        }
+        let messages = StoredMessage.hundred(using: &generator)
         await store.commit(messages, changes: [.create(try DurableRecord(id: 1, name: "d", SubscriptionFilter(">")))])
         try store.close(nextSequence: 101)
         let sound = try Data(contentsOf: URL(fileURLWithPath: original.database))
         var (damaged, repaired, messagesKept, subscriptionsKept) = (0, 0, 0, 0)
         for _ in 0..<200 {
             let folder = try TemporaryFolder()
-            var data = sound
-            for _ in 0..<Int.random(in: 1...4, using: &generator) {
-                data[Int.random(in: 0..<data.count, using: &generator)] ^=
-                    1 << UInt8.random(in: 0..<8, using: &generator)
-            }
+            let data = sound.flipping(Int.random(in: 1...4, using: &generator), using: &generator)
             try data.write(to: URL(fileURLWithPath: folder.database))
             if let check = try? FileCheck.run(path: folder.database), !check.findings.isSound { damaged += 1 }
             guard let repair = try? FileRepair.run(path: folder.database) else { continue }

@@ -32,7 +32,7 @@ final class MessageScan {
         self.scan = scan
         self.through = through
         segments = try scan.open(SegmentRow.columns, from: "segments", key: "first")
-        messages = try scan.open("\(MessageRow.columns), key_crc", from: "messages", key: "sequence")
+        messages = try scan.open(MessageRow.columns, from: "messages", key: "sequence")
         try nextSegment()
     }
 
@@ -57,10 +57,8 @@ final class MessageScan {
 
     private func read(_ row: PreparedStatement, _ names: borrowing NameTable) throws {
         let isSound = readFrame(row, names)
-        let isKeySound =
-            MessageRow.keyChecksum(
-                sequence: position, name: row.integer32(1), uid: row.integer32(4), object: row.bytes(2))
-            == row.integer32(11)
+        let isKeySound = MessageRow.isKeySound(
+            position, name: row.integer32(1), uid: row.integer32(4), object: row.bytes(2), row.integer(10))
         if isSound && isKeySound {
             scan.findings.messages += 1
         } else {

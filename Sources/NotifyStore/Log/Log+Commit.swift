@@ -126,14 +126,14 @@ extension Log {
                 let end = Int(entry.offset) + Int(entry.length)
                 let body = UnsafeRawBufferPointer(rebasing: bytes[start..<end])
                 let message = try Delivery(reading: body)
-                try insert.bind(3, Checksum.of(body))
-                try append(message, bytes: Int(entry.length), now: now, insert, statements)
+                try append(message, body, bytes: Int(entry.length), now: now, insert, statements)
             }
         }
     }
 
     private func append(
-        _ message: Delivery, bytes: Int, now: Duration, _ insert: PreparedStatement, _ statements: Statements
+        _ message: Delivery, _ body: UnsafeRawBufferPointer, bytes: Int, now: Duration, _ insert: PreparedStatement,
+        _ statements: Statements
     ) throws {
         let stamp = message.stamp
         if openSegment.isFull(adding: bytes, now: now, options) { try closeSegment(statements) }
@@ -144,17 +144,17 @@ extension Log {
         try insert.bind(1, stamp.sequence)
         try insert.bind(2, names.id(of: name))
         try insert.bind(
-            4,
-            MessageRow.keyChecksum(
-                sequence: stamp.sequence, name: names.id(of: name), uid: stamp.uid, object: message.parts.object))
-        try insert.bind(5, stamp.timeMicroseconds)
-        try insert.bind(6, stamp.uid)
-        try insert.bind(7, stamp.gid)
-        try insert.bind(8, stamp.pid)
-        try insert.bindText(9, message.parts.object)
-        try insert.bindText(10, message.parts.messageID)
-        try insert.bindBlob(11, message.parts.headers)
-        try insert.bindBlob(12, message.parts.payload)
+            3,
+            MessageRow.checksums(
+                stamp.sequence, name: names.id(of: name), uid: stamp.uid, object: message.parts.object, body: body))
+        try insert.bind(4, stamp.timeMicroseconds)
+        try insert.bind(5, stamp.uid)
+        try insert.bind(6, stamp.gid)
+        try insert.bind(7, stamp.pid)
+        try insert.bindText(8, message.parts.object)
+        try insert.bindText(9, message.parts.messageID)
+        try insert.bindBlob(10, message.parts.headers)
+        try insert.bindBlob(11, message.parts.payload)
         try insert.run()
     }
 

@@ -11,6 +11,13 @@ struct Checksum {
         withUnsafeBytes(of: number.littleEndian) { value = notifyd_crc32c(value, $0.baseAddress, $0.count) }
     }
 
+    /// Adds two numbers in one call, which takes half the time.
+    mutating func add(_ first: UInt64, _ second: UInt64) {
+        withUnsafeBytes(of: (first.littleEndian, second.littleEndian)) {
+            value = notifyd_crc32c(value, $0.baseAddress, $0.count)
+        }
+    }
+
     /// Adds the bytes and their number, so that bytes can't move from one column to the next.
     mutating func add(_ bytes: UnsafeRawBufferPointer) {
         add(UInt64(bytes.count))

@@ -4,11 +4,13 @@ import NotifyWire
 
 /// A message as stored in the database.
 enum MessageRow {
-    /// The columns of a row, in the order in which ``read(_:name:)`` reads them.
-    static let columns = "sequence, name, object, time, uid, gid, pid, id, headers, payload, crc"
-    /// The columns that decide for whom a message is, with their own checksum, in the order in which ``isKeySound(_:)``
-    /// reads them. Reading only these takes less time than reading the message.
-    static let keyColumns = "sequence, name, object, uid, key_crc"
+    /// The columns of a row, in the order in which ``read(_:name:)`` reads them. The column `checksums` has the
+    /// checksum of the message in its low 32 bits, and in its high ones that of the columns that decide for whom the
+    /// message is.
+    static let columns = "sequence, name, object, time, uid, gid, pid, id, headers, payload, checksums"
+    /// The columns that decide for whom a message is, in the order in which ``isKeySound(_:)`` reads them. Reading only
+    /// these takes less time than reading the message.
+    static let keyColumns = "sequence, name, object, uid, checksums"
 
     /// A row as read. The parts are valid until the statement's next step.
     struct Content {
@@ -46,16 +48,29 @@ enum MessageRow {
 
     /// Whether the columns that decide for whom a message is are as they were stored. If not, its name is unknown.
     static func isKeySound(_ row: PreparedStatement) -> Bool {
-        keyChecksum(sequence: row.integer(0), name: row.integer32(1), uid: row.integer32(3), object: row.bytes(2))
-            == row.integer32(4)
+        isKeySound(row.integer(0), name: row.integer32(1), uid: row.integer32(3), object: row.bytes(2), row.integer(4))
     }
 
-    static func keyChecksum(
-        sequence: UInt64, name: UInt32, uid: UInt32, object: UnsafeRawBufferPointer
+    static func isKeySound(
+        _ sequence: UInt64, name: UInt32, uid: UInt32, object: UnsafeRawBufferPointer, _ checksums: UInt64
+    ) -> Bool {
+        keyChecksum(sequence, name: name, uid: uid, object: object) == UInt32(checksums >> 32)
+    }
+
+    /// The column `checksums` of a message.
+    ///
+    /// - Parameter body: The body of the message's frame.
+    static func checksums(
+        _ sequence: UInt64, name: UInt32, uid: UInt32, object: UnsafeRawBufferPointer, body: UnsafeRawBufferPointer
+    ) -> UInt64 {
+        UInt64(keyChecksum(sequence, name: name, uid: uid, object: object)) << 32 | UInt64(Checksum.of(body))
+    }
+
+    private static func keyChecksum(
+        _ sequence: UInt64, name: UInt32, uid: UInt32, object: UnsafeRawBufferPointer
     ) -> UInt32 {
         var checksum = Checksum()
-        checksum.add(sequence)
-        checksum.add(UInt64(name) << 32 | UInt64(uid))
+        checksum.add(sequence, UInt64(name) << 32 | UInt64(uid))
         if !object.isEmpty { checksum.add(object) }
         return checksum.value
     }

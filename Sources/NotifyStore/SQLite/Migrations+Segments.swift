@@ -34,8 +34,7 @@ extension Migrations {
             CREATE TABLE messages (
                 sequence INTEGER PRIMARY KEY,
                 name INTEGER NOT NULL,
-                crc INTEGER NOT NULL,
-                key_crc INTEGER NOT NULL,
+                checksums INTEGER NOT NULL,
                 time INTEGER NOT NULL,
                 uid INTEGER NOT NULL,
                 gid INTEGER NOT NULL,
@@ -132,7 +131,7 @@ extension Migrations {
             database,
             """
             INSERT INTO messages
-            SELECT ?2, name, ?1, ?3, time, uid, gid, pid, object, id, headers, payload FROM messages_3 WHERE sequence = ?2
+            SELECT ?1, name, ?2, time, uid, gid, pid, object, id, headers, payload FROM messages_3 WHERE sequence = ?1
             """)
         let insertSegment = try PreparedStatement(database, "INSERT INTO segments VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")
         // The log's time begins as the wall-clock time.
@@ -149,13 +148,13 @@ extension Migrations {
                 payload: rows.bytes(9))
             frame.clear()
             let bytes = Delivery.append(stamp, parts, to: &frame)
-            let crc = frame.withUnsafeReadableBytes { Checksum.of($0.slice(from: FrameHeader.size)) }
-            try insert.bind(1, crc)
-            try insert.bind(2, stamp.sequence)
-            try insert.bind(
-                3,
-                MessageRow.keyChecksum(
-                    sequence: stamp.sequence, name: rows.integer32(1), uid: stamp.uid, object: parts.object))
+            let checksums = frame.withUnsafeReadableBytes {
+                MessageRow.checksums(
+                    stamp.sequence, name: rows.integer32(1), uid: stamp.uid, object: parts.object,
+                    body: $0.slice(from: FrameHeader.size))
+            }
+            try insert.bind(1, stamp.sequence)
+            try insert.bind(2, checksums)
             try insert.run()
             if segment.messages == 4096 || (segment.messages > 0 && segment.bytes + bytes > 1 << 20) {
                 try close(segment, Array(entries.values), at: now, insertSegment)
