@@ -9,7 +9,8 @@ extension CurrentLog {
     static let skippedSequences: UInt64 = 1 << 40
 
     /// Recovers from a damaged log what the daemon needs without it: a sequence that was never used, and the sound
-    /// subscriptions, whose messages must be refused, not delivered to nobody.
+    /// subscriptions. The daemon needs these to refuse posts that match one; otherwise it would accept them and store
+    /// nothing.
     func recoverFromDamage(_ error: StoreError) -> RecoveredLog {
         let failure = StorageFailure(damaged: path, error.message)
         corruption = failure

@@ -150,10 +150,7 @@ struct StoreRestoreTests {
         var refused = 0
         for round in 0..<100 {
             let other = try TemporaryFolder()
-            var flipped = bytes
-            flipped[Int.random(in: 0..<bytes.count, using: &generator)] ^=
-                1 << UInt8.random(in: 0..<8, using: &generator)
-            try flipped.write(to: URL(fileURLWithPath: copy))
+            try bytes.flipping(1, using: &generator).write(to: URL(fileURLWithPath: copy))
             do {
                 let restored = try Store.restore(BackupSource(path: copy), to: other.database)
                 let again = try Store.open(path: other.database)

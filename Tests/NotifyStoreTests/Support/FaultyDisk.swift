@@ -165,17 +165,11 @@ enum FaultyDisk {
                 return
             }
             if state.unflushed[known.path] == nil {
-                state.unflushed[known.path] = UnflushedChanges(flushed: contents(of: known.path))
+                state.unflushed[known.path] = UnflushedChanges(
+                    flushed: FileManager.default.contents(atPath: known.path) ?? Data())
             }
             state.unflushed[known.path]?.changes.append(change)
         }
-    }
-
-    /// Does not read an empty file, because Foundation on Linux never frees its buffer for one.
-    private static func contents(of path: String) -> Data {
-        var status = stat()
-        guard stat(path, &status) == 0, status.st_size > 0 else { return Data() }
-        return FileManager.default.contents(atPath: path) ?? Data()
     }
 
     private static func flushed(_ file: UnsafeMutablePointer<sqlite3_file>?) {
