@@ -11,9 +11,9 @@ import Testing
 @Suite(.timeLimit(.minutes(10)))
 struct DamageTests {
     @Test(arguments: [
-        "payload = x'00'", "name = 2", "name = 77", "time = time + 1", "uid = 0", "pid = 1",
-        "checksums = checksums + 1",
-        "object = 'x'", "id = 'x'", "headers = x'01'", "object = CAST(zeroblob(300) AS TEXT)",
+        "payload = x'00'", "key = key + (1 << 32)", "key = key + (76 << 32)", "key = key - 1", "time = time + 1",
+        "process = process + 1", "process = process + (1 << 32)", "checksums = checksums + 1", "object = 'x'",
+        "id = 'x'", "headers = x'01'", "object = CAST(zeroblob(300) AS TEXT)",
     ])
     func `a damaged message is skipped and reported`(damage: String) async throws {
         let folder = try TemporaryFolder()
@@ -32,7 +32,8 @@ struct DamageTests {
 
     @Test(
         arguments: [
-            "name = 2", "name = 3", "uid = 7", "object = 'y'", "object = NULL", "checksums = checksums + (1 << 32)",
+            "key = key + (1 << 32)", "key = key + (2 << 32)", "key = key + 1", "object = 'y'", "object = NULL",
+            "checksums = checksums + (1 << 32)",
         ],
         [3, 100])
     func `every reader that could match gets a gap for a damaged row`(damage: String, segmentMessages: Int) async throws

@@ -46,7 +46,7 @@ struct FileCheckTests {
     @Test(
         arguments: [
             ("UPDATE messages SET payload = x'00' WHERE sequence = 3", "", 9, 2),
-            ("UPDATE messages SET name = 2 WHERE sequence IN (1, 10)", "", 8, 2),
+            ("UPDATE messages SET key = (2 << 32) WHERE sequence IN (1, 10)", "", 8, 2),
             ("UPDATE messages SET checksums = checksums + (1 << 40) WHERE sequence = 2", "", 10, 2),
             ("UPDATE messages SET sequence = 11 WHERE sequence = 10", "", 9, 2),
             ("DELETE FROM messages WHERE sequence = 2", "lacks 1 messages", 9, 2),

@@ -57,8 +57,7 @@ final class MessageScan {
 
     private func read(_ row: PreparedStatement, _ names: borrowing NameTable) throws {
         let isSound = readFrame(row, names)
-        let isKeySound = MessageRow.isKeySound(
-            position, name: row.integer32(1), uid: row.integer32(4), object: row.bytes(2), row.integer(10))
+        let isKeySound = MessageRow.isKeySound(row)
         if isSound && isKeySound {
             scan.findings.messages += 1
         } else {
@@ -66,16 +65,17 @@ final class MessageScan {
         }
         if isSound { try scan.received(position, frame: frame) } else { scan.lost(position) }
         count(
-            isKeySound ? SegmentEntry.Key(name: row.integer32(1), uid: row.integer32(4)) : nil,
+            isKeySound ? MessageRow.key(row) : nil,
             bytes: isSound ? UInt64(frame.readableBytes) : nil)
     }
 
     /// Reads the message of the row as a frame. Returns false if it is not as it was posted.
     private func readFrame(_ row: PreparedStatement, _ names: borrowing NameTable) -> Bool {
         frame.clear()
-        guard let name = names.number(ofID: row.integer32(1)) else { return false }
+        let key = MessageRow.key(row)
+        guard let name = names.number(ofID: key.name) else { return false }
         return names.withBytes(of: name) { name in
-            guard let content = MessageRow.read(row, name: name) else { return false }
+            guard let content = MessageRow.read(row, sequence: position, uid: key.uid, name: name) else { return false }
             return MessageRow.append(content, to: &frame)
         }
     }

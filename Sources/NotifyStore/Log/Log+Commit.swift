@@ -138,23 +138,19 @@ extension Log {
         let stamp = message.stamp
         if openSegment.isFull(adding: bytes, now: now, options) { try closeSegment(statements) }
         let name = try intern(message.parts.name, statements)
+        let key = SegmentEntry.Key(name: names.id(of: name), uid: stamp.uid)
         openSegment.insert(
-            stamp.sequence, names.id(of: name), number: name, uid: stamp.uid, time: stamp.timeMicroseconds,
+            stamp.sequence, key.name, number: name, uid: stamp.uid, time: stamp.timeMicroseconds,
             bytes: bytes, now: now)
         try insert.bind(1, stamp.sequence)
-        try insert.bind(2, names.id(of: name))
-        try insert.bind(
-            3,
-            MessageRow.checksums(
-                stamp.sequence, name: names.id(of: name), uid: stamp.uid, object: message.parts.object, body: body))
+        try insert.bind(2, key.column)
+        try insert.bind(3, MessageRow.checksums(stamp.sequence, key, object: message.parts.object, body: body))
         try insert.bind(4, stamp.timeMicroseconds)
-        try insert.bind(5, stamp.uid)
-        try insert.bind(6, stamp.gid)
-        try insert.bind(7, stamp.pid)
-        try insert.bindText(8, message.parts.object)
-        try insert.bindText(9, message.parts.messageID)
-        try insert.bindBlob(10, message.parts.headers)
-        try insert.bindBlob(11, message.parts.payload)
+        try insert.bind(5, MessageRow.process(of: stamp))
+        try insert.bindText(6, message.parts.object)
+        try insert.bindText(7, message.parts.messageID)
+        try insert.bindBlob(8, message.parts.headers)
+        try insert.bindBlob(9, message.parts.payload)
         try insert.run()
     }
 

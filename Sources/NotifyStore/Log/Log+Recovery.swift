@@ -108,23 +108,22 @@ extension Log {
         let rows = try PreparedStatement(
             connection,
             """
-            SELECT \(MessageRow.keyColumns), time, coalesce(length(CAST(object AS BLOB)), 0)
-                + coalesce(length(CAST(id AS BLOB)), 0) + coalesce(length(headers), 0) + coalesce(length(payload), 0)
+            SELECT \(MessageRow.keyColumns), time, \(MessageRow.byteCount)
             FROM messages WHERE sequence > ? ORDER BY sequence
             """)
         try rows.bind(1, persistedThrough)
         let now = clock.now
         while try rows.step() {
             persistedThrough = rows.integer(0)
-            let name = rows.integer32(1)
-            guard MessageRow.isKeySound(rows), let number = names.number(ofID: name) else {
-                openSegment.insertDamaged(persistedThrough, time: rows.integer(5), now: now)
+            let key = MessageRow.key(rows)
+            guard MessageRow.isKeySound(rows), let number = names.number(ofID: key.name) else {
+                openSegment.insertDamaged(persistedThrough, time: rows.integer(4), now: now)
                 continue
             }
             let nameBytes = names.withBytes(of: number) { $0.count }
             openSegment.insert(
-                persistedThrough, name, number: number, uid: rows.integer32(3), time: rows.integer(5),
-                bytes: StoredUsage.messageOverhead + nameBytes + Int(rows.integer(6)), now: now)
+                persistedThrough, key.name, number: number, uid: key.uid, time: rows.integer(4),
+                bytes: StoredUsage.messageOverhead + nameBytes + Int(rows.integer(5)), now: now)
         }
         statistics.logMessages += UInt64(openSegment.segment.messages)
     }

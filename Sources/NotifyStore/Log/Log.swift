@@ -166,7 +166,7 @@ final class Statements {
         begin = try prepare("BEGIN IMMEDIATE")
         commit = try prepare("COMMIT")
         rollBack = try prepare("ROLLBACK")
-        insertMessage = try prepare("INSERT INTO messages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+        insertMessage = try prepare("INSERT INTO messages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")
         insertName = try prepare("INSERT INTO names VALUES (?, ?, ?)")
         insertSegment = try prepare("INSERT INTO segments VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")
         writeState = try prepare(StateRow.update)

@@ -79,8 +79,7 @@ extension Log {
         let rows = try PreparedStatement(
             connection,
             """
-            SELECT sequence, name, time, coalesce(length(CAST(object AS BLOB)), 0)
-                + coalesce(length(CAST(id AS BLOB)), 0) + coalesce(length(headers), 0) + coalesce(length(payload), 0)
+            SELECT sequence, key, time, \(MessageRow.byteCount)
             FROM messages WHERE sequence >= ? AND sequence < ? ORDER BY sequence DESC LIMIT ?
             """)
         try rows.bind(1, current.segment.first)
@@ -90,7 +89,7 @@ extension Log {
         while try rows.step() {
             count += 1
             current.scannedDownTo = rows.integer(0)
-            guard let name = names.number(ofID: rows.integer32(1)) else { continue }
+            guard let name = names.number(ofID: MessageRow.key(rows).name) else { continue }
             let bytes = StoredUsage.messageOverhead + names.withBytes(of: name) { $0.count } + Int(rows.integer(3))
             survey.scanned(rows.integer(0), group(of: name, &survey), bytes: UInt64(bytes), time: rows.integer(2))
         }

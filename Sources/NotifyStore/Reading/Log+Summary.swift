@@ -56,8 +56,7 @@ extension Log {
         let rows = try PreparedStatement(
             connection,
             """
-            SELECT \(MessageRow.keyColumns), time, coalesce(length(CAST(object AS BLOB)), 0)
-                + coalesce(length(CAST(id AS BLOB)), 0) + coalesce(length(headers), 0) + coalesce(length(payload), 0)
+            SELECT \(MessageRow.keyColumns), time, \(MessageRow.byteCount)
             FROM messages WHERE sequence BETWEEN ? AND ? ORDER BY sequence LIMIT ?
             """)
         try rows.bind(1, scan.next)
@@ -67,10 +66,12 @@ extension Log {
         while try rows.step() {
             count += 1
             scan.next = rows.integer(0) + 1
-            guard MessageRow.isKeySound(rows), let name = names.number(ofID: rows.integer32(1)) else { continue }
-            let bytes = StoredUsage.messageOverhead + names.withBytes(of: name) { $0.count } + Int(rows.integer(6))
+            guard MessageRow.isKeySound(rows), let name = names.number(ofID: MessageRow.key(rows).name) else {
+                continue
+            }
+            let bytes = StoredUsage.messageOverhead + names.withBytes(of: name) { $0.count } + Int(rows.integer(5))
             summarySurvey?.read(
-                rows.integer(0), rows.integer32(1), time: rows.integer(5), bytes: UInt64(bytes), of: scan
+                rows.integer(0), MessageRow.key(rows).name, time: rows.integer(4), bytes: UInt64(bytes), of: scan
             ) { isMatching($0, request) }
         }
         summarySurvey?.scan = count < Self.rowsPerStep ? nil : scan

@@ -22,6 +22,11 @@ struct PageReader {
     private var segmentBytesLeft = 1024 * 1024
     private var matchLimit = 16 * 1024
 
+    private static let recentNames = 64
+    /// Names of the rows read so far, each at the remainder of its id. A look-up in the table takes five times as long.
+    private var recentNames: ContiguousArray<(id: UInt32, number: NameTable.Number?)> = ContiguousArray(
+        repeating: (SegmentEntry.unknownName, nil), count: Self.recentNames)
+
     /// How many of a segment's names the subscription receives.
     enum NameMatches {
         case none
@@ -103,6 +108,15 @@ struct PageReader {
         try matchCache.matches(number(ofID: name), in: log.names)
     }
 
+    /// Looks up the name of a row: in most cases it is that of a recent one.
+    private mutating func number(of key: SegmentEntry.Key) -> NameTable.Number? {
+        let index = Int(key.name) % Self.recentNames
+        if recentNames[index].id == key.name { return recentNames[index].number }
+        guard let number = log.names.number(ofID: key.name) else { return nil }
+        recentNames[index] = (key.name, number)
+        return number
+    }
+
     private func number(ofID name: UInt32) throws(StorageFailure) -> NameTable.Number {
         guard let number = log.names.number(ofID: name) else {
             throw Self.damaged("refers to name \(name), which it does not have")
@@ -179,7 +193,7 @@ struct PageReader {
             }
             countRow()
             let sequence = rows.integer(0)
-            if MessageRow.isKeySound(rows), let name = log.names.number(ofID: rows.integer32(1)) {
+            if MessageRow.isKeySound(rows), let name = number(of: MessageRow.key(rows)) {
                 if matchCache.matches(name, in: log.names),
                     object.map({ rows.bytes(2).elementsEqual($0) }) ?? true
                 {
@@ -205,9 +219,12 @@ struct PageReader {
     /// Appends the row's message to the page; returns false if it does not fit.
     private mutating func take(_ row: PreparedStatement) throws -> Bool {
         let sequence = row.integer(0)
-        guard let name = log.names.number(ofID: row.integer32(1)) else { return skipDamaged(sequence) }
+        let key = MessageRow.key(row)
+        guard let name = number(of: key) else { return skipDamaged(sequence) }
         return log.names.withBytes(of: name) { name in
-            guard let content = MessageRow.read(row, name: name) else { return skipDamaged(sequence) }
+            guard let content = MessageRow.read(row, sequence: sequence, uid: key.uid, name: name) else {
+                return skipDamaged(sequence)
+            }
             return append(content)
         }
     }

@@ -37,6 +37,19 @@ struct SegmentEntry: Equatable {
         var uid: UInt32
 
         static let damaged = Key(name: unknownName, uid: 0)
+
+        init(name: UInt32, uid: UInt32) {
+            self.name = name
+            self.uid = uid
+        }
+
+        /// Reads the key of a stored message.
+        init(_ column: UInt64) {
+            self.init(name: UInt32(column >> 32), uid: UInt32(truncatingIfNeeded: column))
+        }
+
+        /// As it is stored with a message.
+        var column: UInt64 { UInt64(name) << 32 | UInt64(uid) }
     }
 
     /// The id of no name. In an entry, it stands for the damaged messages of a segment, whose names and users are

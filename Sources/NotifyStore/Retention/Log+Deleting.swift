@@ -56,7 +56,7 @@ extension Log {
         try rows.bind(2, row.segment.last)
         while try rows.step() {
             if MessageRow.isKeySound(rows) {
-                sequences[SegmentEntry.Key(name: rows.integer32(1), uid: rows.integer32(3))]?.append(rows.integer(0))
+                sequences[MessageRow.key(rows)]?.append(rows.integer(0))
             } else {
                 sequences[.damaged, default: []].append(rows.integer(0))
             }

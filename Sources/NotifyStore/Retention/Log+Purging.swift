@@ -112,19 +112,18 @@ extension Log {
         let rows = try PreparedStatement(
             connection,
             """
-            SELECT \(MessageRow.keyColumns), coalesce(length(CAST(object AS BLOB)), 0)
-                + coalesce(length(CAST(id AS BLOB)), 0) + coalesce(length(headers), 0) + coalesce(length(payload), 0)
+            SELECT \(MessageRow.keyColumns), \(MessageRow.byteCount)
             FROM messages WHERE sequence BETWEEN ? AND ? ORDER BY sequence
             """)
         try rows.bind(1, first)
         try rows.bind(2, last)
         while try rows.step() {
-            let key = SegmentEntry.Key(name: rows.integer32(1), uid: rows.integer32(3))
+            let key = MessageRow.key(rows)
             guard MessageRow.isKeySound(rows), parts[key] != nil, let name = names.number(ofID: key.name) else {
                 continue
             }
             parts[key]?.sequences.append(rows.integer(0))
-            parts[key]?.bytes += UInt64(StoredUsage.messageOverhead) + rows.integer(5)
+            parts[key]?.bytes += UInt64(StoredUsage.messageOverhead) + rows.integer(4)
             parts[key]?.bytes += names.withBytes(of: name) { UInt64($0.count) }
         }
         return parts

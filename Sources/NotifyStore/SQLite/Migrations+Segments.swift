@@ -33,12 +33,10 @@ extension Migrations {
             ALTER TABLE messages RENAME TO messages_3;
             CREATE TABLE messages (
                 sequence INTEGER PRIMARY KEY,
-                name INTEGER NOT NULL,
+                key INTEGER NOT NULL,
                 checksums INTEGER NOT NULL,
                 time INTEGER NOT NULL,
-                uid INTEGER NOT NULL,
-                gid INTEGER NOT NULL,
-                pid INTEGER NOT NULL,
+                process INTEGER NOT NULL,
                 object TEXT,
                 id TEXT,
                 headers BLOB,
@@ -131,7 +129,7 @@ extension Migrations {
             database,
             """
             INSERT INTO messages
-            SELECT ?1, name, ?2, time, uid, gid, pid, object, id, headers, payload FROM messages_3 WHERE sequence = ?1
+            SELECT ?1, ?2, ?3, time, ?4, object, id, headers, payload FROM messages_3 WHERE sequence = ?1
             """)
         let insertSegment = try PreparedStatement(database, "INSERT INTO segments VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")
         // The log's time begins as the wall-clock time.
@@ -148,13 +146,15 @@ extension Migrations {
                 payload: rows.bytes(9))
             frame.clear()
             let bytes = Delivery.append(stamp, parts, to: &frame)
+            let key = SegmentEntry.Key(name: rows.integer32(1), uid: stamp.uid)
             let checksums = frame.withUnsafeReadableBytes {
                 MessageRow.checksums(
-                    stamp.sequence, name: rows.integer32(1), uid: stamp.uid, object: parts.object,
-                    body: $0.slice(from: FrameHeader.size))
+                    stamp.sequence, key, object: parts.object, body: $0.slice(from: FrameHeader.size))
             }
             try insert.bind(1, stamp.sequence)
-            try insert.bind(2, checksums)
+            try insert.bind(2, key.column)
+            try insert.bind(3, checksums)
+            try insert.bind(4, MessageRow.process(of: stamp))
             try insert.run()
             if segment.messages == 4096 || (segment.messages > 0 && segment.bytes + bytes > 1 << 20) {
                 try close(segment, Array(entries.values), at: now, insertSegment)
@@ -162,7 +162,6 @@ extension Migrations {
                 entries = [:]
             }
             segment.add(stamp.sequence, time: stamp.timeMicroseconds, bytes: bytes)
-            let key = SegmentEntry.Key(name: rows.integer32(1), uid: stamp.uid)
             entries[key, default: SegmentEntry(name: key.name, uid: key.uid, messages: 0, bytes: 0)].messages += 1
             entries[key]?.bytes += UInt64(bytes)
         }
