@@ -111,6 +111,7 @@ extension Broker {
         if isLimited { try checkRoom(for: filter, uid: uid) }
         let registration = try subscriptions.addDurable(filter, durable, uid: uid, isLimited: isLimited)
         durables[durable].registration = registration
+        subscriptions.registrationReplaced(through: commits.sequencer.last)
         if let reader = durables[durable].reader { readers[reader].registered(as: registration) }
     }
 }

@@ -7,13 +7,14 @@ extension Broker {
     // MARK: At the tail
 
     /// Delivers a newly committed block to the live readers. The resolution made at the time of the post selects the
-    /// readers of a message. If rights have changed since then, the message is resolved again.
+    /// readers of a message. If rights or the patterns of a subscription have changed since then, the message is resolved
+    /// again.
     mutating func deliverToLiveReaders(_ part: PendingLog.Part) {
         let live = readers.liveReaders
         guard !live.isEmpty else { return }
         let source = egress.addSource(part.block.frames)
         for (entry, posted) in zip(part.block.entries, part.resolutions) {
-            let resolution = subscriptions.isCurrent(posted) ? posted : resolution(of: entry, in: part.block)
+            let resolution = subscriptions.isCurrent(posted, of: entry.sequence) ? posted : resolution(of: entry, in: part.block)
             let registrations = resolution.registrations
             let boundary = resolution.volatileCount
             guard boundary < registrations.count else { continue }

@@ -27,6 +27,8 @@ struct Subscriptions: ~Copyable {
     private var vacantScopes: [Int] = []
     private var scopeCount = 0
     private(set) var volatileCount = 0
+    /// Registrations of durable subscriptions may have been replaced since messages up to this sequence were posted.
+    private var replacedThrough: UInt64 = 0
     /// Ended registrations of which some links are not removed from the center yet.
     private var pendingRemovals: Deque<(ended: EndedRegistration, uid: UInt32)> = []
 
@@ -202,9 +204,15 @@ struct Subscriptions: ~Copyable {
         center.resolve(key, where: isPermitted)
     }
 
-    /// Whether the resolution was made under the current rights.
-    func isCurrent(_ resolution: Resolution) -> Bool {
-        resolution.generation == center.resolutionGeneration
+    /// Whether the resolution of a message, made when it was posted, is still right: rights have not changed since, and
+    /// the registration of no durable subscription was replaced.
+    func isCurrent(_ resolution: Resolution, of sequence: UInt64) -> Bool {
+        resolution.generation == center.resolutionGeneration && sequence > replacedThrough
+    }
+
+    /// Must be called when the registration of a durable subscription was replaced, with the last sequence posted.
+    mutating func registrationReplaced(through sequence: UInt64) {
+        replacedThrough = sequence
     }
 
     /// Drops all cached resolutions, because rights have changed.

@@ -104,7 +104,7 @@ struct PolicyChangeTests {
 }
 
 extension TestHost {
-    func isCurrent(_ resolution: Resolution) -> Bool { core.broker.subscriptions.isCurrent(resolution) }
+    func isCurrent(_ resolution: Resolution) -> Bool { core.broker.subscriptions.isCurrent(resolution, of: .max) }
 
     func resolution(_ name: String) -> Resolution {
         Array(name.utf8).withUnsafeBytes { core.broker.resolve(PostKey(name: $0, object: nil)) }

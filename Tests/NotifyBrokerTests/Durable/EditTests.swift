@@ -90,6 +90,20 @@ struct EditTests {
         #expect(names(client) == ["b"])
     }
 
+    @Test func `messages posted before the commit of an edit are delivered after it`() {
+        let (host, client) = host()
+        client.post("x", .stored)
+        host.tick()
+        // The edit and the attachment share the next batch. The message is in the one after it.
+        edit(client, ["b", "c"])
+        client.subscribe(1, [], durable: "d")
+        host.work()
+        host.tick()
+        client.post("c")
+        host.run()
+        #expect(names(client) == ["b", "c", "c"])
+    }
+
     @Test func `without patterns a client attaches to what exists`() {
         let (host, client) = host()
         #expect(attach(client, [], host) == ["a", "b", "a"])

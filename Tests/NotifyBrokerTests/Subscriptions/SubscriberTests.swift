@@ -125,7 +125,7 @@ struct SubscriberTests {
         }
         #expect(cached === permitted && asked == 4)
         subscriptions.rightsChanged()
-        let isCurrent = subscriptions.isCurrent(permitted)
+        let isCurrent = subscriptions.isCurrent(permitted, of: 1)
         #expect(!isCurrent)
         let again = subscriptions.resolve("a") { _ in true }
         #expect(again.count == 4)
