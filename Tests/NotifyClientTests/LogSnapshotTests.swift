@@ -90,6 +90,32 @@ import Testing
         #expect(buffer.droppedCount == 2 && buffer.takeUnreportedDrops() == 2)
     }
 
+    @Test func `messages that the daemon has dropped are read from the log, with those before them`() async throws {
+        let buffer = buffer(1, 9)
+        buffer.put(.batch(batch([10])))
+        buffer.put(.gap(.init(reason: .connectionTooSlow, missed: 3, sequences: 11...14)))
+        buffer.put(.batch(batch([15])))
+        #expect(buffer.rangeToRead()?.range == SequenceRange(first: 1, last: 14))
+        try page([2, 10, 11, 13, 14], through: 14, isEnd: true, to: buffer)
+        #expect(try await buffer.next().sequences == [2, 10, 11, 13, 14])
+        #expect(buffer.rangeToRead() == nil)
+        let taken = try await buffer.next()
+        #expect(taken.gaps.isEmpty && taken.sequences == [15])
+    }
+
+    @Test func `messages that the daemon has dropped and that are not stored are a gap`() async throws {
+        let buffer = buffer(1, 9)
+        buffer.put(.batch(batch([10])))
+        buffer.put(.gap(.init(reason: .connectionTooSlow, missed: 3, sequences: 11...14)))
+        buffer.put(.batch(batch([15])))
+        try page([10, 13], through: 14, isEnd: true, to: buffer)
+        #expect(try await buffer.next().sequences == [10, 13])
+        #expect(buffer.rangeToRead() == nil)
+        let taken = try await buffer.next()
+        #expect(taken.gaps == [.init(reason: .connectionTooSlow, missed: 2, sequences: 10...14)])
+        #expect(taken.sequences == [15] && buffer.droppedCount == 0)
+    }
+
     @Test func `messages that lose their room while a page is read are requested next`() async throws {
         let buffer = buffer(1, 9, bound: 1)
         let (range, _) = try #require(buffer.rangeToRead())

@@ -34,6 +34,7 @@ struct DeliveryBufferState {
         case .batch(let batch):
             if holdsLive { live.append(batch) } else { ready.append(batch) }
         case .gap(let gap):
+            if replacesWithLog(gap) { return }
             if holdsLive { live.append(gap) } else { ready.append(gap) }
         case .snapshotBegan:
             awaitsSnapshot = true
@@ -135,7 +136,7 @@ extension DeliveryBufferState {
         logSnapshot = nil
         if let gap = snapshot.gap {
             ready.append(gap)
-            countDropped(gap.missed ?? 0)
+            if gap.reason == .consumerTooSlow { countDropped(gap.missed ?? 0) }
         }
         releaseLive()
         enforceBounds()
@@ -149,7 +150,19 @@ extension DeliveryBufferState {
         guard count > 0, let gap = live.takeHeadGap(.consumerTooSlow), let last = gap.sequences?.upperBound else {
             return
         }
-        logSnapshot?.evicted(count, through: last)
+        logSnapshot?.evicted(count, through: last, gap.reason)
+    }
+
+    /// Lets the snapshot include what the daemon has dropped, with all live messages before it: they are read from the
+    /// log, as far as they are stored.
+    ///
+    /// - Returns: False if there is no snapshot, or if the gap does not say what was dropped.
+    private mutating func replacesWithLog(_ gap: NotifyClient.Gap) -> Bool {
+        guard logSnapshot != nil, gap.reason == .connectionTooSlow, let missed = gap.missed,
+            let last = gap.sequences?.upperBound
+        else { return false }
+        logSnapshot?.evicted(missed + live.dropMessages(), through: last, gap.reason)
+        return true
     }
 
     private var bounds: DeliveryBuffer.Bounds? {

@@ -97,6 +97,17 @@ extension DeliveryQueue {
         return UInt64(before - messageCount)
     }
 
+    /// Drops all messages, without a gap in their place. Gaps stay.
+    ///
+    /// - Returns: The number of messages dropped.
+    mutating func dropMessages() -> UInt64 {
+        let count = messageCount
+        for case .gap(let gap) in elements { addHeadGap(gap) }
+        elements.removeAll()
+        (messageCount, byteCount) = (0, 0)
+        return UInt64(count)
+    }
+
     private func isOver(_ bounds: DeliveryBuffer.Bounds) -> Bool {
         messageCount > 1 && (messageCount > bounds.messages || byteCount > bounds.bytes)
     }

@@ -3,8 +3,8 @@ import NotifyWire
 /// The snapshot of a volatile subscription, as far as it was read: the stored messages up to the sequence at which the
 /// live messages begin.
 ///
-/// Live messages that the subscription's buffer has no room for until the snapshot has ended are read from the log, too:
-/// the snapshot then ends later.
+/// Live messages that the subscription's buffer has no room for until the snapshot has ended, and those that the daemon
+/// drops meanwhile, are read from the log, too: the snapshot then ends later.
 struct LogSnapshot {
     /// The part of the log that is still to be read.
     private(set) var rest: SequenceRange
@@ -12,6 +12,8 @@ struct LogSnapshot {
     private let boundary: UInt64
     /// The number of live messages that had no room.
     private var evicted: UInt64 = 0
+    /// Where the latest of them had no room.
+    private var reason = NotifyClient.Gap.Reason.consumerTooSlow
     /// The number of messages after `boundary` that were read from the log.
     private var reread: UInt64 = 0
 
@@ -35,8 +37,9 @@ struct LogSnapshot {
     }
 
     /// Live messages up to a sequence had no room.
-    mutating func evicted(_ count: UInt64, through last: UInt64) {
+    mutating func evicted(_ count: UInt64, through last: UInt64, _ reason: NotifyClient.Gap.Reason) {
         evicted += count
+        self.reason = reason
         rest.last = max(rest.last, last)
     }
 
@@ -44,6 +47,6 @@ struct LogSnapshot {
     var gap: NotifyClient.Gap? {
         guard evicted > reread else { return nil }
         let sequences = boundary < rest.last ? boundary + 1...rest.last : nil
-        return NotifyClient.Gap(reason: .consumerTooSlow, missed: evicted - reread, sequences: sequences)
+        return NotifyClient.Gap(reason: reason, missed: evicted - reread, sequences: sequences)
     }
 }
