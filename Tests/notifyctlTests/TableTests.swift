@@ -23,6 +23,13 @@ import Testing
         #expect((0..<3).map(table.range) == [0..<3, 5..<9, 11..<13])
     }
 
+    @Test func `columns are as wide as their characters, not as their bytes`() {
+        var table = Table([.text("A"), .text("B")])
+        table.append(["üñ🇫🇷", "x"])
+        table.append(["abcd", "y"])
+        #expect(table.lines == ["A     B", "üñ🇫🇷   x", "abcd  y"])
+    }
+
     @Test func `control characters in cells are replaced`() {
         var table = Table([.text("OBJECT")])
         table.append(["a\u{1B}[2Jb\nc\u{9B}ü"])

@@ -29,7 +29,7 @@ struct Table {
     mutating func append(_ cells: [String]) {
         precondition(cells.count == columns.count, "a row has a cell for each column")
         let row = cells.map(Self.printable)
-        for (index, cell) in row.enumerated() { widths[index] = max(widths[index], cell.count) }
+        for (index, cell) in row.enumerated() { widths[index] = max(widths[index], Self.width(of: cell)) }
         rows.append(row)
     }
 
@@ -43,7 +43,7 @@ struct Table {
     var lines: [String] {
         ([columns.map(\.title)] + rows).map { row in
             let cells = row.indices.map { index in
-                let space = String(repeating: " ", count: widths[index] - row[index].count)
+                let space = String(repeating: " ", count: widths[index] - Self.width(of: row[index]))
                 if columns[index].isNumeric { return space + row[index] }
                 return index == row.count - 1 ? row[index] : row[index] + space
             }
@@ -51,8 +51,14 @@ struct Table {
         }
     }
 
+    /// The characters of printable text. Counting those of ASCII as bytes makes a long table several times faster.
+    private static func width(of text: String) -> Int {
+        text.utf8.allSatisfy { $0 < 0x80 } ? text.utf8.count : text.count
+    }
+
     /// The text with control characters replaced.
     static func printable(_ text: String) -> String {
+        if text.utf8.allSatisfy({ 0x20..<0x7F ~= $0 }) { return text }
         guard text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else { return text }
         var result = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
