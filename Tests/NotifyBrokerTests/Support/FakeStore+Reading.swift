@@ -1,0 +1,102 @@
+import NIOCore
+import NotifyLog
+import NotifyWire
+
+/// What the store reads for the broker.
+extension FakeStore {
+    func read(_ request: PageRequest) -> Page.Content {
+        statistics.pagesRead += 1
+        if request.isDescending { return readDown(request) }
+        var content = Page.Content(block: LogBlock(), scannedThrough: request.after)
+        var rows = 0
+        for message in messages[messages.firstIndex(after: request.after)...]
+        where message.sequence <= request.through {
+            guard rows < pageRows, content.block.entries.count < request.maximumMessages,
+                content.block.frames.writerIndex < pageBytes
+            else { return content }
+            rows += 1
+            content.scannedThrough = message.sequence
+            if damaged.contains(message.sequence) {
+                content.damaged.append(message.sequence)
+                continue
+            }
+            guard message.matches(request.filter, request.access) else { continue }
+            content.block.entries.append(
+                LogBlock.Entry(
+                    sequence: message.sequence, offset: UInt32(content.block.frames.writerIndex),
+                    length: UInt32(message.frame.count)))
+            content.block.frames.writeBytes(message.frame)
+        }
+        content.scannedThrough = min(persistedThrough, request.through)
+        return content
+    }
+
+    private func readDown(_ request: PageRequest) -> Page.Content {
+        var content = Page.Content(block: LogBlock(), scannedThrough: min(persistedThrough, request.through) + 1)
+        for message in messages.reversed() where (request.after + 1...request.through).contains(message.sequence) {
+            guard content.block.entries.count < request.maximumMessages else { return content }
+            content.scannedThrough = message.sequence
+            guard message.matches(request.filter, request.access) else { continue }
+            content.block.entries.append(
+                LogBlock.Entry(
+                    sequence: message.sequence, offset: UInt32(content.block.frames.writerIndex),
+                    length: UInt32(message.frame.count)))
+            content.block.frames.writeBytes(message.frame)
+        }
+        content.scannedThrough = request.after + 1
+        return content
+    }
+
+    func summary(_ request: SummaryRequest) -> LogSummary {
+        var totals: [[UInt8]: LogSummary.Totals] = [:]
+        for message in messages where (request.first...request.last).contains(message.sequence) {
+            guard message.matches(request.filter, request.access) else { continue }
+            var one = LogSummary.Totals()
+            (one.messages, one.bytes) = (1, UInt64(message.frame.count))
+            (one.first, one.firstTime, one.last) = (message.sequence, message.time, message.sequence)
+            one.lastTime = message.time
+            totals[message.name, default: LogSummary.Totals()].add(one)
+        }
+        let sorted = totals.sorted { $0.value.bytes > $1.value.bytes }
+        var summary = LogSummary()
+        summary.names = sorted.prefix(request.maximumNames).map { LogSummary.Name(name: $0.key, totals: $0.value) }
+        for (_, rest) in sorted.dropFirst(request.maximumNames) {
+            var others = summary.others ?? LogSummary.Totals()
+            others.add(rest)
+            summary.others = others
+        }
+        return summary
+    }
+
+    func backlog(of record: DurableRecord) -> Backlog {
+        let access = ReadAccess(policy: AccessPolicy(), identity: record.owner)
+        let pending = messages.filter { message in
+            let isAcknowledged = record.progress.acknowledged.contains {
+                ($0.first...$0.last).contains(message.sequence)
+            }
+            return message.sequence > record.progress.cursor && !isAcknowledged
+                && message.matches(record.filter, access)
+        }
+        return Backlog(
+            messages: UInt64(pending.count), bytes: pending.reduce(0) { $0 + UInt64($1.frame.count) },
+            oldestMicroseconds: pending.first?.time)
+    }
+}
+
+extension FakeStore.Message {
+    func matches(_ filter: SubscriptionFilter, _ access: ReadAccess) -> Bool {
+        if let wanted = filter.object, Array(wanted.utf8) != object { return false }
+        return name.withUnsafeBytes { filter.matches(name: $0) && access.permits($0) }
+    }
+}
+
+extension [FakeStore.Message] {
+    fileprivate func firstIndex(after sequence: UInt64) -> Int {
+        var (low, high) = (0, count)
+        while low < high {
+            let middle = (low + high) / 2
+            if self[middle].sequence > sequence { high = middle } else { low = middle + 1 }
+        }
+        return low
+    }
+}
