@@ -14,7 +14,8 @@ extension Broker {
         guard !live.isEmpty else { return }
         let source = egress.addSource(part.block.frames)
         for (entry, posted) in zip(part.block.entries, part.resolutions) {
-            let resolution = subscriptions.isCurrent(posted, of: entry.sequence) ? posted : resolution(of: entry, in: part.block)
+            let resolution =
+                subscriptions.isCurrent(posted, of: entry.sequence) ? posted : resolution(of: entry, in: part.block)
             let registrations = resolution.registrations
             let boundary = resolution.volatileCount
             guard boundary < registrations.count else { continue }
