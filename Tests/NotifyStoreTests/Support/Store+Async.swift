@@ -35,11 +35,27 @@ extension Store {
     /// Reads all matching messages, page by page.
     func everything(_ filter: SubscriptionFilter, subscription: UInt32 = 1) async throws -> [StoredMessage] {
         var messages: [StoredMessage] = []
+        try await readEverything(filter, subscription: subscription) { messages += $0.messages }
+        return messages
+    }
+
+    /// The sequences of all messages.
+    func allSequences() async throws -> Set<UInt64> {
+        var sequences: Set<UInt64> = []
+        try await readEverything(SubscriptionFilter(">"), subscription: 1 << 20) {
+            sequences.formUnion($0.entries.map(\.sequence))
+        }
+        return sequences
+    }
+
+    private func readEverything(
+        _ filter: SubscriptionFilter, subscription: UInt32, _ body: (LogBlock) -> Void
+    ) async throws {
         var position: UInt64 = 0
         while true {
             let page = try await page(filter, after: position, subscription: subscription)
-            messages += page.block.messages
-            guard page.scannedThrough > position else { return messages }
+            body(page.block)
+            guard page.scannedThrough > position else { return }
             position = page.scannedThrough
         }
     }
