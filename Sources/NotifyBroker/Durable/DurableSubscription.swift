@@ -259,7 +259,8 @@ struct DurableSubscription {
     /// Skips the messages up to a sequence, as if all of them were acknowledged, for a generation of the cursor.
     mutating func released(through sequence: UInt64, generation: UInt32) {
         if generation == cursor.generation {
-            member?.released(cursor.released(through: sequence))
+            let skipped = cursor.released(through: sequence)
+            member?.released(skipped)
         } else if case .reset(var earlier, let loss, let start) = pendingChange, earlier.generation == generation {
             _ = earlier.released(through: sequence)
             pendingChange = .reset(earlier, loss: loss, startedAfter: start)

@@ -116,6 +116,20 @@ struct LossTests {
         #expect(host.amount(of: .nameBytes, 1000) == nameBytes)
     }
 
+    @Test func `released messages of a subscription without a client are skipped`() throws {
+        let (host, sequences) = host()
+        let id = try #require(host.store.subscription(named: "inbox")?.id)
+        var deletion = Deletion()
+        deletion.losses[id] = Loss(first: sequences[0], last: sequences[3], count: 4, isUpperBound: false)
+        deletion.released[id] = sequences[3]
+        host.core.broker.deleted(deletion, now: host.now)
+        host.run()
+        #expect(host.durable("inbox")?.cursor.position == sequences[3])
+        let (_, gaps, messages) = attach(host)
+        #expect(gaps == [gap(sequences[..<4])])
+        #expect(messages == Array(sequences[4...]))
+    }
+
     @Test func `released messages are skipped, and later ones are delivered`() {
         let (host, sequences) = host()
         let client = host.connect()
