@@ -234,6 +234,12 @@ final class CurrentLog: @unchecked Sendable {
         return log
     }
 
+    /// The failure of a request. The log notes damage, so that later commits fail.
+    func failure(_ error: any Error) -> StorageFailure {
+        log?.failure(error) ?? error as? StorageFailure
+            ?? StorageFailure(kind: .inputOutput, message: String(describing: error))
+    }
+
     // MARK: The end
 
     /// Records the exact next sequence for the next start. If there is no log, the mark already contains it.

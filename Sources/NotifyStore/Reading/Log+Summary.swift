@@ -7,41 +7,38 @@ extension Log {
     private static let rowsPerStep: Int64 = 512
 
     func beginSummary(_ request: SummaryRequest) {
-        summarySurvey = LogSummarySurvey(request, persistedThrough: persistedThrough)
-        if !openSegment.isEmpty {
-            let entries = openSegment.entries
-            add(openSegment.segment, entries)
-        }
+        var survey = LogSummarySurvey(request, persistedThrough: persistedThrough)
+        if !openSegment.isEmpty { add(openSegment.segment, openSegment.entries, to: &survey) }
+        summarySurvey = survey
     }
 
     /// Works for one slice.
     ///
     /// - Returns: The totals of each id of a name; nil if work remains.
     func continueSummary() throws -> [(name: UInt32, totals: LogSummary.Totals)]? {
+        // Taken out of the log, so that changing it makes no copy.
+        guard var survey = summarySurvey.take() else {
+            throw StorageFailure(kind: .inputOutput, message: "the log was replaced meanwhile")
+        }
         let end = ContinuousClock.now + Self.slice
         repeat {
-            guard let survey = summarySurvey else {
-                throw StorageFailure(kind: .inputOutput, message: "the log was replaced meanwhile")
-            }
             if survey.scan != nil {
-                try scan()
+                try scan(&survey)
             } else if survey.isCounted {
-                guard summarySurvey?.beginScan() ?? false else {
-                    defer { summarySurvey = nil }
-                    return summarySurvey?.totals
-                }
+                guard survey.beginScan() else { return survey.totals }
             } else if let row = try nextSegment(below: survey.below), row.segment.last >= survey.request.first {
-                row.withEntries { add(row.segment, $0) }
+                row.withEntries { add(row.segment, $0, to: &survey) }
             } else {
-                summarySurvey?.counted()
+                survey.counted()
             }
         } while ContinuousClock.now < end
+        summarySurvey = survey
         return nil
     }
 
-    private func add(_ segment: Segment, _ entries: some Sequence<SegmentEntry>) {
-        guard let request = summarySurvey?.request else { return }
-        summarySurvey?.add(segment, entries) { isMatching($0, request) }
+    private func add(_ segment: Segment, _ entries: some Sequence<SegmentEntry>, to survey: inout LogSummarySurvey) {
+        let request = survey.request
+        survey.add(segment, entries) { isMatching($0, request) }
     }
 
     private func isMatching(_ name: UInt32, _ request: SummaryRequest) -> Bool {
@@ -50,8 +47,9 @@ extension Log {
     }
 
     /// Reads some of the messages of a segment.
-    private func scan() throws {
-        guard var scan = summarySurvey?.scan, let request = summarySurvey?.request else { return }
+    private func scan(_ survey: inout LogSummarySurvey) throws {
+        guard var scan = survey.scan else { return }
+        let request = survey.request
         _ = try openStatements()
         let rows = try PreparedStatement(
             connection,
@@ -70,11 +68,11 @@ extension Log {
                 continue
             }
             let bytes = StoredUsage.messageOverhead + names.withBytes(of: name) { $0.count } + Int(rows.integer(5))
-            summarySurvey?.read(
+            survey.read(
                 rows.integer(0), MessageRow.key(rows).name, time: rows.integer(4), bytes: UInt64(bytes), of: scan
             ) { isMatching($0, request) }
         }
-        summarySurvey?.scan = count < Self.rowsPerStep ? nil : scan
+        survey.scan = count < Self.rowsPerStep ? nil : scan
     }
 
     /// The summary of totals in descending order of bytes. Names that were removed meanwhile are left out.

@@ -7,8 +7,11 @@ extension Store {
     ) {
         let (current, queue) = (current, queue)
         queue.add {
-            guard let log = current.log else { return completion(.success(LogSummary())) }
-            log.beginSummary(request)
+            do throws(StorageFailure) {
+                try current.openLog().beginSummary(request)
+            } catch {
+                return completion(.failure(error))
+            }
             Self.continueSummary(current, queue, maximumNames: request.maximumNames, completion)
         }
     }
@@ -17,8 +20,8 @@ extension Store {
         _ current: CurrentLog, _ queue: SerialQueue, maximumNames: Int,
         _ completion: @escaping @Sendable (Result<LogSummary, StorageFailure>) -> Void
     ) {
-        guard let log = current.log else { return completion(.success(LogSummary())) }
         do {
+            let log = try current.openLog()
             guard let totals = try log.continueSummary() else {
                 queue.add { continueSummary(current, queue, maximumNames: maximumNames, completion) }
                 return
@@ -34,8 +37,7 @@ extension Store {
                 }
             }
         } catch {
-            log.summarySurvey = nil
-            completion(.failure(log.failure(error)))
+            completion(.failure(current.failure(error)))
         }
     }
 }

@@ -6,13 +6,12 @@ extension Store {
     ) {
         let (current, queue) = (current, queue)
         queue.add {
-            guard let log = current.log else { return completion(.success(PurgeResult())) }
             // What was deleted before belongs to no purge.
             current.reportDeletion()
             do {
-                try log.beginPurge(request)
+                try current.openLog().beginPurge(request)
             } catch {
-                return completion(.failure(log.failure(error)))
+                return completion(.failure(current.failure(error)))
             }
             Self.continuePurge(current, queue, completion)
         }
@@ -22,11 +21,8 @@ extension Store {
         _ current: CurrentLog, _ queue: SerialQueue,
         _ completion: @escaping @Sendable (Result<PurgeResult, StorageFailure>) -> Void
     ) {
-        guard let log = current.log else {
-            return completion(.failure(StorageFailure(kind: .inputOutput, message: "the log is closed")))
-        }
         do {
-            let result = try log.continuePurge()
+            let result = try current.openLog().continuePurge()
             current.reportDeletion()
             guard let result else {
                 queue.add { continuePurge(current, queue, completion) }
@@ -36,7 +32,7 @@ extension Store {
             if current.beginMaintaining() { queue.add { maintain(current, queue) } }
         } catch {
             current.reportDeletion()
-            completion(.failure(log.failure(error)))
+            completion(.failure(current.failure(error)))
         }
     }
 }
