@@ -4,8 +4,11 @@ import TestSupport
 extension IntegrationTests {
     @Suite struct LogLimitTests {
         @Test func `a log at its maximum size refuses posts`() async throws {
-            let daemon = try await Daemon.start(environment: ["NOTIFYD_LOG_MAX_BYTES": "1MiB"])
+            let daemon = try await Daemon.start(
+                environment: ["NOTIFYD_LOG_MAX_BYTES": "1MiB", "NOTIFYD_LOG_MAX_BACKLOG": "unlimited"])
             let notifyctl = Notifyctl(daemon)
+            let created = try await notifyctl.run("durable", "create", "unread", "a.b")
+            #expect(created.status == .status(0), "\(created.errors)")
             let body = String(repeating: "x", count: 400_000)
             for _ in 0..<2 {
                 let stored = try await notifyctl.run("post", "a.b", "--durability", "stored", input: .text(body))
@@ -16,6 +19,16 @@ extension IntegrationTests {
             expectText(refused.errors, "the log has reached its limit of 1048576 bytes")
             let volatile = try await notifyctl.run("post", "a.b", "--durability", "volatile", input: .text(body))
             #expect(volatile.status == .status(0), "\(volatile.errors)")
+        }
+
+        @Test func `read messages give way to new ones, also in the smallest log`() async throws {
+            let daemon = try await Daemon.start(environment: ["NOTIFYD_LOG_MAX_BYTES": "1MiB"])
+            let notifyctl = Notifyctl(daemon)
+            let body = String(repeating: "x", count: 400_000)
+            for _ in 0..<6 {
+                let stored = try await notifyctl.run("post", "a.b", "--durability", "stored", input: .text(body))
+                #expect(stored.status == .status(0), "\(stored.errors)")
+            }
         }
 
         @Test func `a reload of the minimum of free disk space lets stored posts continue`() async throws {

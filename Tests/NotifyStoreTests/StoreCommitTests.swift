@@ -117,9 +117,11 @@ struct StoreCommitTests {
     @Test func `the size limit refuses messages only`() async throws {
         var options = StoreOptions()
         options.retention.maximumBytes = 200 * 1024
-        // With this clock the segment stays open, so that none of its messages is history, which gives way to posts.
-        options.clock = ManualClock().storeClock
+        options.retention.maximumBacklog = .unlimited
         let store = try Store.open(path: folder.database, options: options)
+        // Otherwise the messages were history, which gives way to posts.
+        let record = try DurableRecord(id: 1, name: "one", SubscriptionFilter(">"))
+        #expect(await store.commit([], changes: [.create(record)]).failure == nil)
         var sequence: UInt64 = 0
         var failure: StorageFailure?
         while failure == nil, sequence < 1000 {
@@ -128,8 +130,8 @@ struct StoreCommitTests {
         }
         #expect(failure?.kind == .full)
         #expect((50..<100).contains(sequence))
-        let record = try DurableRecord(id: 1, name: "one", SubscriptionFilter(">"))
-        #expect(await store.commit([], changes: [.create(record)], reserveBelow: 10_000).failure == nil)
+        let other = try DurableRecord(id: 2, name: "two", SubscriptionFilter(">"))
+        #expect(await store.commit([], changes: [.create(other)], reserveBelow: 10_000).failure == nil)
         #expect(try await store.everything(record.filter).count == Int(sequence) - 1)
         try store.close(nextSequence: sequence)
 

@@ -5,25 +5,29 @@ import NotifyLog
 extension Log {
     /// The longest time for which commits wait for room, besides the last transaction.
     private static let roomTime = Duration.seconds(2)
+    /// The free pages that are returned at a time.
+    private static let pagesPerStep = 512
 
-    /// Deletes the oldest read messages, and at least a segment, until a batch has room, whatever history the rules keep.
+    /// Makes room for a batch: returns the space of earlier deletions if the disk is short of it, and then deletes the
+    /// oldest read messages, and at least a segment, whatever history the rules keep.
     ///
     /// - Returns: Whether there is more room than before.
     func makeRoom(for batch: CommitBatch) -> Bool {
         guard damage == nil, refusedBatch == nil, batch.isProbe || !batch.blocks.isEmpty else { return false }
         do {
+            let end = ContinuousClock.now + Self.roomTime
             let pages = checkpoints.walPages
             try checkpoints.run(.passive)
+            let hasReturnedPages = try returnPages(for: batch, until: end)
             guard let needed = try missingBytes(for: batch) else { return false }
-            // The checkpoint was enough.
-            if needed == 0, pages > 0 { return true }
-            guard try deleteHistory(bytes: needed + UInt64(options.segmentBytes)) > 0 else { return pages > 0 }
-            try checkpoints.run(.passive)
-            if options.retention.minimumFreeBytes > 0 {
-                try removeFreePages(limit: 0)
-                try checkpoints.run(.truncate)
-                diskMeasured = nil
+            // That was enough.
+            if needed == 0, pages > 0 || hasReturnedPages { return true }
+            guard try deleteHistory(bytes: needed + UInt64(options.segmentBytes), until: end) > 0 else {
+                return pages > 0 || hasReturnedPages
             }
+            deletion.madeRoom = true
+            try checkpoints.run(.passive)
+            _ = try returnPages(for: batch, until: end)
             return true
         } catch {
             checkpoints.noteFailure(error)
@@ -31,6 +35,20 @@ extension Log {
             _ = failure(error)
             return false
         }
+    }
+
+    /// Returns free pages to the file system until the disk has room for the batch. In steps, so that the write-ahead
+    /// log stays small.
+    ///
+    /// - Returns: Whether pages were returned.
+    private func returnPages(for batch: CommitBatch, until end: ContinuousClock.Instant) throws -> Bool {
+        var hasReturned = false
+        while diskShortage(for: batch) > 0, ContinuousClock.now < end, try openStatements().freePages.number() > 0 {
+            try removeFreePages(limit: Self.pagesPerStep)
+            try checkpoints.run(.truncate)
+            hasReturned = true
+        }
+        return hasReturned
     }
 
     /// The bytes that the batch takes: its pages are in the write-ahead log at first, and then in the database, too. For
@@ -46,22 +64,26 @@ extension Log {
         let room = room(for: batch)
         var missing: UInt64 = 0
         if let maximum = options.retention.maximumBytes, used + room > maximum { missing = used + room - maximum }
-        diskMeasured = nil
-        measureDisk()
-        let minimum = options.retention.minimumFreeBytes
-        if minimum > 0, let free = statistics.disk?.freeBytes, free < minimum + room {
-            missing = max(missing, minimum + room - free)
-        }
+        missing = max(missing, diskShortage(for: batch))
         return missing < used ? missing : nil
     }
 
+    /// The bytes that the disk lacks for the batch and the free space that must stay.
+    private func diskShortage(for batch: CommitBatch) -> UInt64 {
+        diskMeasured = nil
+        measureDisk()
+        let minimum = options.retention.minimumFreeBytes
+        guard minimum > 0, let free = statistics.disk?.freeBytes else { return 0 }
+        let room = room(for: batch)
+        return free < minimum + room ? minimum + room - free : 0
+    }
+
     /// - Returns: The bytes of the deleted messages.
-    private func deleteHistory(bytes needed: UInt64) throws -> UInt64 {
-        let end = ContinuousClock.now + Self.roomTime
+    private func deleteHistory(bytes needed: UInt64, until end: ContinuousClock.Instant) throws -> UInt64 {
         var survey = RetentionSurvey(options.retention, now: clock.now, nextName: names.nextID)
         var freed: UInt64 = 0
         var position: UInt64 = 0
-        while freed < needed, ContinuousClock.now < end, let row = try nextSegment(above: position) {
+        while freed < needed, ContinuousClock.now < end, let row = try nextHistory(above: position, &survey) {
             position = row.segment.first
             var deleted: [SegmentEntry] = []
             var kept: [SegmentEntry] = []
@@ -79,6 +101,21 @@ extension Log {
             checkpointIfDue()
         }
         return freed
+    }
+
+    /// The next segment. After the closed ones the open one, which is closed if it has read messages.
+    private func nextHistory(above position: UInt64, _ survey: inout RetentionSurvey) throws -> SegmentRow? {
+        if let row = try nextSegment(above: position) { return row }
+        let last = openSegment.segment.last
+        let entries = openSegment.entries
+        for entry in entries {
+            guard let name = names.number(ofID: entry.name) else { continue }
+            if state(of: name, in: &survey).readThrough >= last {
+                try closeOpenSegment()
+                return try nextSegment(above: position)
+            }
+        }
+        return nil
     }
 
     func nextSegment(above sequence: UInt64) throws -> SegmentRow? {
