@@ -42,6 +42,7 @@ package struct Broker: ~Copyable {
     var actions = ActionQueue()
     var statistics = BrokerStatistics()
     var forbiddenLog = ForbiddenLog()
+    var lossLog = LossLog()
 
     /// Information about the daemon, for clients.
     package struct DaemonInfo: Sendable {

@@ -60,10 +60,10 @@ extension Broker {
     /// The maximum number of users in one report, to keep it readable.
     private static let reportedUsers = 1_000
 
-    /// The usage and limits of memory and connections in total, and of every resource for each of the first 1,000
+    /// The usage and limits of memory, connections and the log in total, and of every resource for each of the first 1,000
     /// `users`.
     func limits(of users: [UInt32], now: BrokerTime) -> [StatisticsReport.Counter] {
-        var counters = usesInTotal.flatMap { $0.counters(prefix: "") }
+        var counters = (usesInTotal + [logUse].compactMap { $0 }).flatMap { $0.counters(prefix: "") }
         for (uid, limits) in access.limits(of: users.prefix(Self.reportedUsers)) {
             counters += uses(of: uid, limits, now: now).flatMap { $0.counters(prefix: "user.\(uid).") }
         }
@@ -79,6 +79,13 @@ extension Broker {
             ResourceUse("memory_bytes", ledger.totalBytes + sharedBytes, limit: ledger.memoryLimit),
             ResourceUse("connections", connections.count, limit: configuration.connections),
         ]
+    }
+
+    /// The use of the log's size; nil if it has no limit. A warning of its own reports it.
+    private var logUse: ResourceUse? {
+        statistics.store.logByteLimit.map {
+            ResourceUse("log_bytes", Int(clamping: statistics.store.usedBytes), limit: Int(clamping: $0))
+        }
     }
 
     /// A user's use of each resource.

@@ -10,7 +10,10 @@ package struct StoreStatistics: Equatable, Sendable {
     /// The size of SQLite's write-ahead log.
     package var walBytes: UInt64 = 0
 
-    /// The limit of ``logBytes``; nil if there is none.
+    /// The bytes that count towards the limit of the log: the used pages of the database, and the write-ahead log.
+    /// Measured at most once per second, and only if there is a limit.
+    package var usedBytes: UInt64 = 0
+    /// The limit of ``usedBytes``; nil if there is none.
     package var logByteLimit: UInt64?
     /// The bytes that the durable subscriptions of a user hold back, as of the last pass of retention. Only of users
     /// that have reached half of ``backlogLimit``.

@@ -251,6 +251,7 @@ extension Broker {
         chargeRegistrations(of: durable.uid)
         ledger.change(.durableBytes, by: -durable.chargedBytes, uid: durable.uid)
         releaseIdentity(durable.owner)
+        lossLog.removed(durable.id)
         ledger.change(.durableSubscriptions, by: -1, uid: durable.uid)
     }
 

@@ -6,17 +6,29 @@ extension Broker {
     /// Must be called when the store has deleted messages by itself, or retention has found something else.
     package mutating func deleted(_ deletion: Deletion, now: BrokerTime) {
         storedUsages.remove(deletion.usage)
+        if let store = deletion.statistics {
+            statistics.store = store
+            warnings.schedule(now: now.monotonic)
+        }
         statistics.deleted += deletion.usage.values.reduce(0) { $0 + UInt64($1.messages) }
         // A purge may have deleted the newest messages, also those that no subscription has lost.
         if deletion.isPurge { readers.evictRing(through: commits.persistedThrough) }
         for name in deletion.names { ledger.nameRemoved(name) }
+        if deletion.madeRoom, lossLog.logsRoom(now: now.monotonic) {
+            actions.append(
+                .warn(
+                    "read messages were deleted before their time, because new ones had no room: see log.max_bytes and "
+                        + "log.min_free_bytes"))
+        }
         for (id, loss) in deletion.losses.sorted(by: { $0.key < $1.key }) {
             guard let slot = durables.slot(of: id) else { continue }
             let generation = deletion.generations[id] ?? durables[slot].cursor.generation
             guard durables[slot].lost(loss, generation: generation) else { continue }
             let isReleased = deletion.released[id] != nil
             if !isReleased { readers.evictRing(through: loss.last) }
-            actions.append(.warn(lossText(loss, of: slot, in: deletion)))
+            if lossLog.logs(id, now: now.monotonic) {
+                actions.append(.warn(lossText(durables[slot].loss ?? loss, of: slot, in: deletion)))
+            }
             // A reader past the loss has delivered the messages.
             if let reader = durables[slot].reader, readers[reader].position < loss.last {
                 sendGap(loss, .deleted, to: slot)

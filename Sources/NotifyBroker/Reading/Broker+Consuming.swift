@@ -58,11 +58,11 @@ extension Broker {
         }
     }
 
-    /// Counts and logs damaged messages that a client does not get.
+    /// Counts damaged messages that a client does not get, and logs them if they were not known.
     mutating func noteDamage(_ sequences: [UInt64]) {
         guard let first = sequences.first, let last = sequences.last else { return }
         statistics.damaged += UInt64(sequences.count)
-        logChecks.noteDamage(sequences)
+        guard logChecks.noteDamage(sequences) else { return }
         actions.append(
             .warn(
                 "the log is damaged: \(sequences.count) messages from \(min(first, last)) to \(max(first, last)) were not "

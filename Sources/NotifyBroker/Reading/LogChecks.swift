@@ -21,8 +21,15 @@ struct LogChecks {
     private(set) var isChecking = false
 
     /// Notes damaged messages that a reader has skipped.
-    mutating func noteDamage(_ sequences: [UInt64]) {
-        for sequence in sequences { damagedRanges.insert(sequence, limit: LogFindings.maximumRanges) }
+    ///
+    /// - Returns: Whether some of them were not known. False if too many ranges are known already.
+    mutating func noteDamage(_ sequences: [UInt64]) -> Bool {
+        guard damagedRanges.count < LogFindings.maximumRanges else { return false }
+        var isNew = false
+        for sequence in sequences {
+            if damagedRanges.insert(sequence, limit: LogFindings.maximumRanges) { isNew = true }
+        }
+        return isNew
     }
 
     /// Adds a request for a full check.

@@ -123,13 +123,13 @@ extension Broker {
                 now: now)
         }
         if let limit = store.logByteLimit, limit > 0 {
-            let share = Double(store.logBytes) / Double(limit)
+            let share = Double(store.usedBytes) / Double(limit)
             if warnings.update(.log, begins: share >= 0.8, holds: share >= 0.7, now: now.monotonic) {
                 post(
                     Warning(
                         name: "notifyd.storage.log",
-                        figures: [("used", .number(store.logBytes)), ("limit", .number(limit))],
-                        text: "80% of a limit: the log takes \(store.logBytes) of \(limit) bytes (log.max_bytes)"),
+                        figures: [("used", .number(store.usedBytes)), ("limit", .number(limit))],
+                        text: "80% of a limit: the log takes \(store.usedBytes) of \(limit) bytes (log.max_bytes)"),
                     now: now)
             }
         }

@@ -15,6 +15,10 @@ package struct Deletion: Equatable, Sendable {
     package var expired: Set<DurableID> = []
     /// Whether a purge deleted the messages, and not a retention rule.
     package var isPurge = false
+    /// Whether the messages were deleted only to make room for others.
+    package var madeRoom = false
+    /// The statistics of the store after the deletion; nil if they are as reported before.
+    package var statistics: StoreStatistics?
     /// Whether retention has begun to fail, or works again; nil if that has not changed.
     package var health: RetentionHealth?
 
@@ -32,6 +36,8 @@ package struct Deletion: Equatable, Sendable {
         expired.formUnion(other.expired)
         health = other.health ?? health
         isPurge = isPurge || other.isPurge
+        madeRoom = madeRoom || other.madeRoom
+        statistics = other.statistics ?? statistics
     }
 
     /// Notes the generation to which the following loss or release of a subscription belongs. Those of an earlier
@@ -50,6 +56,7 @@ package struct Deletion: Equatable, Sendable {
 
     package var isEmpty: Bool {
         usage.isEmpty && names.isEmpty && losses.isEmpty && released.isEmpty && expired.isEmpty && health == nil
+            && statistics == nil
     }
 }
 

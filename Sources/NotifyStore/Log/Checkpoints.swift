@@ -98,13 +98,18 @@ extension Log {
         measureDisk()
     }
 
-    /// Updates the space of the file system in the statistics, at most once per second.
+    /// Updates the space of the file system, and the used bytes, in the statistics, at most once per second.
     func measureDisk() {
         let now = ContinuousClock.now
         guard diskMeasured.map({ now - $0 >= .seconds(1) }) ?? true else { return }
         diskMeasured = now
         statistics.disk = DiskSpace(at: path).map {
             .init(freeBytes: $0.freeBytes, totalBytes: $0.totalBytes, isNearlyFull: $0.isNearlyFull)
+        }
+        if options.retention.maximumBytes != nil, let statements = try? openStatements(),
+            let pages = try? statements.pageCount.number() - statements.freePages.number()
+        {
+            statistics.usedBytes = (pages + UInt64(checkpoints.walPages)) * UInt64(Schema.pageSize)
         }
     }
 }

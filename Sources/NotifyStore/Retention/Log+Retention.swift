@@ -33,6 +33,7 @@ extension Log {
     /// Takes what was deleted since the last call.
     func takeDeletion() -> Deletion {
         defer { deletion = Deletion() }
+        if !deletion.isEmpty { deletion.statistics = statistics }
         return deletion
     }
 
@@ -107,7 +108,11 @@ extension Log {
     private func ended(_ survey: RetentionSurvey) {
         nextSurvey = clock.now + options.retentionInterval
         let limit = options.retention.backlogBytes ?? .max
-        statistics.backlogs = survey.backlogs.filter { $0.value >= limit / 2 }
+        let backlogs = survey.backlogs.filter { $0.value >= limit / 2 }
+        if backlogs != statistics.backlogs {
+            statistics.backlogs = backlogs
+            deletion.statistics = statistics
+        }
         if let expiry = options.retention.subscriptionExpiry {
             deletion.expired = subscriptions.unused(since: clock.now - expiry, limit: Self.expiriesPerPass)
         }

@@ -166,7 +166,7 @@ struct WarningsTests {
         let root = operatorClient(host)
         var statistics = StoreStatistics()
         statistics.disk = .init(freeBytes: 5 << 20, totalBytes: 1 << 30, isNearlyFull: true)
-        (statistics.logBytes, statistics.logByteLimit) = (80, 100)
+        (statistics.usedBytes, statistics.logByteLimit) = (80, 100)
         host.store.statistics = statistics
         root.post("a", .stored)
         host.run()
