@@ -32,6 +32,19 @@ struct StoreSummaryTests {
         return try await completion { store.summarize(request, completion: $0) }.get()
     }
 
+    @Test func `a damaged log is neither summed up nor purged`() async throws {
+        var store = try await store([StoredMessage(1)])
+        try store.close(nextSequence: 2)
+        try folder.execute("DELETE FROM state")
+        store = try Store.open(path: folder.database)
+        let failure = try #require(store.recovered.failure)
+        await #expect(throws: failure) { _ = try await summary(store) }
+        let purge = PurgeRequest(filter: try SubscriptionFilter(">"), before: 2)
+        let purged = await completion { store.purge(purge, completion: $0) }
+        #expect(throws: failure) { _ = try purged.get() }
+        try store.close(nextSequence: store.recovered.nextSequence)
+    }
+
     private func expected(_ messages: [StoredMessage]) -> [LogSummary.Name] {
         Dictionary(grouping: messages, by: \.name).map { name, messages in
             var totals = LogSummary.Totals()

@@ -62,7 +62,7 @@ private struct LogRestore {
         let replaced = try readReplaced()
         let next = max(recovered.nextSequence, replaced.firstUnused(for: log.state))
         guard next < Limits.sequenceEnd else { throw StoreError(.damaged, "the next sequence \(next) is out of range") }
-        try log.renew(nextSequence: next)
+        try log.renew(nextSequence: next, recovered.subscriptions)
         log.close()
         let kept = try exchange()
         for mark in replaced.marks { mark.remove() }
@@ -187,9 +187,11 @@ private struct LogRestore {
 }
 
 extension Log {
-    /// Makes the log another one, which continues at a sequence, and flushes its file.
-    fileprivate func renew(nextSequence: UInt64) throws {
+    /// Makes the log another one, which continues at a sequence, and flushes its file. Its subscriptions are used from
+    /// now on, so that none expires for the time since the backup.
+    fileprivate func renew(nextSequence: UInt64, _ subscriptions: [DurableRecord]) throws {
         try inTransaction(.full) { statements in
+            for record in subscriptions { try update(record.id, record.progress, used: clock.now, statements) }
             try changeState(statements) { state in
                 state.isClean = true
                 state.nextSequence = nextSequence

@@ -41,6 +41,7 @@ extension Log {
 
     /// Adds the subscriptions to those by which retention decides.
     func track(_ records: [DurableRecord]) throws {
+        opened = clock.now
         for record in records { subscriptions.add(record, at: clock.now) }
         let rows = try PreparedStatement(connection, "SELECT id, used FROM subscriptions")
         while try rows.step() {

@@ -34,6 +34,8 @@ final class Log {
 
     /// The time of the log.
     var clock: LogClock
+    /// The log's time at which it was opened with its subscriptions.
+    var opened = Duration.zero
 
     var subscriptions = StoredSubscriptions()
     /// The pass of retention that is under way.

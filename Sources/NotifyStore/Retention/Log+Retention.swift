@@ -113,7 +113,9 @@ extension Log {
             statistics.backlogs = backlogs
             deletion.statistics = statistics
         }
-        if let expiry = options.retention.subscriptionExpiry {
+        if let expiry = options.retention.subscriptionExpiry,
+            clock.now - opened >= min(expiry, options.expiryGrace)
+        {
             deletion.expired = subscriptions.unused(since: clock.now - expiry, limit: Self.expiriesPerPass)
         }
         if retentionFailure != nil { deletion.health = .works }

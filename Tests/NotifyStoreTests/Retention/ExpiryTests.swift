@@ -16,8 +16,11 @@ struct ExpiryTests {
         FaultyDisk.watch(folder.path)
     }
 
-    private func open(_ change: (inout RetentionPolicy) -> Void) throws -> (Store, Deletions) {
+    private func open(
+        grace: Duration = .zero, _ change: (inout RetentionPolicy) -> Void
+    ) throws -> (Store, Deletions) {
         var options = StoreOptions.withoutTimer
+        options.expiryGrace = grace
         options.segmentMessages = 4
         options.clock = clock.storeClock
         change(&options.retention)
@@ -70,6 +73,19 @@ struct ExpiryTests {
         store.setRetention(RetentionPolicy())
         #expect(expired(store, deletions).isEmpty, "without a limit")
         try store.close(nextSequence: 2)
+    }
+
+    @Test func `a start leaves clients time to return`() async throws {
+        var (store, deletions) = try open { $0.subscriptionExpiry = .seconds(600) }
+        try await store.commit([], changes: [.create(DurableRecord(id: 1, name: "one", SubscriptionFilter("a")))])
+        try store.close(nextSequence: 1)
+        clock.reboot(taking: .seconds(10_000))
+        (store, deletions) = try open(grace: .seconds(300)) { $0.subscriptionExpiry = .seconds(600) }
+        clock.advance(by: .seconds(299))
+        #expect(expired(store, deletions).isEmpty)
+        clock.advance(by: .seconds(1))
+        #expect(expired(store, deletions) == [1])
+        try store.close(nextSequence: 1)
     }
 
     @Test(arguments: [

@@ -107,6 +107,7 @@ struct RetentionModelTests {
             options.segmentMessages = Int.random(in: 1...30, using: &generator)
             options.segmentBytes = 3000
             options.segmentAge = .seconds(20)
+            options.expiryGrace = .zero
             options.clock = clock.storeClock
             store = try Store.open(path: folder.database, options: options)
             open()
