@@ -6,9 +6,10 @@ struct ReloadCommand: AsyncParsableCommand {
         commandName: "reload",
         abstract: "Make the daemon read its configuration again.",
         discussion: """
-            Log level, policy and limits take effect at once; the settings that wait for the next start are listed. If a \
-            file has an error, nothing changes, and the exit status is 1. Only root and the daemon's user may reload, \
-            unless the policy allows others to manage.
+            log_level, policy, log and limits take effect at once, except for log.checkpoint_bytes, limits.payload_bytes \
+            and limits.per_connection.post_window. These and all other settings take effect at the next start; those \
+            that have changed are listed. If a file has an error, nothing changes, and the exit status is 1. Only root \
+            and the daemon's user may reload, unless the policy allows others to manage.
 
             EXAMPLES
               sudo notifyctl reload

@@ -13,8 +13,9 @@ struct Notifyd: AsyncParsableCommand {
             Every setting of the file has a variable: limits.payload_bytes is NOTIFYD_LIMITS_PAYLOAD_BYTES.
 
             SIGTERM and SIGINT stop it once everything is delivered or stored. SIGHUP reads the configuration again: \
-            log level, policy and limits take effect at once, everything else at the next start. If the database was \
-            deleted or moved away, SIGHUP creates a new one.
+            log_level, policy, log and limits take effect at once, except for log.checkpoint_bytes, limits.payload_bytes \
+            and limits.per_connection.post_window. These and all other settings take effect at the next start. If a file \
+            has an error, nothing changes. If the database was deleted or moved away, SIGHUP creates a new one.
 
             EXAMPLES
               notifyd

@@ -105,8 +105,8 @@ struct ConfigurationSetting: Sendable {
         }
     }
 
-    /// Whether a reload applies the setting to the running daemon. True for the log level, the policy, retention and
-    /// the limits, except for the limits that the daemon announces to a connecting client.
+    /// Whether a reload applies the setting to the running daemon. True for the log level, the policy, the log and
+    /// the limits, except for the checkpoint size and the limits that the daemon announces to a connecting client.
     var takesEffectOnReload: Bool {
         switch key {
         case "log_level", "policy": true
