@@ -96,11 +96,7 @@ struct DurableSubscription {
         by instance: InstanceID, on connection: ConnectionID, filter: SubscriptionFilter
     ) -> AttachDecision {
         guard self.filter == filter else {
-            return .refused(
-                WireError(
-                    .subscriptionMismatch,
-                    "durable subscription '\(name)' exists with other patterns or another object: use those, or remove it first"
-                ), holderPID: 0)
+            return .refused(mismatch(with: filter), holderPID: 0)
         }
         if state == .removing {
             return .refused(

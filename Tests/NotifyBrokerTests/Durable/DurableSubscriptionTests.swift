@@ -26,6 +26,41 @@ struct DurableSubscriptionTests {
         }
     }
 
+    @Test func `a refusal names the existing patterns and object, and how to keep the backlog`() throws {
+        let ab = SubscriptionFilter(patterns: try ["a.*", "b.>"].map { try NamePattern($0) }, object: "shop")
+        let message = try Self.mismatch(of: ab, with: SubscriptionFilter(patterns: [.everyName], object: "shop"))
+        #expect(message.contains("other patterns, 'a.*' 'b.>'") && !message.contains("object"))
+        #expect(message.contains("'notifyctl durable edit inbox --patterns …'") && !message.contains("remove"))
+        let object = try Self.mismatch(of: ab, with: SubscriptionFilter(patterns: ab.patterns))
+        #expect(object.contains("another object, 'shop'") && !object.contains("edit"))
+        let without = try Self.mismatch(of: .everything, with: ab)
+        #expect(without.contains("other patterns, '>', and no object: use those") && !without.contains("remove"))
+    }
+
+    @Test func `the message about another filter has a bounded length and is one line`() throws {
+        let long = String(repeating: "é", count: 120)
+        let patterns = try (10...73).map { try NamePattern("\(long).\($0)") }
+        for count in [1, 2, 64] {
+            let filter = SubscriptionFilter(patterns: Array(patterns.prefix(count)), object: "\n\u{1B}" + long)
+            let message = try Self.mismatch(of: filter, with: .everything)
+            #expect(message.utf8.count < 500 && message.contains("other patterns, 'éé") && message.contains("…"))
+            #expect(message.contains("another object, '\u{FFFD}\u{FFFD}éé"))
+        }
+        let short = SubscriptionFilter(patterns: try (10...73).map { try NamePattern("a\($0)") })
+        let message = try Self.mismatch(of: short, with: .everything)
+        #expect(message.contains("'a10' 'a11'") && message.contains("' …: use"))
+    }
+
+    private static func mismatch(of filter: SubscriptionFilter, with other: SubscriptionFilter) throws -> String {
+        let durable = DurableSubscription.make(filter: filter)
+        guard case .refused(let error, _) = durable.attachRequested(by: .one, on: .another, filter: other) else {
+            Issue.record("not refused")
+            return ""
+        }
+        #expect(error.code == .subscriptionMismatch)
+        return error.message
+    }
+
     @Test(arguments: [DurableState.attaching, .attached])
     func `only the same client instance takes over an attached subscription`(_ state: DurableState) throws {
         let durable = try state.durable()
@@ -157,11 +192,12 @@ extension NotifyBroker.Attachment {
 
 extension DurableSubscription {
     static func make(
-        cursor: UInt64 = 10, seenThrough: UInt64 = 10, acknowledged: [SequenceRange] = []
+        cursor: UInt64 = 10, seenThrough: UInt64 = 10, acknowledged: [SequenceRange] = [],
+        filter: SubscriptionFilter = .everything
     ) -> DurableSubscription {
         DurableSubscription(
             DurableRecord(
-                id: DurableID(3), owner: Identity(uid: 1000, gid: 1000), name: "inbox", filter: .everything,
+                id: DurableID(3), owner: Identity(uid: 1000, gid: 1000), name: "inbox", filter: filter,
                 startedAfter: 0,
                 progress: DurableProgress(cursor: cursor, seenThrough: seenThrough, acknowledged: acknowledged)),
             owner: .test)
