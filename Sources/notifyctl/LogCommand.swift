@@ -1,4 +1,5 @@
 import ArgumentParser
+import FoundationEssentials
 import NotifyClient
 
 struct LogCommand: AsyncParsableCommand {
@@ -6,9 +7,10 @@ struct LogCommand: AsyncParsableCommand {
         commandName: "log",
         abstract: "Print stored messages.",
         discussion: """
-            Prints the messages of the daemon's log, oldest first, or with --reverse newest first, without a subscription: those that a durable subscription \
-            matched, or that were posted with --durability stored, until the retention rules delete them. Messages that you \
-            may not receive are left out. Damaged messages are reported on standard error.
+            Prints the messages of the daemon's log, oldest first, or with --reverse newest first, without a \
+            subscription: those that a durable subscription matched, or that were posted with --durability stored, until \
+            the retention rules delete them. Messages that you may not receive are left out. Damaged messages are \
+            reported on standard error.
 
             --from and --to are \(PositionArgument.forms). A sequence is included; --to a time prints what was posted \
             before it.
@@ -38,11 +40,13 @@ struct LogCommand: AsyncParsableCommand {
     var patterns: [String] = [">"]
 
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp("Where to begin.", valueName: "start"), completion: PositionArgument.completion,
         transform: { try PositionArgument.start($0) })
     var from = NotifyClient.Start.oldest
 
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp("Where to end; at the end of the log by default.", valueName: "end"),
         completion: PositionArgument.completion, transform: { try PositionArgument.start($0) })
     var to: NotifyClient.Start?
@@ -50,7 +54,9 @@ struct LogCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Only messages with this object.", valueName: "text"))
     var object: String?
 
-    @Option(name: .shortAndLong, help: ArgumentHelp("Exit after this number of messages.", valueName: "number"))
+    @Option(
+        name: .shortAndLong, parsing: .unconditional,
+        help: ArgumentHelp("Exit after this number of messages.", valueName: "number"))
     var limit: Int?
 
     @Flag(name: .shortAndLong, help: "After the stored messages, print each message as it is stored.")
@@ -67,6 +73,7 @@ struct LogCommand: AsyncParsableCommand {
     func validate() throws {
         try UserNames.check(patterns)
         if let limit, limit < 1 { throw ValidationError("--limit must be at least 1") }
+        if let to, from.isAfter(to, now: Date()) { throw ValidationError("--from is after --to") }
         if summary {
             if follow || reverse { throw ValidationError("--summary can't be used with --follow or --reverse") }
             if object != nil { throw ValidationError("--summary counts messages with any object; omit --object") }

@@ -42,6 +42,7 @@ struct SubscribeCommand: AsyncParsableCommand {
     var durable: String?
 
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             "Where in the log to start; a durable subscription that exists resumes.", valueName: "start"),
         completion: PositionArgument.completion, transform: { try PositionArgument.start($0) })
@@ -50,12 +51,14 @@ struct SubscribeCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Only messages with this object.", valueName: "text"))
     var object: String?
 
-    @Option(name: .shortAndLong, help: ArgumentHelp("Exit after this number of messages.", valueName: "number"))
+    @Option(
+        name: .shortAndLong, parsing: .unconditional,
+        help: ArgumentHelp("Exit after this number of messages.", valueName: "number"))
     var count: Int?
 
     @Option(
-        name: .shortAndLong, help: ArgumentHelp("Exit after this time, with status 124.", valueName: "seconds")
-    )
+        name: .shortAndLong, parsing: .unconditional,
+        help: ArgumentHelp("Exit after this time, with status 124.", valueName: "seconds"))
     var timeout: Double?
 
     @OptionGroup var output: OutputOptions

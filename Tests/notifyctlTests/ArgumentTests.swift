@@ -17,6 +17,11 @@ import Testing
         "post", "post a b -l", "post a - -l", "post a b -f f", "post a -H nocolon", "post a -H :v",
         "post a --durability x",
         "post a b c", "subscribe", "subscribe a --from all", "subscribe a --from 0", "log a --reverse --follow",
+        "log --from 5000 --to 4000", "log --from 2h --to 3h", "log --from now --to 2026-11-22",
+        "log --from 9 --to oldest",
+        "log --summary --from 2 --to 1", "log --from 2026-11-22 --to 2026-11-21", "log --limit -3", "log -l -3",
+        "log --from -5", "log --to -5", "purge a --yes --before -5", "durable reset d --to -5",
+        "durable create d a --from -5", "subscribe a --from -5", "subscribe a --count -5", "top --interval -1",
         "log a --summary --follow", "log a --summary --reverse", "log a --summary --object o", "log a --summary --raw",
         "subscribe a --durable d --from all", "subscribe a -c 0",
         "subscribe a -c x", "subscribe a -t -1", "subscribe a -t nan", "durable remove", "durable create d",
@@ -48,6 +53,9 @@ import Testing
         "subscribe a -0 --json",
         "subscribe a --format {name}:{header:k} --null", "durable create d a b.> --object o --from oldest",
         "durable create d a --from 12", "durable create d a --from 2h", "durable create d a --from yesterday",
+        "log", "log --from 4000 --to 4000", "log --from 3h --to 2h", "log --from 2h --to now", "log --from 9 --to 2h",
+        "log --from 2026-11-22 --to 2026-11-23", "log --from oldest --to oldest", "log --from now --to 9 --follow",
+        "log --limit=3 --from=2h", "log -l 3 -f", "purge a --yes --before 2h", "durable reset d --to 5",
         "subscribe a --durable d --from 2026-11-22T12:00:00Z", "subscribe a --durable d --from 12:00",
         "durable remove d --user root", "durable remove d --user 12", "post user.0.x", "subscribe user.*.x user.>",
         "durable list --json", "durable remove d",
@@ -82,6 +90,20 @@ import Testing
             try Notifyctl.parseAsRoot(arguments.split(separator: " ").map(String.init))
         }
         #expect(try Notifyctl.message(for: #require(error)) == "The value 'x' is invalid for '\(option)': \(expected)")
+    }
+
+    @Test(arguments: [
+        ("log --limit -3", "--limit must be at least 1"), ("subscribe a -c -3", "--count must be at least 1"),
+        ("log --from 5000 --to 4000", "--from is after --to"),
+        ("log --from -5", "The value '-5' is invalid for '--from <start>': expected \(PositionArgument.forms)"),
+        ("log --to -5", "The value '-5' is invalid for '--to <end>': expected \(PositionArgument.forms)"),
+        ("log --limit", "Missing value for '--limit <number>'"),
+    ])
+    func `an error about a number or a position says what is wrong`(arguments: String, expected: String) throws {
+        let error = #expect(throws: (any Error).self) {
+            try Notifyctl.parseAsRoot(arguments.split(separator: " ").map(String.init))
+        }
+        #expect(try Notifyctl.message(for: #require(error)) == expected)
     }
 
     @Test func `a header is split at its first colon and trimmed`() throws {

@@ -20,7 +20,7 @@ struct BenchDurableCommand: AsyncParsableCommand {
     @OptionGroup var options: BenchOptions
     @OptionGroup var posting: BenchPostingOptions
 
-    @Option(help: "The number of subscribers.")
+    @Option(parsing: .unconditional, help: "The number of subscribers.")
     var subscribers = 1
 
     func validate() throws {

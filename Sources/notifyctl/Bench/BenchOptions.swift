@@ -15,10 +15,14 @@ struct BenchOptions: ParsableArguments {
             valueName: "name"))
     var name: String?
 
-    @Option(name: .shortAndLong, help: ArgumentHelp("The number of messages, of all clients together."))
+    @Option(
+        name: .shortAndLong, parsing: .unconditional,
+        help: ArgumentHelp("The number of messages, of all clients together."))
     var messages = 100_000
 
-    @Option(name: .shortAndLong, help: ArgumentHelp("The size of each payload, at least 16.", valueName: "bytes"))
+    @Option(
+        name: .shortAndLong, parsing: .unconditional,
+        help: ArgumentHelp("The size of each payload, at least 16.", valueName: "bytes"))
     var size = 128
 
     @Flag(help: "Print one JSON object, with times in nanoseconds.")

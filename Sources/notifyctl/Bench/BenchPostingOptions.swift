@@ -3,10 +3,11 @@ import NotifyClient
 
 /// The options of the benchmarks that post with receipts.
 struct BenchPostingOptions: ParsableArguments {
-    @Option(name: .shortAndLong, help: "The number of clients that post.")
+    @Option(name: .shortAndLong, parsing: .unconditional, help: "The number of clients that post.")
     var clients = 1
 
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             "The number of posts that each client sends ahead of their receipts; fewer if they exceed 16 MiB.",
             valueName: "number"))

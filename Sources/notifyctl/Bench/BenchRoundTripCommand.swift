@@ -16,7 +16,7 @@ struct BenchRoundTripCommand: AsyncParsableCommand {
 
     @OptionGroup var options: BenchOptions
 
-    @Option(name: .shortAndLong, help: "The number of pairs of clients.")
+    @Option(name: .shortAndLong, parsing: .unconditional, help: "The number of pairs of clients.")
     var pairs = 1
 
     func validate() throws {

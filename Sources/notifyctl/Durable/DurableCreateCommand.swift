@@ -30,6 +30,7 @@ struct DurableCreateCommand: AsyncParsableCommand {
     var object: String?
 
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp("Where in the log the subscription starts.", valueName: "start"),
         completion: PositionArgument.completion, transform: { try PositionArgument.start($0) })
     var from = NotifyClient.Start.now

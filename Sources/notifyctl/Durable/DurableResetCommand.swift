@@ -10,7 +10,7 @@ struct DurableResetCommand: AsyncParsableCommand {
             redelivered. Messages before the position are not delivered any more. What the subscription had lost is no \
             longer reported. A client that is attached continues at the position.
 
-            The position is \(PositionArgument.forms).
+            The position is \(PositionArgument.forms). A time must be in the past.
 
             EXAMPLES
               notifyctl durable reset billing --to oldest
@@ -22,6 +22,7 @@ struct DurableResetCommand: AsyncParsableCommand {
     @OptionGroup var subscription: DurableOptions
 
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp("Where in the log the subscription continues.", valueName: "position"),
         completion: PositionArgument.completion, transform: { try PositionArgument.start($0) })
     var to: NotifyClient.Start

@@ -29,7 +29,9 @@ struct MonitorCommand: AsyncParsableCommand {
     @Flag(help: "Print one JSON object for each post, on a line of its own.")
     var json = false
 
-    @Option(name: .shortAndLong, help: ArgumentHelp("Exit after this number of posts.", valueName: "number"))
+    @Option(
+        name: .shortAndLong, parsing: .unconditional,
+        help: ArgumentHelp("Exit after this number of posts.", valueName: "number"))
     var count: Int?
 
     func validate() throws {

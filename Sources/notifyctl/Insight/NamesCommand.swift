@@ -24,7 +24,9 @@ struct NamesCommand: AsyncParsableCommand {
     @OptionGroup var connection: ConnectionOptions
     @OptionGroup var options: ListOptions
 
-    @Option(help: ArgumentHelp("The time between two tables, and before the first one.", valueName: "seconds"))
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("The time between two tables, and before the first one.", valueName: "seconds"))
     var interval = 1.0
 
     func validate() throws {

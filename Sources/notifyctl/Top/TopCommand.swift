@@ -34,7 +34,9 @@ struct TopCommand: AsyncParsableCommand {
 
     @OptionGroup var connection: ConnectionOptions
 
-    @Option(help: ArgumentHelp("The time between two reports, at least 0.1.", valueName: "seconds"))
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("The time between two reports, at least 0.1.", valueName: "seconds"))
     var interval = 1.0
 
     @Option(
@@ -52,7 +54,7 @@ struct TopCommand: AsyncParsableCommand {
     var plain = false
 
     @Option(
-        name: .shortAndLong,
+        name: .shortAndLong, parsing: .unconditional,
         help: ArgumentHelp("Print lines, and exit after this number of reports.", valueName: "number"))
     var count: Int?
 
