@@ -91,6 +91,38 @@ import UnixSignals
         }
     }
 
+    private func read() async throws {
+        try await withNotifyClient { client in
+            // snippet
+            for try await event in try client.log("orders.>", from: .age(.seconds(3600)), limit: 100) {
+                switch event {
+                case .message(let message): print(message.date, message.sequence, message.text ?? "")
+                case .gap(let gap): print(gap)
+                }
+            }
+            // end
+            // snippet
+            for name in try await client.logSummary(["orders.>"], limit: 10).names {
+                print(name.name, name.totals.messages, name.totals.bytes)
+            }
+            // end
+        }
+    }
+
+    private func manage() async throws {
+        try await withNotifyClient { client in
+            // snippet
+            try await client.resetDurableSubscription("billing", to: .age(.seconds(7200)))
+            try await client.editDurableSubscription("billing", patterns: ["orders.>", "refunds.>"])
+            // end
+            // snippet
+            let purged = try await client.purge(["metrics.>"], before: .age(.seconds(86_400)))
+            print("deleted \(purged.messages) messages, \(purged.bytes) bytes")
+            try await client.backUp(to: "/var/backups/notifyd.db", replacingFile: true)
+            // end
+        }
+    }
+
     private func serve() async throws {
         // snippet
         struct Billing: Service {
