@@ -32,10 +32,17 @@ final class SignalPipe: Sendable {
     }
 
     deinit {
-        restoreActions()
-        Self.handlerDescriptor.store(-1, ordering: .sequentiallyConsistent)
+        end()
         close(descriptor)
         close(writeEnd)
+    }
+
+    /// Receives no more signals, so that the process can have another pipe, even if a thread still holds this one.
+    func end() {
+        guard Self.handlerDescriptor.load(ordering: .sequentiallyConsistent) == writeEnd else { return }
+        restoreActions()
+        _ = Self.handlerDescriptor.compareExchange(
+            expected: writeEnd, desired: -1, ordering: .sequentiallyConsistent)
     }
 
     /// The signals that arrived since the last call.

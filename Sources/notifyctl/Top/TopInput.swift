@@ -48,6 +48,11 @@ final class TopInput: Sendable {
         }
     }
 
+    /// Ends the input. Signals have their earlier actions again.
+    func end() {
+        signals.end()
+    }
+
     /// Stops the process. Returns when it continues.
     func stopProcess() {
         signals.raiseDefault(SIGTSTP)

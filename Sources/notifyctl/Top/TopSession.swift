@@ -24,6 +24,7 @@ struct TopSession: Sendable {
     /// Shows reports until the user quits, the command is interrupted, or the client ends with an error.
     func run(_ client: NotifyClient, state: TopState, first report: TopReport) async throws {
         let input = TopInput()
+        defer { input.end() }
         terminal.enter()
         defer { terminal.leave() }
         try await withThrowingTaskGroup(of: Event.self) { group in

@@ -10,7 +10,9 @@ import Testing
     ) async throws {
         let (read, write) = try makePipe()
         defer { close(read) }
-        try await body(TopInput(descriptor: read, sequenceMilliseconds: sequenceMilliseconds), write)
+        let input = TopInput(descriptor: read, sequenceMilliseconds: sequenceMilliseconds)
+        defer { input.end() }
+        try await body(input, write)
     }
 
     @Test func `keys arrive, even if their bytes are split`() async throws {
