@@ -185,8 +185,8 @@ final class CurrentLog: @unchecked Sendable {
     }
 
     func reportDeletion() {
-        guard let deletion = log?.takeDeletion(), !deletion.isEmpty else { return }
-        deletionHandler?(deletion)
+        guard let log, !log.deletion.isEmpty else { return }
+        deletionHandler?(log.takeDeletion())
     }
 
     /// Requests the backlogs of all subscriptions.
