@@ -60,8 +60,8 @@ extension Broker {
     /// The maximum number of users in one report, to keep it readable.
     private static let reportedUsers = 1_000
 
-    /// The usage and limits of memory, connections and the log in total, and of every resource for each of the first 1,000
-    /// `users`.
+    /// The usage and limits of memory, connections and the log in total, and of every resource for each of the first
+    /// 1,000 `users`.
     func limits(of users: [UInt32], now: BrokerTime) -> [StatisticsReport.Counter] {
         var counters = (usesInTotal + [logUse].compactMap { $0 }).flatMap { $0.counters(prefix: "") }
         for (uid, limits) in access.limits(of: users.prefix(Self.reportedUsers)) {

@@ -21,11 +21,7 @@ extension FakeStore {
                 continue
             }
             guard message.matches(request.filter, request.access) else { continue }
-            content.block.entries.append(
-                LogBlock.Entry(
-                    sequence: message.sequence, offset: UInt32(content.block.frames.writerIndex),
-                    length: UInt32(message.frame.count)))
-            content.block.frames.writeBytes(message.frame)
+            content.block.append(message)
         }
         content.scannedThrough = min(persistedThrough, request.through)
         return content
@@ -37,11 +33,7 @@ extension FakeStore {
             guard content.block.entries.count < request.maximumMessages else { return content }
             content.scannedThrough = message.sequence
             guard message.matches(request.filter, request.access) else { continue }
-            content.block.entries.append(
-                LogBlock.Entry(
-                    sequence: message.sequence, offset: UInt32(content.block.frames.writerIndex),
-                    length: UInt32(message.frame.count)))
-            content.block.frames.writeBytes(message.frame)
+            content.block.append(message)
         }
         content.scannedThrough = request.after + 1
         return content
@@ -98,5 +90,15 @@ extension [FakeStore.Message] {
             if self[middle].sequence > sequence { high = middle } else { low = middle + 1 }
         }
         return low
+    }
+}
+
+extension LogBlock {
+    fileprivate mutating func append(_ message: FakeStore.Message) {
+        entries.append(
+            Entry(
+                sequence: message.sequence, offset: UInt32(frames.writerIndex),
+                length: UInt32(message.frame.count)))
+        frames.writeBytes(message.frame)
     }
 }
