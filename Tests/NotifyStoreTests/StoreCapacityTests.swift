@@ -118,6 +118,31 @@ struct StoreCapacityTests {
         #expect((1 << 20...2 << 20).contains(size))
     }
 
+    @Test(arguments: [false, true])
+    func `read messages give way to later ones when the log is nearly full`(_ isUnread: Bool) async throws {
+        var options = StoreOptions.withoutTimer
+        options.retention.maximumBytes = 4 << 20
+        options.retention.maximumBacklog = .unlimited
+        options.segmentMessages = 4
+        let store = try Store.open(path: folder.database, options: options)
+        let deletions = Deletions()
+        store.setDeletionHandler { deletions.add($0) }
+        if isUnread {
+            try await store.commit([], changes: [.create(DurableRecord(id: 1, name: "one", SubscriptionFilter(">")))])
+        }
+        // Five pages each: together more than 15/16 of the 1,024 pages.
+        #expect(await store.commit((1...195).map { message($0) }).failure == nil)
+        store.maintainToEnd()
+        let kept = try await store.everything(SubscriptionFilter(">")).map(\.sequence)
+        #expect(kept.last == 195 && kept == Array(196 - UInt64(kept.count)...195), "the oldest messages give way")
+        #expect((isUnread ? 195...195 : 180...191).contains(kept.count))
+        #expect(deletions.all.madeRoom == !isUnread)
+        try store.close(nextSequence: 196)
+        let pages = try folder.rows("SELECT page_count - freelist_count FROM pragma_page_count, pragma_freelist_count")
+        let used = try #require(pages.first.flatMap { Int($0) })
+        #expect((isUnread ? 961...1024 : 900...960).contains(used))
+    }
+
     @Test func `read messages give way before a message is refused`() async throws {
         var options = StoreOptions()
         options.retention.maximumBytes = 4 << 20

@@ -106,10 +106,8 @@ extension Log {
         statistics.disk = DiskSpace(at: path).map {
             .init(freeBytes: $0.freeBytes, totalBytes: $0.totalBytes, isNearlyFull: $0.isNearlyFull)
         }
-        if options.retention.maximumBytes != nil, let statements = try? openStatements(),
-            let pages = try? statements.pageCount.number() - statements.freePages.number()
-        {
-            statistics.usedBytes = (pages + UInt64(checkpoints.walPages)) * UInt64(Schema.pageSize)
+        if options.retention.maximumBytes != nil, let used = try? countUsedBytes() {
+            statistics.usedBytes = used + UInt64(checkpoints.walPages) * UInt64(Schema.pageSize)
         }
     }
 }

@@ -8,7 +8,7 @@ extension Log {
     ///
     /// A probe requires spare room (1/16 of each limit, at most 1 MiB), so that it does not succeed if the log would
     /// refuse the next batch.
-    func checkCapacity(_ batch: CommitBatch, _ statements: Statements) throws {
+    func checkCapacity(_ batch: CommitBatch) throws {
         try checkFreeSpace(isProbe: batch.isProbe)
         guard let maximumBytes = options.retention.maximumBytes else { return }
         let walBytes = UInt64(checkpoints.walPages) * UInt64(Schema.pageSize)
@@ -18,11 +18,17 @@ extension Log {
             usedBytesBound = bound
             if bound + needed <= maximumBytes { return }
         }
-        usedBytes = try (statements.pageCount.number() - statements.freePages.number()) * UInt64(Schema.pageSize)
+        usedBytes = try countUsedBytes()
         usedBytesBound = usedBytes
         guard usedBytes + needed <= maximumBytes else {
             throw StorageFailure(kind: .full, message: "the log has reached its limit of \(maximumBytes) bytes")
         }
+    }
+
+    /// The bytes of the database's pages that are in use.
+    func countUsedBytes() throws -> UInt64 {
+        let statements = try openStatements()
+        return try (statements.pageCount.number() - statements.freePages.number()) * UInt64(Schema.pageSize)
     }
 
     /// The most bytes by which a batch can make the database larger: SQLite fills its pages by half at least, and a row

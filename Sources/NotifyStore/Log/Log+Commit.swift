@@ -96,7 +96,7 @@ extension Log {
             let now = clock.now
             for block in batch.blocks { try append(block, after: &last, now: now, statements) }
         }
-        if !batch.blocks.isEmpty || batch.isProbe { try checkCapacity(batch, statements) }
+        if !batch.blocks.isEmpty || batch.isProbe { try checkCapacity(batch) }
         for change in batch.changes {
             try apply(change, statements)
         }

@@ -78,7 +78,7 @@ extension Log {
     }
 
     /// Examines the next segment, and deletes from it. After the oldest one, reduces the backlogs that exceed the limit,
-    /// and removes names without messages.
+    /// deletes history if the log is nearly full, and removes names without messages.
     private func continueSurvey() throws {
         // Taken out of the log, so that changing it makes no copy.
         guard var survey = survey.take() else { return }
@@ -93,6 +93,8 @@ extension Log {
                 segmentsSeen += 1
                 self.survey = survey
             } else if try releaseBacklog(&survey) {
+                self.survey = survey
+            } else if try giveWay(&survey) {
                 self.survey = survey
             } else if try removeNames(&survey) {
                 self.survey = survey

@@ -37,6 +37,30 @@ extension Log {
         }
     }
 
+    /// Deletes the read messages of the next oldest segment if the log was nearly full when the pass came to this step:
+    /// had used more than 15/16 of its limit. A pass follows whenever the log has grown by 1/64, so batches find room,
+    /// and needn't wait for ``makeRoom(for:)``.
+    ///
+    /// - Returns: Whether more must be deleted.
+    func giveWay(_ survey: inout RetentionSurvey) throws -> Bool {
+        var room = try survey.room ?? RetentionSurvey.Room(needed: nearlyFullBytes())
+        defer { survey.room = room }
+        guard room.needed > 0, let row = try nextSegment(above: room.position) else { return false }
+        room.position = row.segment.first
+        let freed = try deleteHistory(in: row, &survey)
+        room.needed -= min(freed, room.needed)
+        if freed > 0 { deletion.madeRoom = true }
+        return true
+    }
+
+    /// The used bytes above 15/16 of the log's limit.
+    private func nearlyFullBytes() throws -> UInt64 {
+        guard let maximum = options.retention.maximumBytes else { return 0 }
+        let used = try countUsedBytes()
+        let bound = maximum - maximum / 16
+        return used > bound ? used - bound : 0
+    }
+
     /// Returns free pages to the file system until the disk has room for the batch. In steps, so that the write-ahead
     /// log stays small.
     ///
@@ -59,8 +83,7 @@ extension Log {
 
     /// The bytes by which the log or its disk would exceed a limit; nil if the whole log is smaller.
     private func missingBytes(for batch: CommitBatch) throws -> UInt64? {
-        let statements = try openStatements()
-        let used = try (statements.pageCount.number() - statements.freePages.number()) * UInt64(Schema.pageSize)
+        let used = try countUsedBytes()
         let room = room(for: batch)
         var missing: UInt64 = 0
         if let maximum = options.retention.maximumBytes, used + room > maximum { missing = used + room - maximum }
@@ -85,22 +108,29 @@ extension Log {
         var position: UInt64 = 0
         while freed < needed, ContinuousClock.now < end, let row = try nextHistory(above: position, &survey) {
             position = row.segment.first
-            var deleted: [SegmentEntry] = []
-            var kept: [SegmentEntry] = []
-            for entry in row.withEntries({ Array($0) }) {
-                guard let name = names.number(ofID: entry.name) else {
-                    kept.append(entry)
-                    continue
-                }
-                let isRead = state(of: name, in: &survey).readThrough >= row.segment.last
-                if isRead { deleted.append(entry) } else { kept.append(entry) }
-            }
-            guard !deleted.isEmpty else { continue }
-            try delete(deleted, dropping: [], keeping: kept, from: row)
-            freed += deleted.reduce(0) { $0 + $1.bytes }
+            freed += try deleteHistory(in: row, &survey)
             checkpointIfDue()
         }
         return freed
+    }
+
+    /// Deletes the read messages of a closed segment.
+    ///
+    /// - Returns: The bytes of the deleted messages.
+    private func deleteHistory(in row: SegmentRow, _ survey: inout RetentionSurvey) throws -> UInt64 {
+        var deleted: [SegmentEntry] = []
+        var kept: [SegmentEntry] = []
+        for entry in row.withEntries({ Array($0) }) {
+            guard let name = names.number(ofID: entry.name) else {
+                kept.append(entry)
+                continue
+            }
+            let isRead = state(of: name, in: &survey).readThrough >= row.segment.last
+            if isRead { deleted.append(entry) } else { kept.append(entry) }
+        }
+        guard !deleted.isEmpty else { return 0 }
+        try delete(deleted, dropping: [], keeping: kept, from: row)
+        return deleted.reduce(0) { $0 + $1.bytes }
     }
 
     /// The next segment. After the closed ones the open one, which is closed if it has read messages.

@@ -35,6 +35,14 @@ struct RetentionSurvey {
         fileprivate var claims: Int
     }
 
+    /// Read messages that must give way to new ones.
+    struct Room {
+        /// The bytes of messages that must still be deleted.
+        var needed: UInt64
+        /// Only segments above this sequence were not examined yet.
+        var position: UInt64 = 0
+    }
+
     private struct CachedState {
         var pass: UInt32 = 0
         var state = NameState(rule: 0, readThrough: 0, claims: 0)
@@ -64,6 +72,8 @@ struct RetentionSurvey {
     private(set) var releases: [UInt32: UInt64] = [:]
     /// The first sequence of the latest segment that was released.
     var releasedFrom: UInt64?
+    /// What must still be deleted from a log that is nearly full; nil until the pass comes to that step.
+    var room: Room?
 
     init(_ policy: RetentionPolicy, now: Duration, nextName: UInt32) {
         rules = policy.rules
