@@ -49,6 +49,7 @@ extension Broker {
         case .forbidden: statistics.forbidden
         case .deletedMessages: statistics.deleted
         case .damagedMessages: statistics.damaged
+        case .storageWorks: commits.health.failure == nil ? 1 : 0
         case .logMessages: statistics.store.logMessages
         case .logBytes: statistics.store.logBytes
         case .walBytes: statistics.store.walBytes

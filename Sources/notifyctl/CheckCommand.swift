@@ -62,15 +62,15 @@ struct CheckCommand: AsyncParsableCommand {
         var lines: [String] = []
         if let sound = check.sound {
             lines.append(
-                "sound: \(sound.messages) messages, \(sound.names) names, \(sound.segments) closed segments, "
-                    + "\(sound.subscriptions) durable subscriptions")
+                "sound messages: \(sound.messages), names: \(sound.names), closed segments: \(sound.segments), "
+                    + "durable subscriptions: \(sound.subscriptions)")
         }
         if check.damagedMessages > 0 {
             let shown = check.damagedSequences.prefix(maximumLines).map { range in
                 range.count == 1 ? "\(range.lowerBound)" : "\(range.lowerBound) to \(range.upperBound)"
             }
             let more = check.damagedSequences.count > maximumLines ? ", …" : ""
-            lines.append("damaged: \(check.damagedMessages) messages: \(shown.joined(separator: ", "))\(more)")
+            lines.append("damaged messages: \(check.damagedMessages) (\(shown.joined(separator: ", "))\(more))")
         }
         lines += check.problems.map { "damaged: \($0.text)" }
         let more = check.problemCount - min(check.problemCount, UInt64(check.problems.count))

@@ -36,7 +36,7 @@ extension IntegrationTests {
             let sequences = try store(200)
             let sound = try await notifyctl.run("check", "--full")
             #expect(sound.status == .status(0) && sound.errors == "")
-            #expect(sound.output.hasPrefix("sound: 200 messages, 1 names, "))
+            #expect(sound.output.hasPrefix("sound messages: 200, names: 1, "))
             #expect(sound.output.hasSuffix("no damage was found\n"))
             try await daemon.stop()
             for number in [50, 51, 90] { try damage("text \(number);") }
@@ -48,7 +48,7 @@ extension IntegrationTests {
             _ = try await notifyctl.run("log", "--from", "\(sequences[80])")
             let read = try await notifyctl.run("check")
             #expect(read.status == .status(1))
-            #expect(read.lines.first == "damaged: 1 messages: \(sequences[89])")
+            #expect(read.lines.first == "damaged messages: 1 (\(sequences[89]))")
             let full = try await notifyctl.run("check", "--full", "--json")
             #expect(full.status == .status(1))
             let object = try #require(full.objects.first)
@@ -57,7 +57,7 @@ extension IntegrationTests {
             let known = try await notifyctl.run("check")
             #expect(
                 known.lines.first
-                    == "damaged: 3 messages: \(sequences[49]) to \(sequences[50]), \(sequences[89])")
+                    == "damaged messages: 3 (\(sequences[49]) to \(sequences[50]), \(sequences[89]))")
         }
 
         @Test func `a log that refuses to store is repaired, and nothing else is lost`() async throws {
@@ -71,6 +71,9 @@ extension IntegrationTests {
             try await daemon.start()
             let check = try await notifyctl.run("check")
             #expect(check.status == .status(1) && check.output.contains("notifyd --repair"))
+            let doctor = try await notifyctl.run("doctor")
+            #expect(doctor.status == .status(1))
+            #expect(doctor.output.contains("problem: the log is damaged, and the daemon refuses to store: "))
             let refused = try await notifyctl.run("post", "--durability", "stored", "a.name", "x")
             #expect(refused.status == .status(77) || refused.status == .status(1))
             try await daemon.stop()

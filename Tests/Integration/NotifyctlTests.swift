@@ -25,7 +25,8 @@ extension IntegrationTests {
             let names = [
                 "uptime_seconds", "connections", "subscriptions", "durable_subscriptions", "messages_in", "delivered",
                 "stored", "commits", "syncs", "pages_read", "redelivered", "dropped",
-                "dropped_by_clients", "gaps", "forbidden", "deleted_messages", "damaged_messages", "log_messages",
+                "dropped_by_clients", "gaps", "forbidden", "deleted_messages", "damaged_messages", "storage_works",
+                "log_messages",
                 "log_bytes", "wal_bytes", "memory_bytes", "memory_limit_bytes", "version",
             ]
             #expect(Set(object.keys) == Set(names))

@@ -12,6 +12,20 @@ import Testing
         #expect(findings.first?.problem.contains("version 0.0.9, older than") == true)
     }
 
+    @Test func `failing storage and damage are problems`() {
+        func problems(_ storageWorks: Bool, _ damagedMessages: UInt64, _ damage: String?) -> [String] {
+            Doctor.findings(storageWorks: storageWorks, damagedMessages: damagedMessages, damage: damage)
+                .map(\.problem)
+        }
+        #expect(problems(true, 0, nil).isEmpty)
+        #expect(problems(false, 0, nil) == ["the daemon can't store messages"])
+        #expect(
+            problems(false, 0, "a name is damaged")
+                == ["the log is damaged, and the daemon refuses to store: a name is damaged"])
+        #expect(
+            problems(true, 3, nil) == ["damaged messages in the log were not delivered, and counted 3 times"])
+    }
+
     @Test func `durable subscriptions that are 100,000 sequences behind are a problem`() {
         func findings(_ behind: UInt64...) -> [Finding] {
             Doctor.findings(lags: behind.map { Doctor.Lag(name: "s\($0)", uid: 7, behind: $0) })

@@ -40,7 +40,7 @@ package enum DatabaseCheck {
             check.hasChecksums
                 ? "checked: SQLite's structure, the checksum of every row, the counts of segments, the cursors"
                 : "checked: SQLite's structure only, because rows of this schema have no checksums")
-        if check.hasChecksums { lines.append("sound: \(sound(findings))") }
+        if check.hasChecksums { lines.append("sound \(counts(of: findings))") }
         lines += damage(findings)
         lines.append(
             findings.isSound
@@ -50,17 +50,15 @@ package enum DatabaseCheck {
         return lines
     }
 
-    private static func sound(_ findings: LogFindings) -> String {
-        [
-            (findings.messages, "messages"), (findings.names, "names"), (findings.segments, "closed segments"),
-            (findings.subscriptions, "durable subscriptions"),
-        ].map { "\($0.0) \($0.1)" }.joined(separator: ", ")
+    private static func counts(of findings: LogFindings) -> String {
+        "messages: \(findings.messages), names: \(findings.names), closed segments: \(findings.segments), "
+            + "durable subscriptions: \(findings.subscriptions)"
     }
 
     private static func damage(_ findings: LogFindings) -> [String] {
         var lines: [String] = []
         if findings.damagedMessages > 0 {
-            lines.append("damaged: \(findings.damagedMessages) messages: \(list(findings.damagedRanges))")
+            lines.append("damaged messages: \(findings.damagedMessages) (\(list(findings.damagedRanges)))")
         }
         lines += findings.problems.prefix(maximumLines).map { "damaged: \($0.text)" }
         let more = findings.problemCount - UInt64(min(findings.problems.count, maximumLines))
@@ -71,7 +69,7 @@ package enum DatabaseCheck {
     private static func text(of repair: FileRepair) -> [String] {
         var lines = damage(repair.findings)
         if repair.lostMessages > 0 {
-            lines.append("lost: \(repair.lostMessages) messages: \(list(repair.lostRanges))")
+            lines.append("lost messages: \(repair.lostMessages) (\(list(repair.lostRanges)))")
         }
         let ranges = repair.unreadable.map { SequenceRange(first: $0.lowerBound, last: $0.upperBound) }
         if !ranges.isEmpty { lines.append("lost: the messages that can't be read: \(list(ranges))") }
@@ -81,7 +79,7 @@ package enum DatabaseCheck {
             lines.append("changed: sequences continue at \(repair.nextSequence), under another epoch")
         }
         lines.append(
-            "kept: \(repair.messages) messages, \(repair.subscriptions) durable subscriptions, in '\(repair.newPath)'")
+            "kept messages: \(repair.messages), durable subscriptions: \(repair.subscriptions), in '\(repair.newPath)'")
         lines.append(
             "to use it, while notifyd is stopped: notifyd --restore '\(repair.newPath)' --database '\(repair.path)'")
         return lines

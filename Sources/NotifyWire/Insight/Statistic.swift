@@ -17,6 +17,7 @@ package enum Statistic: String, CaseIterable, Sendable {
     case forbidden
     case deletedMessages = "deleted_messages"
     case damagedMessages = "damaged_messages"
+    case storageWorks = "storage_works"
     case logMessages = "log_messages"
     case logBytes = "log_bytes"
     case walBytes = "wal_bytes"
@@ -30,8 +31,9 @@ package enum Statistic: String, CaseIterable, Sendable {
         case .messagesIn, .delivered, .stored, .commits, .syncs, .pagesRead, .redelivered, .dropped, .droppedByClients,
             .gaps, .forbidden, .deletedMessages, .damagedMessages:
             true
-        case .uptimeSeconds, .connections, .subscriptions, .durableSubscriptions, .logMessages, .logBytes, .walBytes,
-            .memoryBytes, .memoryLimitBytes:
+        case .uptimeSeconds, .connections, .subscriptions, .durableSubscriptions, .storageWorks, .logMessages,
+            .logBytes,
+            .walBytes, .memoryBytes, .memoryLimitBytes:
             false
         }
     }
@@ -56,6 +58,7 @@ package enum Statistic: String, CaseIterable, Sendable {
         case .forbidden: "Requests that the policy refused."
         case .deletedMessages: "Messages deleted because of the retention rules, or purged."
         case .damagedMessages: "Damaged messages of the log that were not delivered."
+        case .storageWorks: "1 if messages can be stored, 0 if not."
         case .logMessages: "Messages in the log."
         case .logBytes: "Size of the database file."
         case .walBytes: "Size of the database's write-ahead log."

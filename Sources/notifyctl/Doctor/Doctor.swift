@@ -25,10 +25,16 @@ struct Doctor {
     func examine() async -> [Finding] {
         var findings: [Finding] = []
         do {
-            let (statistics, durables) = try await withNotifyClient(configuration: configuration) { client in
-                (try await client.statistics(), try await client.durableSubscriptions())
+            let (statistics, durables, check) = try await withNotifyClient(configuration: configuration) { client in
+                let (statistics, durables) = (try await client.statistics(), try await client.durableSubscriptions())
+                // An older daemon may not know the request. Others refuse it to users who may not manage them.
+                let isOlder = Self.isOlder(statistics.version)
+                return (statistics, durables, isOlder ? nil : try? await client.check())
             }
             findings += Self.findings(daemonVersion: statistics.version)
+            findings += Self.findings(
+                storageWorks: statistics["storage_works"] != 0, damagedMessages: statistics["damaged_messages"] ?? 0,
+                damage: check?.problems.first?.text)
             findings += Self.findings(lags: durables.map { Lag(name: $0.name, uid: $0.uid, behind: $0.behind) })
         } catch {
             findings += await self.findings(for: error)
@@ -40,12 +46,35 @@ struct Doctor {
     // MARK: A daemon that answers
 
     static func findings(daemonVersion: String) -> [Finding] {
-        guard numbers(daemonVersion).lexicographicallyPrecedes(numbers(NotifyClient.version)) else { return [] }
+        guard isOlder(daemonVersion) else { return [] }
         return [
             Finding(
                 problem: "the daemon has version \(daemonVersion), older than notifyctl's \(NotifyClient.version)",
                 repair: "install this version of notifyd, then restart it (for example sudo systemctl restart notifyd)")
         ]
+    }
+
+    /// - Parameter damage: Damage besides messages; nil if there is none, or this user may not know.
+    static func findings(storageWorks: Bool, damagedMessages: UInt64, damage: String?) -> [Finding] {
+        var findings: [Finding] = []
+        if let damage {
+            findings.append(
+                Finding(
+                    problem: "the log is damaged, and the daemon refuses to store: \(damage)",
+                    repair: "stop notifyd, then write what is sound to a new file with notifyd --repair, as its user"))
+        } else if !storageWorks {
+            findings.append(
+                Finding(
+                    problem: "the daemon can't store messages",
+                    repair: "read the reason in the daemon's log, for example with journalctl --unit notifyd"))
+        }
+        if damagedMessages > 0 {
+            findings.append(
+                Finding(
+                    problem: "damaged messages in the log were not delivered, and counted \(damagedMessages) times",
+                    repair: "list them with notifyctl check; restore a backup if they are needed"))
+        }
+        return findings
     }
 
     /// A durable subscription, and the number of sequences that it is behind the end of the log.
@@ -70,6 +99,10 @@ struct Doctor {
                     + names.joined(separator: ", "),
                 repair: "start their consumers, or remove those that are not needed: notifyctl durable remove NAME")
         ]
+    }
+
+    private static func isOlder(_ daemonVersion: String) -> Bool {
+        numbers(daemonVersion).lexicographicallyPrecedes(numbers(NotifyClient.version))
     }
 
     private static func numbers(_ version: String) -> [Int] {

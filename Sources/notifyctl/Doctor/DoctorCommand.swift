@@ -9,8 +9,9 @@ struct DoctorCommand: AsyncParsableCommand {
             Connects to the daemon as every other command does, and finds the reason if that fails. Then checks the \
             systemd units (whether notifyd.socket is enabled, and whether a unit has failed) and, with \
             'notifyd --check-start', the configuration, the socket, the database and the disk. Checks the files of the \
-            system's daemon only for root. Reports durable subscriptions that are far behind: those of this user or, \
-            with the right to manage, of every user. Changes nothing.
+            system's daemon only for root. Reports that messages can't be stored or are damaged, and durable \
+            subscriptions that are far behind: those of this user or, with the right to manage, of every user. \
+            Changes nothing.
 
             The exit status is 0 if no problem was found, else 1.
 

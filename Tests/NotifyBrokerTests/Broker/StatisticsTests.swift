@@ -30,8 +30,8 @@ struct StatisticsTests {
             report.counters.map(\.name) == [
                 "uptime_seconds", "connections", "subscriptions", "durable_subscriptions", "messages_in", "delivered",
                 "stored", "commits", "syncs", "pages_read", "redelivered", "dropped", "dropped_by_clients", "gaps",
-                "forbidden", "deleted_messages", "damaged_messages", "log_messages", "log_bytes", "wal_bytes",
-                "memory_bytes", "memory_limit_bytes",
+                "forbidden", "deleted_messages", "damaged_messages", "storage_works", "log_messages", "log_bytes",
+                "wal_bytes", "memory_bytes", "memory_limit_bytes",
             ])
         #expect(counters["uptime_seconds"] == 2)
         #expect(counters["connections"] == 2)
@@ -41,6 +41,7 @@ struct StatisticsTests {
         #expect(counters["delivered"] == 9, "three volatile, three durable and three redelivered")
         #expect(counters["stored"] == 3)
         #expect(counters["redelivered"] == 3)
+        #expect(counters["storage_works"] == 1)
         #expect(counters["log_messages"] == 3)
         #expect(counters["commits"] == host.store.statistics.commits)
         #expect(counters["dropped"] == 0 && counters["gaps"] == 0)
