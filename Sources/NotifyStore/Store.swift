@@ -71,7 +71,7 @@ package final class Store: LogStore {
         queue.add {
             completion(current.commit(batch))
             current.log?.checkpointIfDue()
-            if current.log?.isSurveyRequested ?? false, current.beginMaintaining() {
+            if current.log?.pace.isRequested ?? false, current.beginMaintaining() {
                 queue.add { Self.maintain(current, queue) }
             }
         }

@@ -163,7 +163,7 @@ final class CurrentLog: @unchecked Sendable {
     /// - Returns: Whether to call ``maintain()``.
     func beginMaintaining(isRequired: Bool = false) -> Bool {
         guard !isMaintaining, let log else { return false }
-        if isRequired { log.isSurveyRequested = true }
+        if isRequired { log.pace.request() }
         isMaintaining = log.isSurveyDue
         return isMaintaining
     }

@@ -72,6 +72,7 @@ extension Log {
         measureDisk()
         for change in batch.changes { forgetCaches(after: change) }
         for change in batch.changes { subscriptions.apply(change, at: clock.now) }
+        if !batch.changes.isEmpty { pace.changed() }
         statistics.commits += 1
         statistics.syncs += isFlushed ? 1 : 0
         for block in batch.blocks { statistics.logMessages += UInt64(block.entries.count) }

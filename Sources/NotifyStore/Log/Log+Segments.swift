@@ -14,9 +14,7 @@ extension Log {
             self.survey = survey
         }
         openSegment.reset()
-        // A pass examines every segment, so it follows only after the log has grown by a part of its size.
-        closedSinceSurvey += 1
-        if closedSinceSurvey > segmentsSeen / 64 { isSurveyRequested = true }
+        pace.closed(messages: row.segment.messages)
     }
 
     /// Restores the open segment as it was before the batch.

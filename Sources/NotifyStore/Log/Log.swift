@@ -42,8 +42,8 @@ final class Log {
     var survey: RetentionSurvey?
     /// `subscriptions.creations` as the pass knows it.
     var surveyedCreations = 0
-    /// Whether the next pass is due before ``nextSurvey``.
-    var isSurveyRequested = false
+    /// When the next pass is due.
+    var pace = RetentionPace()
     /// The count of unacknowledged messages that is under way.
     var backlogSurvey: BacklogSurvey?
     /// The purge that is under way.
@@ -52,11 +52,6 @@ final class Log {
     var summarySurvey: LogSummarySurvey?
     /// The check of every row that is under way.
     var check: LogScan?
-    /// The segments closed since the last pass began, and those that the pass has examined.
-    var closedSinceSurvey = 0
-    var segmentsSeen = 0
-    /// The log's time of the next pass.
-    var nextSurvey = Duration.zero
     /// What was deleted and not yet reported.
     var deletion = Deletion()
     /// The reason why the last pass failed; nil if it did not.

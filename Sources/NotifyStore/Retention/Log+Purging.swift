@@ -48,7 +48,7 @@ extension Log {
             }
             guard let row = try nextSegment(above: survey.position), row.segment.first <= survey.last else {
                 // Names without messages are removed, and space is returned.
-                isSurveyRequested = true
+                pace.request()
                 return survey.result
             }
             survey.position = row.segment.first

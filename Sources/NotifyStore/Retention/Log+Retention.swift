@@ -16,7 +16,9 @@ extension Log {
     /// - Returns: Whether work remains.
     func maintain() throws -> Bool {
         guard damage == nil, corruption == nil, refusedBatch == nil else { return false }
-        let end = ContinuousClock.now + Self.slice
+        let start = ContinuousClock.now
+        let end = start + Self.slice
+        defer { pace.worked(ContinuousClock.now - start) }
         try beginSurvey()
         repeat {
             if survey != nil { try continueSurvey() } else if try !returnSpace() { return false }
@@ -27,7 +29,7 @@ extension Log {
     /// Applies a changed policy: begins a new pass with its rules.
     func retentionChanged() {
         survey = nil
-        isSurveyRequested = true
+        pace.request()
     }
 
     /// Takes what was deleted since the last call.
@@ -38,16 +40,14 @@ extension Log {
     }
 
     /// Whether a pass over the segments must begin.
-    var isSurveyDue: Bool { isSurveyRequested || nextSurvey <= clock.now }
+    var isSurveyDue: Bool { pace.isDue(clock.now) || openSegment.isOld(now: clock.now, options) }
 
-    /// Begins a pass over the segments, if none is under way and something has changed since the last one.
+    /// Begins a pass over the segments, if none is under way and one is due.
     private func beginSurvey() throws {
         guard survey == nil, isSurveyDue else { return }
         let now = clock.now
-        isSurveyRequested = false
-        closedSinceSurvey = 0
-        segmentsSeen = 0
         if openSegment.isOld(now: now, options) { try closeOpenSegment() }
+        pace.began()
         var survey = RetentionSurvey(options.retention, now: now, nextName: names.nextID)
         let last = openSegment.segment.last
         for entry in openSegment.entries {
@@ -90,7 +90,6 @@ extension Log {
             if let row = try nextSegment(below: survey.below) {
                 try examine(row, &survey)
                 survey.below = row.segment.first
-                segmentsSeen += 1
                 self.survey = survey
             } else if try releaseBacklog(&survey) {
                 self.survey = survey
@@ -102,24 +101,30 @@ extension Log {
                 ended(survey)
             }
         } catch {
-            nextSurvey = clock.now + options.retentionInterval
+            pace.failed(at: clock.now, interval: options.retentionInterval)
             throw error
         }
     }
 
     private func ended(_ survey: RetentionSurvey) {
-        nextSurvey = clock.now + options.retentionInterval
         let limit = options.retention.backlogBytes ?? .max
         let backlogs = survey.backlogs.filter { $0.value >= limit / 2 }
         if backlogs != statistics.backlogs {
             statistics.backlogs = backlogs
             deletion.statistics = statistics
         }
-        if let expiry = options.retention.subscriptionExpiry,
-            clock.now - opened >= min(expiry, options.expiryGrace)
-        {
-            deletion.expired = subscriptions.unused(since: clock.now - expiry, limit: Self.expiriesPerPass)
+        var deadline = survey.deadline
+        if let expiry = options.retention.subscriptionExpiry {
+            let earliest = opened + min(expiry, options.expiryGrace)
+            if clock.now >= earliest {
+                deletion.expired = subscriptions.unused(since: clock.now - expiry, limit: Self.expiriesPerPass)
+            }
+            if let used = subscriptions.lowestUse {
+                let expires = max(used + expiry, earliest)
+                deadline = deadline.map { min($0, expires) } ?? expires
+            }
         }
+        pace.ended(at: clock.now, interval: options.retentionInterval, deadline: deadline)
         if retentionFailure != nil { deletion.health = .works }
         retentionFailure = nil
     }
@@ -149,6 +154,7 @@ extension Log {
 
     private func examine(_ row: SegmentRow, _ survey: inout RetentionSurvey) throws {
         let entries = row.withEntries { Array($0) }
+        pace.examined(entries: entries.count)
         var kept: [SegmentEntry] = []
         var deleted: [SegmentEntry] = []
         var dropped: [SegmentEntry] = []

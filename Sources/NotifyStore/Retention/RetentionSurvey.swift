@@ -72,6 +72,8 @@ struct RetentionSurvey {
     private(set) var releases: [UInt32: UInt64] = [:]
     /// The first sequence of the latest segment that was released.
     var releasedFrom: UInt64?
+    /// The time at which a message that is kept becomes too old; nil for never.
+    private(set) var deadline: Duration?
     /// What must still be deleted from a log that is nearly full; nil until the pass comes to that step.
     var room: Room?
 
@@ -88,8 +90,8 @@ struct RetentionSurvey {
         pass += 1
         claimLists = [[]]
         claimNumbers = [[]: 0]
-        // The next pass decides with the changed subscriptions.
-        releases = [:]
+        // Users that have exceeded the limit remain to be released. Otherwise one who keeps creating subscriptions
+        // would never be.
     }
 
     /// Returns the state of a name. `find` is called once for each name, and again after `subscriptionsChanged`.
@@ -163,6 +165,7 @@ struct RetentionSurvey {
         {
             return .drop
         }
+        if let limit = rule.maximumAge { note(deadline: row.closed + limit) }
         guard state.readThrough >= row.segment.last else {
             for uid in hold(entry, state, through: row.segment.last) where releases[uid] == nil {
                 releases[uid] = row.segment.last
@@ -174,6 +177,11 @@ struct RetentionSurvey {
         {
             return .delete
         }
+        if let limit = rule.historyAge { note(deadline: row.closed + limit) }
         return .keep
+    }
+
+    private mutating func note(deadline: Duration) {
+        self.deadline = min(self.deadline ?? deadline, deadline)
     }
 }

@@ -105,6 +105,9 @@ struct StoredSubscriptions: ~Copyable {
         Set(subscriptions.values.lazy.filter { !$0.progress.isAttached && $0.used <= time }.map(\.id).prefix(limit))
     }
 
+    /// The earliest last use of a subscription without a client; nil if there is none.
+    var lowestUse: Duration? { subscriptions.values.lazy.filter { !$0.progress.isAttached }.map(\.used).min() }
+
     // MARK: Names
 
     /// For each user with subscriptions that match the name, their lowest cursor, in the order of the users.
