@@ -75,7 +75,8 @@ package struct Broker: ~Copyable {
         commits = CommitPipeline(configuration, recovered: recovered)
         readers = LogReaders(
             ring: TailRing(capacityBytes: configuration.tailRingBytes, floor: recovered.persistedThrough))
-        durables = DurableSubscriptions(nextID: recovered.nextSubscriptionID)
+        durables = DurableSubscriptions(
+            nextID: recovered.nextSubscriptionID, areComplete: !recovered.isMissingSubscriptions)
         storedUsages = StoredUsages(recovered.usage)
         for record in recovered.subscriptions {
             recover(record)

@@ -60,6 +60,21 @@ extension IntegrationTests {
                     == "damaged messages: 3 (\(sequences[49]) to \(sequences[50]), \(sequences[89]))")
         }
 
+        @Test func `a post that a damaged subscription may match is refused, not lost`() async throws {
+            _ = try await notifyctl.run("durable", "create", "shipping", "orders.uncommon.*")
+            _ = try await notifyctl.run("durable", "create", "sound", "other")
+            try await daemon.stop()
+            try damage("orders.uncommon.*")
+            try await daemon.start()
+            for name in ["orders.uncommon.a", "any"] {
+                let refused = try await notifyctl.run("post", name, "x")
+                #expect(refused.status == .status(77), "\(refused.output)")
+                #expect(refused.errors.contains("is damaged") && refused.errors.contains("--durability volatile"))
+            }
+            let accepted = try await notifyctl.run("post", "--durability", "volatile", "any", "x")
+            #expect(accepted.status == .status(0), "\(accepted.errors)")
+        }
+
         @Test func `a log that refuses to store is repaired, and nothing else is lost`() async throws {
             let sequences = try store(20)
             _ = try await notifyctl.run("durable", "create", "mine", "a.*", "--from", "oldest")

@@ -98,6 +98,9 @@ struct DamageTests {
             #expect(store.recovered.epoch == (damage.contains("state") ? 0 : epoch))
             if damage.contains("id = 1") || damage.contains("losses") {
                 #expect(!store.recovered.subscriptions.contains { $0.id == 1 })
+                #expect(store.recovered.isMissingSubscriptions)
+            } else {
+                #expect(!store.recovered.isMissingSubscriptions)
             }
             let next = store.recovered.nextSequence
             #expect(await store.commit([StoredMessage(next)]).failure == failure, "round \(round)")

@@ -29,6 +29,8 @@ struct DurableSubscriptions {
     private var slotsByKey: [DurableKey: DurableSlot] = [:]
     private var slotsByID: [DurableID: DurableSlot] = [:]
     private(set) var nextID: DurableID
+    /// Whether every subscription of the log is known. If not, the log is damaged, and nothing can be stored.
+    let areComplete: Bool
     /// Subscriptions with progress to persist.
     private var unsaved: Set<DurableSlot> = []
 
@@ -36,8 +38,9 @@ struct DurableSubscriptions {
     private(set) var attachedCount = 0
 
     /// - Parameter nextID: The next id to assign.
-    init(nextID: DurableID) {
+    init(nextID: DurableID, areComplete: Bool = true) {
         self.nextID = nextID
+        self.areComplete = areComplete
     }
 
     var count: Int { slotsByKey.count }

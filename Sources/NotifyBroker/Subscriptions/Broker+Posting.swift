@@ -86,7 +86,8 @@ extension Broker {
         let isStored =
             switch post.durability {
             case .volatile: false
-            case .automatic: durableCount > 0
+            // Refused if an unknown subscription could match: accepting it would lose the message.
+            case .automatic: durableCount > 0 || !durables.areComplete
             case .stored, .synced: true
             }
         if isStored { try checkStorage(of: post, from: slot) }

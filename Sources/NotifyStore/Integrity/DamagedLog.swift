@@ -10,17 +10,19 @@ extension CurrentLog {
 
     /// Recovers from a damaged log what the daemon needs without it: a sequence that was never used, and the sound
     /// subscriptions. The daemon needs these to refuse posts that match one; otherwise it would accept them and store
-    /// nothing.
+    /// nothing. If some can't be read, it must refuse every post that a subscription would cause to be stored.
     func recoverFromDamage(_ error: StoreError) -> RecoveredLog {
         let failure = StorageFailure(damaged: path, error.message)
         corruption = failure
         var recovered = recoverWithoutLog()
         if let found = try? DamagedLog(path: path) {
             recovered.subscriptions = found.subscriptions
+            recovered.isMissingSubscriptions = !found.hasAllSubscriptions
             recovered.nextSubscriptionID = found.nextSubscriptionID
             recovered.epoch = found.epoch
             recovered.nextSequence = max(recovered.nextSequence, found.nextSequence)
         } else {
+            recovered.isMissingSubscriptions = true
             recovered.nextSequence = max(recovered.nextSequence, Self.skippedSequences)
         }
         recovered.persistedThrough = recovered.nextSequence - 1
@@ -32,6 +34,8 @@ extension CurrentLog {
 /// What can still be read from a damaged log.
 struct DamagedLog {
     private(set) var subscriptions: [DurableRecord] = []
+    /// Whether every subscription could be read.
+    private(set) var hasAllSubscriptions = false
     /// This sequence and higher ones were never used.
     private(set) var nextSequence: UInt64 = 1
     private(set) var nextSubscriptionID = DurableID(1)
@@ -42,7 +46,7 @@ struct DamagedLog {
     init(path: String) throws {
         let connection = try DatabaseConnection(reading: path)
         defer { connection.close() }
-        subscriptions = (try? Self.subscriptions(in: connection)) ?? []
+        if let rows = try? PreparedStatement(connection, SubscriptionRow.select()) { readSubscriptions(rows) }
         let queries = [
             "SELECT max(sequence) FROM messages", "SELECT max(last) FROM segments",
             "SELECT max(max(cursor, seen_through)) FROM subscriptions",
@@ -72,14 +76,20 @@ struct DamagedLog {
         return max(state.isClean ? state.nextSequence : state.reservedThrough, highest + 1)
     }
 
-    private static func subscriptions(in connection: DatabaseConnection) throws -> [DurableRecord] {
-        let rows = try PreparedStatement(connection, SubscriptionRow.select())
-        var records: [DurableRecord] = []
-        // Ends at the first page that can't be read.
-        while (try? rows.step()) ?? false {
-            if let record = SubscriptionRow.record(in: rows) { records.append(record) }
+    /// Reads the subscriptions up to the first page that can't be read.
+    private mutating func readSubscriptions(_ rows: PreparedStatement) {
+        hasAllSubscriptions = true
+        do {
+            while try rows.step() {
+                if let record = SubscriptionRow.record(in: rows) {
+                    subscriptions.append(record)
+                } else {
+                    hasAllSubscriptions = false
+                }
+            }
+        } catch {
+            hasAllSubscriptions = false
         }
-        return records
     }
 }
 
