@@ -20,6 +20,8 @@ struct CommitPipeline {
     private(set) var inFlight: InFlightBatch?
     private var nextBatchID: UInt64 = 1
     private(set) var health = StorageHealth()
+    /// Whether storage was failing, and something has changed that may let the next batch succeed.
+    private var isRetryRequested = false
     /// The time of the next commit of progress, or of the next attempt after a failure.
     private var deadline: Duration?
     /// The highest sequence committed to the log.
@@ -54,7 +56,7 @@ struct CommitPipeline {
     /// - Throws: `storageFailed`, `logFull` or `logDamaged` while storage fails. `storageFailed` while too many bytes are
     ///   pending.
     func checkRoom() throws(WireError) {
-        if let failure = health.failure { throw failure.wireError }
+        if let failure = health.failure, !isRetryRequested, !(inFlight?.isRetry ?? false) { throw failure.wireError }
         guard pending.bytes < pendingLimit * Self.maximumPendingFactor else {
             throw WireError(.storageFailed, "not stored: too many bytes wait for the disk; try again later")
         }
@@ -165,7 +167,9 @@ struct CommitPipeline {
         let progress = takeProgress()
         _ = pending.sealOpenBlock()
         let batch = InFlightBatch(
-            id: nextBatchID, log: pending, progressOf: progress.slots, reserveBelow: reservation, started: now)
+            id: nextBatchID, log: pending, progressOf: progress.slots, reserveBelow: reservation, started: now,
+            isRetry: isRetryRequested)
+        isRetryRequested = false
         pending = PendingLog()
         deadline = nil
         nextBatchID += 1
@@ -204,8 +208,15 @@ struct CommitPipeline {
     ///
     /// - Returns: Whether the health changed.
     mutating func storageFailed(_ failure: StorageFailure, now: Duration) -> Bool {
-        deadline = now + retryDelay
+        deadline = isRetryRequested ? now : now + retryDelay
         return health.set(failure)
+    }
+
+    /// Makes the next batch due at once, if storage is failing. Until its outcome, messages are accepted.
+    mutating func retry(now: Duration) {
+        guard health.isFailing else { return }
+        isRetryRequested = true
+        deadline = now
     }
 
     /// Records that a commit succeeded.

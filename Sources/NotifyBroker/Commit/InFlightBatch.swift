@@ -9,6 +9,8 @@ struct InFlightBatch {
     /// The upper bound of reserved sequences that the batch writes, exclusive; nil if it writes none.
     let reserveBelow: UInt64?
     let started: Duration
+    /// Whether storage was failing before, and may work again. Messages are accepted until the outcome.
+    var isRetry = false
 
     var lastSequence: UInt64? { log.sealed.last?.block.entries.last?.sequence }
     var messageCount: Int { log.sealed.reduce(0) { $0 + $1.block.entries.count } }

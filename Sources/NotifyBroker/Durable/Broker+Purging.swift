@@ -52,6 +52,7 @@ extension Broker {
         let slot = pending.connection.slot
         switch result {
         case .success(let result):
+            storageChanged(now: now)
             answer(
                 slot,
                 Purged(

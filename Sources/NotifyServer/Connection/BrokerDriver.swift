@@ -99,6 +99,7 @@ final class BrokerDriver: BrokerHost {
             store.setRetention(retention)
         }
         repairStorage()
+        core.broker.storageChanged(now: now)
         scheduleTick()
     }
 

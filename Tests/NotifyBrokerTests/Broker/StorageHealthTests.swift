@@ -48,6 +48,41 @@ struct StorageHealthTests {
         #expect(host.nextDeadline == nil)
     }
 
+    @Test(arguments: [false, true])
+    func `after a change of storage the next batch decides whether messages are stored`(_ works: Bool) {
+        let host = TestHost()
+        let client = host.connect()
+        client.post("a", .stored)
+        host.tick()
+        host.work(failingWith: .full)
+        host.tick()
+        _ = client.take()
+        client.post("a", .stored)
+        host.tick()
+        #expect(client.take().contains { if case .error = $0 { true } else { false } }, "refused at once")
+
+        host.core.broker.storageChanged(now: host.now)
+        client.post("a", .stored)
+        host.tick()
+        client.post("a", .stored)
+        host.tick()
+        #expect(client.take().isEmpty, "both wait for the outcome")
+        #expect(host.store.jobs.count == 1)
+        host.work(failingWith: works ? nil : .full)
+        host.tick()
+        if works {
+            host.run()
+            #expect(client.take().count { if case .receipt = $0 { true } else { false } } == 2)
+            #expect(host.healthChanges == ["the disk is full", nil])
+        } else {
+            host.work(failingWith: .full)
+            host.tick()
+            #expect(client.take().count { if case .error = $0 { true } else { false } } == 2)
+            #expect(host.healthChanges == ["the disk is full"])
+            #expect(host.nextDeadline == .seconds(1), "the retries continue")
+        }
+    }
+
     @Test func `a store without an answer for ten seconds is a problem`() {
         let host = TestHost()
         let client = host.connect()
