@@ -20,8 +20,9 @@ package enum LogRepair: Equatable, Sendable {
     case notNeeded
     /// The log was reopened. Nothing that was stored is lost.
     case reopened(String)
-    /// A new log replaces the lost one. The stored messages are lost.
-    case replaced(String)
+    /// A new log replaces the lost one. The stored messages are lost. The losses are those of messages that durable
+    /// subscriptions had not acknowledged.
+    case replaced(String, losses: [DurableID: Loss])
     /// The log can't be repaired. The message says why, and how to fix the problem.
     case failed(String)
 }

@@ -164,10 +164,11 @@ final class LostFilesTests {
         var records = [record, try DurableRecord(id: 8, uid: 9, name: "eight", SubscriptionFilter("a.*", object: "o"))]
         records[1].startedAfter = 30
         records[0].progress = DurableProgress(cursor: 40, seenThrough: 50, isAttached: true)
-        guard case .replaced(let message) = await repair(continuation(records)) else {
+        guard case .replaced(let message, let losses) = await repair(continuation(records)) else {
             Issue.record("the log was not replaced")
             return
         }
+        #expect(losses.isEmpty, "everything was acknowledged")
         #expect(message.contains("stored messages lost: 1; durable subscriptions that continue: 2"))
         #expect(await repair(continuation([])) == .notNeeded)
 
@@ -192,6 +193,24 @@ final class LostFilesTests {
             try again.close(nextSequence: next)
         }
         #expect(!exists(folder.database + ".new"))
+    }
+
+    @Test func `subscriptions lose the unread messages of a deleted database with a gap`() async throws {
+        let unread = try DurableRecord(id: 8, uid: 9, name: "eight", SubscriptionFilter("a.*"))
+        let other = try DurableRecord(id: 9, uid: 9, name: "nine", SubscriptionFilter("other"))
+        await store.commit(
+            (2...4).map { StoredMessage($0, "a.b") } + [StoredMessage(5, "c")],
+            changes: [.create(unread), .create(other)])
+        #expect(unlink(folder.database) == 0)
+        guard case .replaced(_, let losses) = await repair(continuation([unread, other])) else {
+            Issue.record("the log was not replaced")
+            return
+        }
+        #expect(losses == [8: NotifyLog.Loss(first: 1, last: 5, count: 3, isUpperBound: true)])
+        try store.close(nextSequence: 6)
+        let again = try Store.open(path: folder.database)
+        #expect(again.recovered.subscriptions.map(\.loss) == [losses[8], nil])
+        try again.close(nextSequence: 6)
     }
 
     @Test func `a moved database is complete`() async throws {

@@ -1,4 +1,5 @@
 package import NotifyLog
+import NotifyWire
 
 /// The initial content of a new log that replaces one whose files are lost.
 extension Broker {
@@ -23,7 +24,9 @@ extension Broker {
 extension Broker {
     /// Must be called when a new log has replaced a lost one. From then on, only the messages of the pending batch and
     /// of the batch in flight, and their names, count as stored.
-    package mutating func logReplaced() {
+    ///
+    /// - Parameter losses: The messages that subscriptions have lost. Those still in memory are delivered nevertheless.
+    package mutating func logReplaced(losses: [DurableID: Loss] = [:]) {
         var usage = commits.pending.usage
         var blocks = commits.pending.blocks
         if let batch = commits.inFlight {
@@ -32,6 +35,12 @@ extension Broker {
         }
         storedUsages.reset(to: usage)
         ledger.setStoredNames(of: blocks)
+        for (id, loss) in losses.sorted(by: { $0.key < $1.key }) {
+            guard let slot = durables.slot(of: id) else { continue }
+            if durables[slot].lost(loss, generation: durables[slot].cursor.generation) {
+                sendGap(loss, .deleted, to: slot)
+            }
+        }
     }
 }
 

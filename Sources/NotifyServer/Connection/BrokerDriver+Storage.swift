@@ -62,8 +62,8 @@ extension BrokerDriver {
         switch repair {
         case .notNeeded: break
         case .reopened(let message): logger.warning("\(message)")
-        case .replaced(let message):
-            core.broker.logReplaced()
+        case .replaced(let message, let losses):
+            core.broker.logReplaced(losses: losses)
             logger.critical("\(message)")
         case .failed(let message): logger.error("the log was not repaired: \(message)")
         }

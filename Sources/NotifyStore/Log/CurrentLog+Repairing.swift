@@ -40,6 +40,14 @@ extension CurrentLog {
     private func replace(_ old: Log, with continuation: LogContinuation) throws -> LogRepair {
         if !isLockInPlace { try takeLock() }
         try clearWAL(of: old)
+        let losses = old.losses(of: continuation.subscriptions)
+        var continuation = continuation
+        for index in continuation.subscriptions.indices {
+            guard let loss = losses[continuation.subscriptions[index].id] else { continue }
+            if continuation.subscriptions[index].loss?.add(loss) == nil {
+                continuation.subscriptions[index].loss = loss
+            }
+        }
         let new = DatabaseFile(path: path + ".new")
         try Log.create(new, options, continuation, epoch: old.state.epoch)
         try new.move(to: path)
@@ -51,8 +59,8 @@ extension CurrentLog {
         use(opened)
         return .replaced(
             "the database '\(path)' was missing and was recreated; stored messages lost: "
-                + "\(old.statistics.logMessages); durable subscriptions that continue: \(continuation.subscriptions.count)"
-        )
+                + "\(old.statistics.logMessages); durable subscriptions that continue: \(continuation.subscriptions.count)",
+            losses: losses)
     }
 
     /// Removes the write-ahead log of a missing database. Before that, moves its content to the database, which may
@@ -72,6 +80,28 @@ extension CurrentLog {
 }
 
 extension Log {
+    /// What the subscriptions lose with all messages of this log. Reads the files that are still open, even if they were
+    /// deleted.
+    fileprivate func losses(of subscriptions: [DurableRecord]) -> [DurableID: Loss] {
+        let backlogs = try? countBacklogs()
+        var losses: [DurableID: Loss] = [:]
+        for subscription in subscriptions {
+            let read = max(subscription.progress.cursor, subscription.startedAfter)
+            guard read < persistedThrough else { continue }
+            // Messages that are still in memory are delivered, so this is an upper bound.
+            let count = backlogs.map { $0[subscription.id]?.messages ?? 0 } ?? persistedThrough - read
+            guard count > 0 else { continue }
+            losses[subscription.id] = Loss(first: read + 1, last: persistedThrough, count: count, isUpperBound: true)
+        }
+        return losses
+    }
+
+    private func countBacklogs() throws -> [DurableID: Backlog] {
+        while true {
+            if let backlogs = try continueBacklogs() { return backlogs }
+        }
+    }
+
     /// Creates the database of a log that continues another one. On failure, all files of the new database are removed.
     fileprivate static func create(
         _ file: DatabaseFile, _ options: StoreOptions, _ continuation: LogContinuation, epoch: UInt64

@@ -111,7 +111,8 @@ import WireTestSupport
 
     @Test(
         arguments: [
-            (LogRepair.notNeeded, []), (.reopened("whole"), ["warning whole"]), (.replaced("gone"), ["critical gone"]),
+            (LogRepair.notNeeded, []), (.reopened("whole"), ["warning whole"]),
+            (.replaced("gone", losses: [:]), ["critical gone"]),
             (.failed("move it"), ["error the log was not repaired: move it"]),
         ] as [(LogRepair, [String])])
     func `the result of a repair is logged`(repair: LogRepair, lines: [String]) {
