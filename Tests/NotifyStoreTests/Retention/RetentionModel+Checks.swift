@@ -20,18 +20,21 @@ extension RetentionModel {
         for (id, sequence) in deletion.released
         where deletion.generations[id] == subscriptions[id]?.generation {
             guard let subscription = subscriptions[id] else { continue }
-            let lost = messages.filter { subscription.wants($0) && $0.sequence <= sequence }
+            let passed = messages.filter { $0.sequence <= sequence }
+            let lost = passed.filter { subscription.wants($0) }
             released += lost.count
+            subscriptions[id]?.mostLost += UInt64(passed.count { subscription.mayLose($0) })
             subscriptions[id]?.cursor = max(subscription.cursor, sequence)
             subscriptions[id]?.acknowledged = subscription.acknowledged.filter { $0 > sequence }
-            if !lost.isEmpty { try check(subscription.loss, covers: lost) }
+            if !lost.isEmpty { try check(subscription.loss, of: subscription, covers: lost) }
         }
         expiring.formUnion(deletion.expired)
         return !deletion.released.isEmpty || !deletion.expired.isEmpty
     }
 
-    private func check(_ loss: Loss?, covers lost: [Message]) throws {
+    private func check(_ loss: Loss?, of subscription: Subscription, covers lost: [Message]) throws {
         let loss = try #require(loss, "\(lost.count) messages were lost")
+        #expect(loss.isUpperBound || !subscription.hasObject)
         #expect(loss.first <= lost[0].sequence && loss.last >= lost[lost.count - 1].sequence)
         #expect(loss.count >= lost.count)
     }
@@ -56,14 +59,18 @@ extension RetentionModel {
             isIncomplete = try collect()
             try await expire()
         }
-        let stored = try await store.allSequences()
+        let stored = try store.allSequences()
         let isStored = messages.map { stored.contains($0.sequence) }
         let gone = zip(messages, isStored).filter { !$1 }.map(\.0)
         #expect(stored.count == messages.count - gone.count)
-        for subscription in subscriptions.values {
+        for (id, subscription) in subscriptions {
             let lost = gone.filter { subscription.wants($0) }
             deletedUnread += lost.count
-            if !lost.isEmpty { try check(subscription.loss, covers: lost) }
+            if !lost.isEmpty { try check(subscription.loss, of: subscription, covers: lost) }
+            let most = subscription.mostLost + UInt64(gone.count { subscription.mayLose($0) })
+            #expect(subscription.loss?.count ?? 0 <= most, "the loss counts too much")
+            subscriptions[id]?.mostLost = most
+            subscriptions[id]?.latest = []
         }
         deletedRead += gone.count
         checkRules(isStored)
@@ -76,7 +83,7 @@ extension RetentionModel {
         for uid in [1, 2] as [UInt32] {
             guard let limit = options.retention.backlogBytes else { break }
             let mine = subscriptions.values.filter { $0.uid == uid }
-            let held = messages.filter { message in mine.contains { $0.wants(message) } }
+            let held = messages.filter { message in mine.contains { $0.holds(message) } }
             #expect(held.reduce(0) { $0 + $1.bytes } <= Int(limit))
         }
         if options.retention.subscriptionExpiry != nil {

@@ -13,6 +13,8 @@ struct RetentionModel {
         /// The index in `names`.
         var name: Int
         var bytes: Int
+        /// Whether it has the object that the filters of some subscriptions require.
+        var hasObject: Bool
         /// The index in `segments`.
         var segment: Int
     }
@@ -30,6 +32,8 @@ struct RetentionModel {
     struct Subscription {
         var uid: UInt32
         var created: Duration
+        /// Whether only messages with the object are for the subscription.
+        var hasObject: Bool
         var patterns: [NamePattern] {
             didSet { isMatching = Self.match(patterns) }
         }
@@ -39,11 +43,17 @@ struct RetentionModel {
         var generation: UInt32 = 0
         var acknowledged: Set<UInt64> = []
         var loss: Loss?
+        /// The most messages that the loss may count: those that were lost, those for another object, and those that
+        /// may have been deleted before their acknowledgement.
+        var mostLost: UInt64 = 0
+        /// What was acknowledged since the last time that the deletions were collected.
+        var latest: Set<UInt64> = []
 
-        init(uid: UInt32, created: Duration, patterns: [NamePattern], cursor: UInt64) {
+        init(uid: UInt32, created: Duration, patterns: [NamePattern], hasObject: Bool, cursor: UInt64) {
             self.uid = uid
             self.created = created
             self.patterns = patterns
+            self.hasObject = hasObject
             self.cursor = cursor
             isMatching = Self.match(patterns)
         }
@@ -56,15 +66,26 @@ struct RetentionModel {
 
         func matches(_ name: Int) -> Bool { isMatching[name] }
 
-        func wants(_ message: Message) -> Bool {
+        /// Whether the message is held back. The store does not consider objects.
+        func holds(_ message: Message) -> Bool {
             message.sequence > cursor && !acknowledged.contains(message.sequence) && matches(message.name)
+        }
+
+        func wants(_ message: Message) -> Bool { holds(message) && (message.hasObject || !hasObject) }
+
+        /// Whether the loss may count the message.
+        func mayLose(_ message: Message) -> Bool { holds(message) || latest.contains(message.sequence) }
+
+        func filter(_ patterns: [NamePattern]) -> SubscriptionFilter {
+            SubscriptionFilter(patterns: patterns, object: hasObject ? RetentionModel.object : nil)
         }
     }
 
     static let names = ["a.1", "a.2", "b.1", "b.2.x", "c"]
     private static let patterns = ["a.*", "b.>", ">", "a.1", "c", "*.1"]
+    static let object = "o"
 
-    let folder: TemporaryFolder
+    private(set) var folder: TemporaryFolder
     let clock = ManualClock()
     var now = Duration.zero
     var options = StoreOptions.withoutTimer
@@ -108,13 +129,16 @@ struct RetentionModel {
         for _ in 0..<Int.random(in: 1...12, using: &generator) {
             next += UInt64.random(in: 1...3, using: &generator)
             let name = Int.random(in: Self.names.indices, using: &generator)
+            let hasObject = generator.chance(70)
             let message = StoredMessage(
-                next, Self.names[name],
+                next, Self.names[name], object: hasObject ? Self.object : "",
                 payload: [UInt8](repeating: 1, count: Int.random(in: 0...200, using: &generator)))
             stored.append(message)
             let bytes = [message].usage.values.reduce(0) { $0 + $1.bytes }
             addToSegment(next, bytes)
-            messages.append(Message(sequence: next, name: name, bytes: bytes, segment: segments.count - 1))
+            messages.append(
+                Message(
+                    sequence: next, name: name, bytes: bytes, hasObject: hasObject, segment: segments.count - 1))
         }
         try await store.commit(stored).result.get()
     }
@@ -142,6 +166,7 @@ struct RetentionModel {
             var subscription = subscriptions[id]
         else { return }
         let pending = messages.filter { subscription.wants($0) }.prefix(40)
+        let held = Set(messages.filter { subscription.holds($0) }.map(\.sequence))
         // Sometimes in order, sometimes not.
         if generator.chance(60) {
             let count = Int.random(in: 0...pending.count, using: &generator)
@@ -152,7 +177,9 @@ struct RetentionModel {
                 subscription.acknowledged.insert(message.sequence)
             }
         }
-        subscription.acknowledged = subscription.acknowledged.filter { $0 > subscription.cursor }
+        let cursor = subscription.cursor
+        subscription.latest.formUnion(held.filter { $0 <= cursor || subscription.acknowledged.contains($0) })
+        subscription.acknowledged = subscription.acknowledged.filter { $0 > cursor }
         subscriptions[id] = subscription
         try await store.commit([], changes: [.update(id: id, progress(of: subscription))]).result.get()
     }
@@ -171,6 +198,7 @@ struct RetentionModel {
             subscription.acknowledged = []
             subscription.generation += 1
             subscription.loss = nil
+            subscription.mostLost = 0
         }
     }
 
@@ -190,7 +218,7 @@ struct RetentionModel {
         change(&subscription, next, &generator)
         subscriptions[id] = subscription
         var record = DurableRecord(
-            id: id, uid: subscription.uid, name: "s\(id)", SubscriptionFilter(patterns: subscription.patterns))
+            id: id, uid: subscription.uid, name: "s\(id)", subscription.filter(subscription.patterns))
         record.progress = progress(of: subscription)
         let earlier = DurableChange.update(
             id: id, DurableProgress(cursor: 0, seenThrough: 0, generation: subscription.generation &- 1))
@@ -207,10 +235,12 @@ struct RetentionModel {
         let pattern = Self.patterns.randomElement(using: &generator) ?? ">"
         let cursor = Bool.random(using: &generator) ? next : 0
         let uid = UInt32.random(in: 1...2, using: &generator)
-        subscriptions[id] = Subscription(
-            uid: uid, created: now, patterns: [try NamePattern(pattern)], cursor: cursor)
-        let record = try DurableRecord(
-            id: id, uid: uid, name: "s\(id)", SubscriptionFilter(pattern), cursor: cursor)
+        let subscription = Subscription(
+            uid: uid, created: now, patterns: [try NamePattern(pattern)], hasObject: generator.chance(30),
+            cursor: cursor)
+        subscriptions[id] = subscription
+        let record = DurableRecord(
+            id: id, uid: uid, name: "s\(id)", subscription.filter(subscription.patterns), cursor: cursor)
         try await store.commit([], changes: [.create(record)]).result.get()
     }
 
@@ -255,8 +285,13 @@ struct RetentionModel {
     mutating func restart() async throws {
         next += 1
         try await maintain()
+        let isCrash = generator.chance(50)
+        let crashed = try TemporaryFolder()
+        if isCrash { try folder.copyDatabase(to: crashed) }
         try store.close(nextSequence: next)
-        if generator.chance(30) {
+        if isCrash {
+            folder = crashed
+        } else if generator.chance(30) {
             clock.reboot(taking: .seconds(30))
             now += .seconds(30)
             options.clock = clock.storeClock

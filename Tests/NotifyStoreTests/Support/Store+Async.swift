@@ -1,7 +1,8 @@
-import NotifyStore
 import NotifyLog
 import NotifyWire
 import TestSupport
+
+@testable import NotifyStore
 
 extension Store {
     @discardableResult
@@ -35,28 +36,23 @@ extension Store {
     /// Reads all matching messages, page by page.
     func everything(_ filter: SubscriptionFilter, subscription: UInt32 = 1) async throws -> [StoredMessage] {
         var messages: [StoredMessage] = []
-        try await readEverything(filter, subscription: subscription) { messages += $0.messages }
-        return messages
-    }
-
-    /// The sequences of all messages.
-    func allSequences() async throws -> Set<UInt64> {
-        var sequences: Set<UInt64> = []
-        try await readEverything(SubscriptionFilter(">"), subscription: 1 << 20) {
-            sequences.formUnion($0.entries.map(\.sequence))
-        }
-        return sequences
-    }
-
-    private func readEverything(
-        _ filter: SubscriptionFilter, subscription: UInt32, _ body: (LogBlock) -> Void
-    ) async throws {
         var position: UInt64 = 0
         while true {
             let page = try await page(filter, after: position, subscription: subscription)
-            body(page.block)
-            guard page.scannedThrough > position else { return }
+            messages += page.block.messages
+            guard page.scannedThrough > position else { return messages }
             position = page.scannedThrough
+        }
+    }
+
+    /// The sequences of all messages.
+    func allSequences() throws -> Set<UInt64> {
+        try queue.wait {
+            var sequences: Set<UInt64> = []
+            guard let log = current.log else { return sequences }
+            let rows = try PreparedStatement(log.connection, "SELECT sequence FROM messages")
+            while try rows.step() { sequences.insert(rows.integer(0)) }
+            return sequences
         }
     }
 }
