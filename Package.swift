@@ -167,7 +167,8 @@ let package = Package(
         .testTarget(
             name: "NotifyStoreTests",
             dependencies: [
-                "NotifyStore", "NotifyCenter", "NotifyWire", "NotifyLog", "TestSupport", "CSQLite", "CCRC32C",
+                "NotifyStore", "NotifyCenter", "NotifyWire", "NotifyLog", "NotifySystem", "TestSupport", "CSQLite",
+                "CCRC32C",
                 .product(name: "SystemPackage", package: "swift-system"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ]),

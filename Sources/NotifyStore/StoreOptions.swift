@@ -27,6 +27,8 @@ package struct StoreOptions: Equatable, Sendable {
     package var expiryGrace = Duration.seconds(300)
     /// The clocks by which the age of messages counts.
     package var clock = StoreClock.system
+    /// The disk whose free space the log observes.
+    package var disk = StoreDisk.system
 
     package init() {}
 }

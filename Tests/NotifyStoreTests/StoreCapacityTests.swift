@@ -1,6 +1,8 @@
 import Foundation
+import Glibc
 import NotifyLog
 import NotifyStore
+import NotifySystem
 import TestSupport
 import Testing
 
@@ -171,6 +173,44 @@ struct StoreCapacityTests {
         #expect(await store.commit(CommitBatch(id: 4, isProbe: true)).failure == nil)
         #expect(await store.commit([message(sequence)]).failure == nil)
         try store.close(nextSequence: 2001)
+        #expect(try folder.rows("PRAGMA integrity_check") == ["ok"])
+    }
+
+    /// A disk of some bytes with nothing but the files of the folder.
+    private func disk(of totalBytes: UInt64) -> StoreDisk {
+        StoreDisk { [database = folder.database] _ in
+            let used: UInt64 = [database, database + "-wal"].reduce(0) { bytes, path in
+                var status = stat()
+                return stat(path, &status) == 0 ? bytes + UInt64(status.st_size) : bytes
+            }
+            return DiskSpace(freeBytes: totalBytes - min(used, totalBytes), totalBytes: totalBytes)
+        }
+    }
+
+    @Test func `history gives way on a small disk, and its space returns to the file system`() async throws {
+        var options = StoreOptions.withoutTimer
+        options.retention.maximumBytes = nil
+        options.retention.minimumFreeBytes = 1 << 20
+        options.disk = disk(of: 5 << 20)
+        options.segmentBytes = 100_000
+        options.checkpointBytes = 256 << 10
+        let store = try Store.open(path: folder.database, options: options)
+        for sequence in 1...500 as ClosedRange<UInt64> {
+            try #require(await store.commit([message(sequence)]).failure == nil, "message \(sequence)")
+            let free = try #require(options.disk.space(folder.database)?.freeBytes)
+            #expect(free > 1 << 19, "a commit writes the free space that the last one found")
+        }
+        let kept = try await store.everything(SubscriptionFilter(">")).map(\.sequence)
+        #expect(kept == Array(501 - UInt64(kept.count)...500) && kept.count > 80)
+
+        // Unread messages do not give way.
+        try await store.commit([], changes: [.create(DurableRecord(id: 1, name: "one", SubscriptionFilter(">")))])
+        var sequence: UInt64 = 501
+        while await store.commit([message(sequence)]).failure == nil, sequence < 1000 { sequence += 1 }
+        #expect((502..<700).contains(sequence))
+        await store.commit([], changes: [.update(id: 1, DurableProgress(cursor: 1000, seenThrough: 1000))])
+        #expect(await store.commit([message(sequence)]).failure == nil)
+        try store.close(nextSequence: 1001)
         #expect(try folder.rows("PRAGMA integrity_check") == ["ok"])
     }
 }

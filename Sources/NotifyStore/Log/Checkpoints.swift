@@ -103,7 +103,8 @@ extension Log {
         let now = ContinuousClock.now
         guard diskMeasured.map({ now - $0 >= .seconds(1) }) ?? true else { return }
         diskMeasured = now
-        statistics.disk = DiskSpace(at: path).map {
+        unmeasuredBytes = 0
+        statistics.disk = options.disk.space(path).map {
             .init(freeBytes: $0.freeBytes, totalBytes: $0.totalBytes, isNearlyFull: $0.isNearlyFull)
         }
         if options.retention.maximumBytes != nil, let used = try? countUsedBytes() {

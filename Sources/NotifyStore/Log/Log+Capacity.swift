@@ -9,7 +9,7 @@ extension Log {
     /// A probe requires spare room (1/16 of each limit, at most 1 MiB), so that it does not succeed if the log would
     /// refuse the next batch.
     func checkCapacity(_ batch: CommitBatch) throws {
-        try checkFreeSpace(isProbe: batch.isProbe)
+        try checkFreeSpace(for: batch)
         guard let maximumBytes = options.retention.maximumBytes else { return }
         let walBytes = UInt64(checkpoints.walPages) * UInt64(Schema.pageSize)
         let needed = walBytes + (batch.isProbe ? Self.spareRoom(maximumBytes) : 0)
@@ -39,12 +39,15 @@ extension Log {
             batch.blocks.reduce(pages) { $0 + 2 * $1.frames.readableBytes + 512 * $1.entries.count })
     }
 
-    private func checkFreeSpace(isProbe: Bool) throws(StorageFailure) {
+    private func checkFreeSpace(for batch: CommitBatch) throws(StorageFailure) {
         let minimum = options.retention.minimumFreeBytes
         guard minimum > 0 else { return }
+        unmeasuredBytes += Self.maximumGrowth(batch)
+        // The pages are in the write-ahead log and in the database.
+        if let free = statistics.disk?.freeBytes, free < minimum + 2 * unmeasuredBytes { diskMeasured = nil }
         measureDisk()
         guard let free = statistics.disk?.freeBytes else { return }
-        let room = isProbe ? Self.spareRoom(minimum) : 0
+        let room = batch.isProbe ? Self.spareRoom(minimum) : 0
         guard free >= minimum, free - minimum >= room else {
             throw StorageFailure(
                 kind: .full,

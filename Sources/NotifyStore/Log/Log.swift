@@ -62,6 +62,8 @@ final class Log {
     var statistics = StoreStatistics()
     /// The time at which the space of the file system was measured.
     var diskMeasured: ContinuousClock.Instant?
+    /// A bound of the bytes by which the database has grown since then.
+    var unmeasuredBytes: UInt64 = 0
     var readWork = ReadWork()
     var synchronous: Synchronous?
     var checkpoints: Checkpoints
