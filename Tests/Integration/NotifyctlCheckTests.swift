@@ -69,7 +69,7 @@ extension IntegrationTests {
             for name in ["orders.uncommon.a", "any"] {
                 let refused = try await notifyctl.run("post", name, "x")
                 #expect(refused.status == .status(77), "\(refused.output)")
-                #expect(refused.errors.contains("is damaged") && refused.errors.contains("--durability volatile"))
+                #expect(refused.errors.contains("is damaged"), "\(refused.errors)")
             }
             let accepted = try await notifyctl.run("post", "--durability", "volatile", "any", "x")
             #expect(accepted.status == .status(0), "\(accepted.errors)")
