@@ -110,6 +110,13 @@ struct Cursor {
         self = Cursor(progress(isAttached: false))
     }
 
+    /// Forgets which messages above the position are acknowledged. No client may be attached.
+    mutating func forgetRanges() {
+        var progress = progress(isAttached: false)
+        progress.acknowledged = []
+        self = Cursor(progress)
+    }
+
     /// The cursor after a reset. Messages that a client may have seen are still redeliveries.
     func reset(to position: UInt64) -> Cursor {
         Cursor(DurableProgress(cursor: position, seenThrough: seenThrough, generation: generation + 1))

@@ -17,6 +17,8 @@ struct DurableSubscription {
     /// The maximum number of messages in flight, as a multiple of the window. The messages in flight include
     /// acknowledged messages above the cursor.
     private static let spanWindows = 8
+    /// The maximum number of messages in flight besides a window of them. Limits the acknowledged ranges to persist.
+    private static let maximumSpan = 8_192
 
     let id: DurableID
     let name: String
@@ -190,9 +192,13 @@ struct DurableSubscription {
     }
 
     /// Replaces the filter. No client may be attached.
+    ///
+    /// An earlier version of the daemon persisted acknowledged ranges that include messages that did not match. If it
+    /// created the subscription, the acknowledged messages above the cursor are delivered again.
     mutating func edit(to filter: SubscriptionFilter) {
         pendingChange = .edit(self.filter)
         self.filter = filter
+        if createdMicroseconds == 0 { cursor.forgetRanges() }
     }
 
     /// The cursor as in the log, apart from progress.
@@ -216,7 +222,9 @@ struct DurableSubscription {
     /// The number of messages that may be delivered now.
     var room: Int {
         guard state == .attached, let member else { return 0 }
-        return min(member.room, member.attachment.window * Self.spanWindows - cursor.inFlight.count)
+        let window = member.attachment.window
+        let span = min(window * Self.spanWindows, window + Self.maximumSpan)
+        return min(member.room, span - cursor.inFlight.count)
     }
 
     /// Records the delivery of a matching message, unless the message is skipped.

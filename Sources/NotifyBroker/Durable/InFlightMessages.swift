@@ -67,20 +67,16 @@ struct InFlightMessages {
         return messages[index].isAcknowledged
     }
 
-    /// The acknowledged messages as ranges. Messages that follow each other here share a range, even if sequences
-    /// between them are missing. Messages with missing sequences did not match or were acknowledged earlier.
+    /// The acknowledged messages as ranges, which contain no other sequences: messages that do not match may match
+    /// after an edit.
     var acknowledgedRanges: [SequenceRange] {
         var ranges: [SequenceRange] = []
-        var isRunning = false
-        for message in messages {
-            if message.isAcknowledged {
-                if isRunning {
-                    ranges[ranges.count - 1].last = message.sequence
-                } else {
-                    ranges.append(SequenceRange(first: message.sequence, last: message.sequence))
-                }
+        for message in messages where message.isAcknowledged {
+            if let last = ranges.last?.last, last + 1 == message.sequence {
+                ranges[ranges.count - 1].last = message.sequence
+            } else {
+                ranges.append(SequenceRange(first: message.sequence, last: message.sequence))
             }
-            isRunning = message.isAcknowledged
         }
         return ranges
     }

@@ -71,6 +71,48 @@ struct EditTests {
         #expect(messages.map(\.isRedelivery) == [true, true, true])
     }
 
+    /// A subscription to `a` with the messages a, a, c and a, of which all but the first and the third are acknowledged.
+    private func hostWithRanges() -> (host: TestHost, sequences: [UInt64]) {
+        let host = TestHost()
+        let client = host.connect()
+        client.subscribe(1, ["a"], durable: "d")
+        host.run()
+        for name in ["a", "a", "c", "a"] { client.post(name, .stored) }
+        host.run()
+        let sequences = host.store.messages.map(\.sequence)
+        for index in [1, 3] { client.acknowledge(1, sequences[index]...sequences[index]) }
+        host.closed(client)
+        host.advance(.seconds(1))
+        host.run()
+        return (host, sequences)
+    }
+
+    @Test(arguments: [false, true])
+    func `a message between acknowledged ones is delivered once it matches`(_ restarts: Bool) {
+        let (first, sequences) = hostWithRanges()
+        let host = restarts ? TestHost(store: first.store) : first
+        let client = host.connect()
+        edit(client, ["a", "c"])
+        host.run()
+        client.subscribe(1, [], durable: "d")
+        host.run()
+        #expect(client.takeMessages().map(\.sequence) == [sequences[0], sequences[2]])
+    }
+
+    @Test func `a subscription of an earlier version gets acknowledged messages again`() {
+        let (first, sequences) = hostWithRanges()
+        first.store.forgetCreation(of: "d")
+        let host = TestHost(store: first.store)
+        let client = host.connect()
+        edit(client, ["a", "c"])
+        host.run()
+        client.subscribe(1, [], durable: "d")
+        host.run()
+        let messages = client.takeMessages()
+        #expect(messages.map(\.sequence) == sequences)
+        #expect(messages.map(\.isRedelivery) == [true, true, true, true])
+    }
+
     @Test func `until the commit, messages for both lists of patterns are kept`() {
         let (host, client) = host()
         edit(client, ["c"])

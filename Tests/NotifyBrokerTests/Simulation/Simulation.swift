@@ -105,7 +105,7 @@ final class Simulation {
     }
 
     func step() {
-        switch Int.random(in: 0..<1056, using: &random) {
+        switch Int.random(in: 0..<1088, using: &random) {
         case 0..<60: connect()
         case 60..<90: disconnect()
         case 90..<360: post()
@@ -123,7 +123,7 @@ final class Simulation {
         case 994..<996: stop()
         case 1000..<1040: inspect()
         case 1040..<1048: reset()
-        case 1048..<1056: edit()
+        case 1048..<1088: edit()
         default: break
         }
         if random.chance(70) { tick() }

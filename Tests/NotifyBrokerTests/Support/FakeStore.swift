@@ -50,7 +50,8 @@ final class FakeStore {
     private(set) var syncedThrough: UInt64 = 0
     /// The initial cursor of each generation of a subscription.
     private(set) var firstCursors: [UInt64: UInt64] = [:]
-    /// The sequences that a generation of a subscription may skip, because they match since an edit only.
+    /// The sequences that a generation of a subscription may skip, because they match only since an edit, and its
+    /// cursor had passed them.
     private(set) var exempt: [UInt64: Set<UInt64>] = [:]
     /// All filters that a subscription has had.
     private(set) var filters: [DurableID: [SubscriptionFilter]] = [:]
@@ -250,7 +251,10 @@ final class FakeStore {
         } else {
             edits += 1
             let access = ReadAccess(policy: AccessPolicy(), identity: record.owner)
-            let added = messages.filter { $0.matches(record.filter, access) && !$0.matches(stored.filter, access) }
+            let added = messages.filter {
+                $0.sequence <= record.progress.cursor && $0.matches(record.filter, access)
+                    && !$0.matches(stored.filter, access)
+            }
             exempt[record.generation, default: []].formUnion(added.map(\.sequence))
             filters[record.id, default: []].append(record.filter)
         }
@@ -258,6 +262,11 @@ final class FakeStore {
         stored.startedAfter = record.startedAfter
         stored.progress = record.progress
         subscriptions[record.id] = stored
+    }
+
+    /// Makes a subscription one that an earlier version of the daemon has created.
+    func forgetCreation(of name: String) {
+        if let id = subscription(named: name)?.id { subscriptions[id]?.createdMicroseconds = 0 }
     }
 
     /// Deletes the messages in a range that a subscription has not acknowledged, as retention does.
