@@ -38,6 +38,7 @@ extension Broker {
             readers.committed(part.block)
         }
         commits.persisted(batch)
+        durables.forgotten(batch.passedLosses)
         if batch.messageCount > 0 { histories.committed() }
         monitors.committed(through: batch.lastSequence)
         for waiter in batch.log.waiters where waiter.wantsReceipt && connections.contains(waiter.connection) {

@@ -95,11 +95,6 @@ struct CommitPipeline {
         pending.isRequested = true
     }
 
-    /// Adds a change that no request waits for.
-    mutating func append(_ change: DurableChange) {
-        pending.changes.append(change)
-    }
-
     /// Drops the pending changes of a subscription whose creation failed, besides its removal.
     mutating func dropChanges(of id: DurableID) {
         pending.changes.removeAll { change in
@@ -153,7 +148,7 @@ struct CommitPipeline {
     ///
     /// - Parameter takeProgress: Returns the unpersisted progress. Called only if a batch begins.
     mutating func beginBatch(
-        hasProgress: Bool, now: Duration, takeProgress: () -> (slots: Set<DurableSlot>, changes: [DurableChange])
+        hasProgress: Bool, now: Duration, takeProgress: () -> UnsavedProgress
     ) -> CommitBatch? {
         guard inFlight == nil else { return nil }
         let isDue = deadline.map { $0 <= now } ?? false
@@ -167,8 +162,8 @@ struct CommitPipeline {
         let progress = takeProgress()
         _ = pending.sealOpenBlock()
         let batch = InFlightBatch(
-            id: nextBatchID, log: pending, progressOf: progress.slots, reserveBelow: reservation, started: now,
-            isRetry: isRetryRequested)
+            id: nextBatchID, log: pending, progressOf: progress.slots, passedLosses: progress.passedLosses,
+            reserveBelow: reservation, started: now, isRetry: isRetryRequested)
         isRetryRequested = false
         pending = PendingLog()
         deadline = nil

@@ -6,6 +6,8 @@ struct InFlightBatch {
     let log: PendingLog
     /// The durable subscriptions whose progress is in the batch.
     let progressOf: Set<DurableSlot>
+    /// The losses that the batch removes from the log.
+    var passedLosses: [PassedLoss] = []
     /// The upper bound of reserved sequences that the batch writes, exclusive; nil if it writes none.
     let reserveBelow: UInt64?
     let started: Duration

@@ -15,7 +15,7 @@ extension Broker {
             return
         }
         chargeDurable(durable)
-        forgetPassedLoss(of: durable, acknowledged: acknowledge.ranges.map(\.last).max() ?? 0)
+        durables[durable].lossAcknowledged(through: acknowledge.ranges.map(\.last).max() ?? 0)
         commits.progressMade(now: now.monotonic)
         if let reader { readers.wake(reader) }
     }

@@ -23,7 +23,7 @@ extension Broker {
         for (id, loss) in deletion.losses.sorted(by: { $0.key < $1.key }) {
             guard let slot = durables.slot(of: id) else { continue }
             let generation = deletion.generations[id] ?? durables[slot].cursor.generation
-            guard durables[slot].lost(loss, generation: generation) else { continue }
+            guard let loss = durables[slot].lost(loss, generation: generation) else { continue }
             let isReleased = deletion.released[id] != nil
             if !isReleased { readers.evictRing(through: loss.last) }
             if lossLog.logs(id, now: now.monotonic) {
@@ -82,11 +82,5 @@ extension Broker {
             Gap(
                 reason: reason, isUpperBound: loss.isUpperBound, subscription: attachment.number,
                 dropped: loss.count, range: SequenceRange(first: loss.first, last: loss.last)))
-    }
-
-    /// Forgets a loss that the client knows of. Must be called after an acknowledgement, with its highest sequence.
-    mutating func forgetPassedLoss(of slot: DurableSlot, acknowledged sequence: UInt64) {
-        guard let loss = durables[slot].takePassedLoss(acknowledged: sequence) else { return }
-        commits.append(.forgetLoss(id: durables[slot].id, through: loss.last))
     }
 }

@@ -36,9 +36,7 @@ struct DurableSubscription {
     /// The log reader, while a client is attached.
     var reader: ReaderID?
 
-    /// The messages that were deleted before they were acknowledged, until a client that knows of it has acknowledged a
-    /// later message.
-    private(set) var loss: Loss?
+    private(set) var losses: LossRecord
     /// The reset or edit whose commit is pending. Its effect is already in force.
     private(set) var pendingChange: PendingChange?
 
@@ -59,7 +57,7 @@ struct DurableSubscription {
         lastAttachment = record.lastAttachment
         self.owner = owner
         cursor = Cursor(record.progress)
-        loss = record.loss
+        losses = LossRecord(record.loss)
     }
 
     /// The progress to persist.
@@ -168,7 +166,7 @@ struct DurableSubscription {
 
     /// A reset or edit whose commit is pending, with what it has replaced.
     enum PendingChange {
-        case reset(Cursor, loss: Loss?, startedAfter: UInt64)
+        case reset(Cursor, LossRecord, startedAfter: UInt64)
         case edit(SubscriptionFilter)
     }
 
@@ -185,9 +183,9 @@ struct DurableSubscription {
 
     /// Moves the cursor, under a new generation, for which nothing is acknowledged or lost. No client may be attached.
     mutating func reset(to position: UInt64) {
-        pendingChange = .reset(cursor, loss: loss, startedAfter: startedAfter)
+        pendingChange = .reset(cursor, losses, startedAfter: startedAfter)
         cursor = cursor.reset(to: position)
-        loss = nil
+        losses = LossRecord(nil)
         startedAfter = min(startedAfter, position)
     }
 
@@ -209,8 +207,8 @@ struct DurableSubscription {
     /// Ends the pending change. If its commit failed, what it has replaced is restored.
     mutating func changeEnded(succeeded: Bool) {
         switch succeeded ? nil : pendingChange {
-        case .reset(let earlier, let earlierLoss, let earlierStart):
-            (cursor, loss, startedAfter) = (earlier, earlierLoss, earlierStart)
+        case .reset(let earlier, let earlierLosses, let earlierStart):
+            (cursor, losses, startedAfter) = (earlier, earlierLosses, earlierStart)
         case .edit(let earlier): filter = earlier
         case nil: break
         }
@@ -245,19 +243,14 @@ struct DurableSubscription {
 
     // MARK: Losses
 
-    /// Adds messages that a generation of the cursor has lost.
-    ///
-    /// - Returns: False if the generation is not the current one.
-    mutating func lost(_ messages: Loss, generation: UInt32) -> Bool {
+    /// Changes what a generation of the cursor has lost: the current one, or that before a pending reset.
+    mutating func changeLosses(of generation: UInt32, _ change: (inout LossRecord) -> Void) {
         if generation == cursor.generation {
-            if loss?.add(messages) == nil { loss = messages }
-            return true
+            change(&losses)
+        } else if case .reset(let earlier, var losses, let start) = pendingChange, earlier.generation == generation {
+            change(&losses)
+            pendingChange = .reset(earlier, losses, startedAfter: start)
         }
-        if case .reset(let earlier, var loss, let start) = pendingChange, earlier.generation == generation {
-            if loss?.add(messages) == nil { loss = messages }
-            pendingChange = .reset(earlier, loss: loss, startedAfter: start)
-        }
-        return false
     }
 
     /// Skips the messages up to a sequence, as if all of them were acknowledged, for a generation of the cursor.
@@ -265,18 +258,10 @@ struct DurableSubscription {
         if generation == cursor.generation {
             let skipped = cursor.released(through: sequence)
             member?.released(skipped)
-        } else if case .reset(var earlier, let loss, let start) = pendingChange, earlier.generation == generation {
+        } else if case .reset(var earlier, let losses, let start) = pendingChange, earlier.generation == generation {
             _ = earlier.released(through: sequence)
-            pendingChange = .reset(earlier, loss: loss, startedAfter: start)
+            pendingChange = .reset(earlier, losses, startedAfter: start)
         }
-    }
-
-    /// Takes the loss if every message up to its end is acknowledged or lost, and the acknowledgement up to `sequence`
-    /// shows that the client has passed it.
-    mutating func takePassedLoss(acknowledged sequence: UInt64) -> Loss? {
-        guard let loss, cursor.position >= loss.last, sequence >= loss.last else { return nil }
-        self.loss = nil
-        return loss
     }
 
     // MARK: Flow control

@@ -23,6 +23,15 @@ struct DurableKey: Hashable, Comparable {
     static func < (left: DurableKey, right: DurableKey) -> Bool { (left.uid, left.name) < (right.uid, right.name) }
 }
 
+/// Progress that is not persisted yet.
+struct UnsavedProgress {
+    var slots: Set<DurableSlot> = []
+    /// The changes that persist the progress.
+    var changes: [DurableChange] = []
+    /// The losses that the changes remove from the log.
+    var passedLosses: [PassedLoss] = []
+}
+
 /// All durable subscriptions, and the set of those with unpersisted progress.
 struct DurableSubscriptions {
     private var table = SlotTable<PlainSlotID, DurableSubscription>()
@@ -133,14 +142,24 @@ struct DurableSubscriptions {
 
     var hasUnsavedProgress: Bool { !unsaved.isEmpty }
 
-    /// Takes the subscriptions with unpersisted progress, and the changes that persist their progress.
-    mutating func takeProgress() -> (slots: Set<DurableSlot>, changes: [DurableChange]) {
-        let slots = unsaved
+    /// Takes the unpersisted progress.
+    mutating func takeProgress() -> UnsavedProgress {
+        var progress = UnsavedProgress(slots: unsaved)
         unsaved = []
-        let changes = slots.sorted().compactMap { slot -> DurableChange? in
-            self[slot].state == .removing ? nil : .update(id: self[slot].id, self[slot].progress)
+        for slot in progress.slots.sorted() where self[slot].state != .removing {
+            progress.changes.append(.update(id: self[slot].id, self[slot].progress))
+            guard let loss = self[slot].passedLoss else { continue }
+            progress.changes.append(.forgetLoss(id: loss.id, through: loss.last))
+            progress.passedLosses.append(loss)
         }
-        return (slots, changes)
+        return progress
+    }
+
+    /// Records that a batch has removed losses from the log.
+    mutating func forgotten(_ losses: [PassedLoss]) {
+        for loss in losses {
+            if let slot = slot(of: loss.id) { self[slot].forgotten(loss) }
+        }
     }
 
     /// Marks the progress of a failed batch for the next batch.

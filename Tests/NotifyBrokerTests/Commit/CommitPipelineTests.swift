@@ -24,7 +24,7 @@ struct CommitPipelineTests {
     private func begin(_ pipeline: inout CommitPipeline, hasProgress: Bool = false, at now: Duration = .zero)
         -> CommitBatch?
     {
-        pipeline.beginBatch(hasProgress: hasProgress, now: now) { ([], []) }
+        pipeline.beginBatch(hasProgress: hasProgress, now: now) { UnsavedProgress() }
     }
 
     private func finish(_ pipeline: inout CommitPipeline, _ batch: CommitBatch, fails: Bool = false) -> InFlightBatch? {

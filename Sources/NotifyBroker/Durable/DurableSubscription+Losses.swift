@@ -1,0 +1,33 @@
+import NotifyLog
+
+/// Messages that the store deleted before they were acknowledged.
+extension DurableSubscription {
+    /// The messages that were deleted before they were acknowledged, until the acknowledgement of a later message by a
+    /// client that knows of it is committed.
+    var loss: Loss? { losses.loss }
+
+    /// The loss that the next batch removes from the log; nil if it removes none.
+    var passedLoss: PassedLoss? {
+        losses.passed.map { PassedLoss(id: id, generation: cursor.generation, last: $0) }
+    }
+
+    /// Adds messages that a generation of the cursor has lost.
+    ///
+    /// - Returns: The loss; nil if the generation is not the current one.
+    mutating func lost(_ messages: Loss, generation: UInt32) -> Loss? {
+        changeLosses(of: generation) { $0.add(messages) }
+        return generation == cursor.generation ? messages : nil
+    }
+
+    /// Records that a client has acknowledged a message. The loss before it ends with the next commit.
+    mutating func lossAcknowledged(through sequence: UInt64) {
+        guard loss != nil else { return }
+        let position = cursor.position
+        changeLosses(of: cursor.generation) { $0.acknowledged(sequence, position: position) }
+    }
+
+    /// Records that the log no longer contains a loss.
+    mutating func forgotten(_ passed: PassedLoss) {
+        changeLosses(of: passed.generation) { $0.forgotten(through: passed.last) }
+    }
+}

@@ -1,0 +1,39 @@
+import NotifyLog
+
+/// What a durable subscription has lost, as in the log. A loss ends with the commit of the acknowledgement of a later
+/// message. If that commit fails, the next one repeats it.
+struct LossRecord {
+    private(set) var loss: Loss?
+    /// The end of the loss that the next commit removes; nil if it removes none.
+    private(set) var passed: UInt64?
+
+    init(_ loss: Loss?) {
+        self.loss = loss
+    }
+
+    mutating func add(_ messages: Loss) {
+        if loss?.add(messages) == nil { loss = messages }
+    }
+
+    /// Records that a client has acknowledged a message, after it was told of the loss.
+    ///
+    /// - Parameter position: The cursor's position.
+    mutating func acknowledged(_ sequence: UInt64, position: UInt64) {
+        if let loss, position >= loss.last, sequence >= loss.last { passed = loss.last }
+    }
+
+    /// Records that the log no longer contains losses that end at or before a sequence.
+    mutating func forgotten(through sequence: UInt64) {
+        if let last = loss?.last, last <= sequence { loss = nil }
+        if let end = passed, end <= sequence { passed = nil }
+    }
+}
+
+/// A loss that a batch removes from the log.
+struct PassedLoss: Equatable {
+    let id: DurableID
+    /// The generation of the subscription's cursor.
+    let generation: UInt32
+    /// The end of the loss.
+    let last: UInt64
+}
