@@ -13,8 +13,11 @@ extension DurableSubscription {
 
     /// Adds messages that a generation of the cursor has lost.
     ///
-    /// - Returns: The loss; nil if the generation is not the current one.
+    /// - Returns: The loss; its number is an upper bound if a client may have received some of the messages. Nil if the
+    ///   generation is not the current one.
     mutating func lost(_ messages: Loss, generation: UInt32) -> Loss? {
+        var messages = messages
+        if messages.first <= cursor.seenThrough { messages.isUpperBound = true }
         changeLosses(of: generation) { $0.add(messages) }
         return generation == cursor.generation ? messages : nil
     }

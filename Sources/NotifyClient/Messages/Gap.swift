@@ -24,8 +24,8 @@ extension NotifyClient {
         /// The number of missed messages; `nil` if it is unknown.
         public let missed: UInt64?
         /// Whether ``missed`` is only an upper bound. If so, it also counts messages that do not match the
-        /// subscription: all messages posted while the client was disconnected, or deleted messages with another
-        /// object.
+        /// subscription (all messages posted while the client was disconnected, or deleted messages with another
+        /// object), or deleted messages that were delivered before and not acknowledged.
         public let isUpperBound: Bool
         /// A range of sequences that includes all missed messages; `nil` if it is unknown. It may include other
         /// messages.

@@ -73,7 +73,8 @@ package struct Loss: Equatable, Sendable {
     package var last: UInt64
     /// The number of lost messages; with `isUpperBound`, at most this number.
     package var count: UInt64
-    /// Whether some of the messages may not have been for the subscription, because it has an object filter.
+    /// Whether some of the messages may have been delivered before, or may not have been for the subscription, because
+    /// it has an object filter or the messages were damaged.
     package var isUpperBound: Bool
 
     package init(first: UInt64, last: UInt64, count: UInt64, isUpperBound: Bool) {

@@ -51,7 +51,7 @@ extension Log {
                 let progress = subscription.progress.raised(to: row.segment.last)
                 try update(subscription.id, progress, used: subscription.used, statements)
             }
-            for (id, loss) in result.losses { try statements.addLoss(loss, of: id) }
+            try write(result.losses, statements)
         }
         for (id, subscription) in released {
             subscriptions.release(id, through: row.segment.last)

@@ -33,7 +33,7 @@ extension Log {
             }
             if isWhole { try delete(row.segment.first...row.segment.last, statements) }
             try replace(row, with: kept, statements)
-            for (id, loss) in result.losses { try statements.addLoss(loss, of: id) }
+            try write(result.losses, statements)
         }
         deletion.add(result)
         statistics.logMessages -= deleted.reduce(0) { $0 + UInt64($1.messages) }
@@ -88,7 +88,8 @@ extension Log {
         }
     }
 
-    /// Adds to the losses those messages that the subscriptions have not acknowledged.
+    /// Adds to the losses those messages that the subscriptions have not acknowledged. Their number is an upper bound if
+    /// some of them may have been delivered, or may not be for the subscription.
     ///
     /// - Parameter damaged: Messages that may not be for the subscriptions.
     func addLosses(
@@ -98,17 +99,22 @@ extension Log {
         let sequences = damaged.isEmpty ? sequences : (sequences + damaged).sorted()
         for subscription in behind {
             let progress = subscription.progress
-            let lost = sequences.filter { sequence in
-                let isAcknowledged = progress.acknowledged.contains { ($0.first...$0.last).contains(sequence) }
-                return sequence > progress.cursor && !isAcknowledged
-            }
+            let lost = progress.unacknowledged(of: sequences)
             guard let first = lost.first, let last = lost.last else { continue }
             result.began(progress.generation, of: subscription.id)
             result.add(
                 Loss(
                     first: first, last: last, count: UInt64(lost.count),
-                    isUpperBound: subscription.hasObject || !damaged.isEmpty),
+                    isUpperBound: subscription.hasObject || !damaged.isEmpty || first <= progress.seenThrough),
                 of: subscription.id)
+        }
+    }
+
+    /// Adds losses to those in the log. While a client is attached, only the broker knows what was delivered.
+    func write(_ losses: [DurableID: Loss], _ statements: Statements) throws {
+        for (id, var loss) in losses {
+            loss.isUpperBound = loss.isUpperBound || subscriptions.isAttached(id)
+            try statements.addLoss(loss, of: id)
         }
     }
 }

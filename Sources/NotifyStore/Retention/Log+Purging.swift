@@ -97,7 +97,7 @@ extension Log {
             if !result.usage.isEmpty {
                 try replace(row, with: kept + rest.filter { $0.messages > 0 }, statements)
             }
-            for (id, loss) in result.losses { try statements.addLoss(loss, of: id) }
+            try write(result.losses, statements)
         }
         result.isPurge = true
         statistics.logMessages -= result.usage.values.reduce(0) { $0 + UInt64($1.messages) }

@@ -84,6 +84,9 @@ struct StoredSubscriptions: ~Copyable {
     /// The generation of a subscription's cursor; nil if there is no such subscription.
     func generation(of id: DurableID) -> UInt32? { slots[id].flatMap { subscriptions[$0]?.progress.generation } }
 
+    /// Whether a client is attached to the subscription.
+    func isAttached(_ id: DurableID) -> Bool { slots[id].flatMap { subscriptions[$0]?.progress.isAttached } ?? false }
+
     /// Moves the cursor of a subscription past messages that it no longer holds back.
     mutating func release(_ id: DurableID, through sequence: UInt64) {
         guard let slot = slots[id], let progress = subscriptions[slot]?.progress else { return }
@@ -148,6 +151,15 @@ struct StoredSubscriptions: ~Copyable {
 }
 
 extension DurableProgress {
+    /// Those of ascending sequences that are not acknowledged.
+    func unacknowledged(of sequences: [UInt64]) -> [UInt64] {
+        var ranges = acknowledged[...]
+        return sequences.filter { sequence in
+            while let range = ranges.first, range.last < sequence { ranges.removeFirst() }
+            return sequence > cursor && ranges.first.map { $0.first > sequence } ?? true
+        }
+    }
+
     /// The progress with a cursor that is at least `sequence`.
     func raised(to sequence: UInt64) -> DurableProgress {
         guard sequence > cursor else { return self }

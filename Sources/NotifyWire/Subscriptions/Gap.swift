@@ -14,7 +14,7 @@ package struct Gap: ControlFrame {
     package static let kind = FrameKind.gap
 
     package var reason: Reason
-    /// Whether `dropped` also counts messages that were possibly not for the subscription.
+    /// Whether `dropped` also counts messages that were possibly not for the subscription, or delivered to it before.
     package var isUpperBound: Bool
     /// The subscription concerned; 0 for all volatile subscriptions of the connection that match the dropped messages.
     package var subscription: UInt32

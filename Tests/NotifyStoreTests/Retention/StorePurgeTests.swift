@@ -88,7 +88,7 @@ struct StorePurgeTests {
                 .create(DurableRecord(id: 3, name: "other", try SubscriptionFilter("b"))),
             ])
         let progress = DurableProgress(
-            cursor: 2, seenThrough: 5, acknowledged: [SequenceRange(first: 4, last: 4)])
+            cursor: 2, seenThrough: 2, acknowledged: [SequenceRange(first: 4, last: 4)])
         await store.commit(
             [],
             changes: [
@@ -101,6 +101,29 @@ struct StorePurgeTests {
         #expect(deletions.all.isPurge)
         try store.close(nextSequence: 11)
         #expect(try folder.rows("SELECT subscription FROM losses") == ["1"])
+    }
+
+    /// The broker knows what it has delivered during an attachment, but the daemon may be killed.
+    @Test func `what may have been delivered is no certain loss`() async throws {
+        let (store, deletions) = try open(folder)
+        await store.commit(
+            (1...10).map { StoredMessage($0, "a") },
+            changes: try [1, 2, 3].map { id in
+                .create(DurableRecord(id: DurableID(id), name: "\(id)", try SubscriptionFilter("a")))
+            })
+        await store.commit(
+            [],
+            changes: [
+                .update(id: 1, DurableProgress(cursor: 2, seenThrough: 3)),
+                .update(id: 2, DurableProgress(cursor: 3, seenThrough: 3)),
+                .update(id: 3, DurableProgress(cursor: 3, seenThrough: 3, isAttached: true)),
+            ])
+        _ = try await purge(store, [">"], before: 8)
+        let losses = deletions.all.losses
+        #expect([1, 2, 3].map { losses[DurableID($0)]?.isUpperBound } == [true, false, false])
+        try store.close(nextSequence: 11)
+        let bounds = try folder.rows("SELECT is_upper_bound FROM losses ORDER BY subscription")
+        #expect(bounds == ["1", "0", "1"])
     }
 
     @Test func `messages that are stored meanwhile remain`() async throws {
