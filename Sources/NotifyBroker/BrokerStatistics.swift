@@ -17,8 +17,6 @@ struct BrokerStatistics {
     var forbidden: UInt64 = 0
     /// Messages that the store deleted by itself.
     var deleted: UInt64 = 0
-    /// Damaged messages that readers skipped. A message counts each time that it is read.
-    var damaged: UInt64 = 0
     /// The reason why retention fails; nil while it works.
     var retentionFailure: StorageFailure?
     var store = StoreStatistics()
@@ -48,7 +46,9 @@ extension Broker {
         case .gaps: statistics.gaps
         case .forbidden: statistics.forbidden
         case .deletedMessages: statistics.deleted
-        case .damagedMessages: statistics.damaged
+        case .damagedMessages: logChecks.damagedMessages
+        case .firstDamagedSequence: logChecks.damagedRanges.first?.first ?? 0
+        case .lastDamagedSequence: logChecks.damagedRanges.last?.last ?? 0
         case .storageWorks: commits.health.failure == nil ? 1 : 0
         case .logMessages: statistics.store.logMessages
         case .logBytes: statistics.store.logBytes

@@ -23,7 +23,7 @@ import Testing
             problems(false, 0, "a name is damaged")
                 == ["the log is damaged, and the daemon refuses to store: a name is damaged"])
         #expect(
-            problems(true, 3, nil) == ["damaged messages in the log were not delivered, and counted 3 times"])
+            problems(true, 3, nil) == ["3 messages in the log are known to be damaged, and are not delivered"])
     }
 
     @Test func `durable subscriptions that are 100,000 sequences behind are a problem`() {

@@ -35,9 +35,10 @@ extension Broker {
         }
         storedUsages.reset(to: usage)
         ledger.setStoredNames(of: blocks)
+        logChecks.logReplaced()
         for (id, loss) in losses.sorted(by: { $0.key < $1.key }) {
             guard let slot = durables.slot(of: id) else { continue }
-            if durables[slot].lost(loss, generation: durables[slot].cursor.generation) {
+            if let loss = durables[slot].lost(loss, generation: durables[slot].cursor.generation) {
                 sendGap(loss, .deleted, to: slot)
             }
         }

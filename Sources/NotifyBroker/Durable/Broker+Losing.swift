@@ -14,6 +14,7 @@ extension Broker {
         // A purge may have deleted the newest messages, also those that no subscription has lost.
         if deletion.isPurge { readers.evictRing(through: commits.persistedThrough) }
         for name in deletion.names { ledger.nameRemoved(name) }
+        for range in deletion.emptied { logChecks.forget(range) }
         if deletion.madeRoom, lossLog.logsRoom(now: now.monotonic) {
             actions.append(
                 .warn(

@@ -58,10 +58,9 @@ extension Broker {
         }
     }
 
-    /// Counts damaged messages that a client does not get, and logs them if they were not known.
+    /// Notes damaged messages that a client does not get, and logs them if they were not known.
     mutating func noteDamage(_ sequences: [UInt64]) {
         guard let first = sequences.first, let last = sequences.last else { return }
-        statistics.damaged += UInt64(sequences.count)
         guard logChecks.noteDamage(sequences) else { return }
         actions.append(
             .warn(

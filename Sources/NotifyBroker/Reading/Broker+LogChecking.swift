@@ -24,10 +24,9 @@ extension Broker {
             problems.insert(LogProblem(.database, failure.message), at: 0)
             count += 1
         }
-        let ranges = logChecks.damagedRanges
         return CheckReport(
-            request: request, isFull: false, damagedMessages: ranges.reduce(0) { $0 + ($1.last - $1.first + 1) },
-            problemCount: count, damagedRanges: ranges, problems: problems)
+            request: request, isFull: false, damagedMessages: logChecks.damagedMessages, problemCount: count,
+            damagedRanges: logChecks.damagedRanges, problems: problems)
     }
 
     /// Must be called when the store's check has advanced.

@@ -13,6 +13,10 @@ struct LogChecks {
 
     /// The sequences of damaged messages that were found, as far as they are listed.
     private(set) var damagedRanges: [SequenceRange] = []
+    /// The number of damaged messages that the last full check has found and that are not listed.
+    private var unlisted: UInt64 = 0
+    /// Parts of the log that have become empty during a check.
+    private var emptied: [SequenceRange] = []
     /// The problems that the last full check has found.
     private(set) var problems: [LogProblem] = []
     private(set) var problemCount: UInt64 = 0
@@ -24,12 +28,24 @@ struct LogChecks {
     ///
     /// - Returns: Whether some of them were not known. False if too many ranges are known already.
     mutating func noteDamage(_ sequences: [UInt64]) -> Bool {
-        guard damagedRanges.count < LogFindings.maximumRanges else { return false }
-        var isNew = false
-        for sequence in sequences {
-            if damagedRanges.insert(sequence, limit: LogFindings.maximumRanges) { isNew = true }
-        }
-        return isNew
+        let known = damagedRanges.sequenceCount
+        for sequence in sequences { damagedRanges.insert(sequence, limit: LogFindings.maximumRanges) }
+        return damagedRanges.sequenceCount > known
+    }
+
+    /// The number of damaged messages that are known.
+    var damagedMessages: UInt64 { damagedRanges.sequenceCount + unlisted }
+
+    /// Forgets damaged messages in a range that contains no messages any more.
+    mutating func forget(_ range: SequenceRange) {
+        damagedRanges.subtract(range)
+        if isChecking, emptied.count < LogFindings.maximumRanges { emptied.append(range) }
+    }
+
+    /// Forgets all damage, because a new log has replaced the old one.
+    mutating func logReplaced() {
+        (damagedRanges, unlisted) = ([], 0)
+        (problems, problemCount) = ([], 0)
     }
 
     /// Adds a request for a full check.
@@ -48,6 +64,9 @@ struct LogChecks {
     mutating func finished(_ findings: LogFindings) -> [Request] {
         isChecking = false
         damagedRanges = findings.damagedRanges
+        unlisted = findings.damagedMessages - min(findings.damagedMessages, damagedRanges.sequenceCount)
+        for range in emptied { damagedRanges.subtract(range) }
+        emptied = []
         (problems, problemCount) = (findings.problems, findings.problemCount)
         return removeAll()
     }

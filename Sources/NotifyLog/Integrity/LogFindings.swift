@@ -34,6 +34,20 @@ package struct LogFindings: Equatable, Sendable {
 }
 
 extension [SequenceRange] {
+    /// The number of sequences in disjoint ranges.
+    package var sequenceCount: UInt64 { reduce(0) { $0 + ($1.last - $1.first + 1) } }
+
+    /// Removes the sequences of a range from disjoint ranges.
+    package mutating func subtract(_ range: SequenceRange) {
+        guard contains(where: { $0.first <= range.last && $0.last >= range.first }) else { return }
+        self = flatMap { part -> [SequenceRange] in
+            guard part.first <= range.last, part.last >= range.first else { return [part] }
+            let before = SequenceRange(first: part.first, last: range.first &- 1)
+            let after = SequenceRange(first: range.last &+ 1, last: part.last)
+            return (part.first < range.first ? [before] : []) + (part.last > range.last ? [after] : [])
+        }
+    }
+
     /// Adds a sequence to ascending, disjoint ranges, unless that needs more than `limit` of them.
     ///
     /// - Returns: Whether the sequence was not in a range.

@@ -1,9 +1,13 @@
+package import NotifyWire
+
 /// Messages that the store deleted by itself, as the ``RetentionPolicy`` requires, and what else retention found.
 package struct Deletion: Equatable, Sendable {
     /// The number and bytes of the deleted messages of each user.
     package var usage: [UInt32: StoredUsage] = [:]
     /// Names that no stored message has any more.
     package var names: [[UInt8]] = []
+    /// Ranges of sequences that contain no messages any more, damaged or not.
+    package var emptied: [SequenceRange] = []
     /// The unread messages that durable subscriptions have lost.
     package var losses: [DurableID: Loss] = [:]
     /// Durable subscriptions that no longer hold back messages, up to a sequence, because the backlog of their user was
@@ -30,6 +34,7 @@ package struct Deletion: Equatable, Sendable {
     package mutating func add(_ other: Deletion) {
         usage.merge(other.usage) { $0 + $1 }
         names += other.names
+        emptied += other.emptied
         for (id, generation) in other.generations { began(generation, of: id) }
         for (id, loss) in other.losses { add(loss, of: id) }
         released.merge(other.released) { max($0, $1) }
@@ -55,7 +60,8 @@ package struct Deletion: Equatable, Sendable {
     }
 
     package var isEmpty: Bool {
-        usage.isEmpty && names.isEmpty && losses.isEmpty && released.isEmpty && expired.isEmpty && health == nil
+        usage.isEmpty && names.isEmpty && emptied.isEmpty && losses.isEmpty && released.isEmpty && expired.isEmpty
+            && health == nil
             && statistics == nil
     }
 }

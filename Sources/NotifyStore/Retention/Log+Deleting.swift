@@ -31,7 +31,10 @@ extension Log {
                     }
                 }
             }
-            if isWhole { try delete(row.segment.first...row.segment.last, statements) }
+            if isWhole {
+                try delete(row.segment.first...row.segment.last, statements)
+                result.emptied = [SequenceRange(first: row.segment.first, last: row.segment.last)]
+            }
             try replace(row, with: kept, statements)
             try write(result.losses, statements)
         }

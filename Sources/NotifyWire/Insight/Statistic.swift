@@ -17,6 +17,8 @@ package enum Statistic: String, CaseIterable, Sendable {
     case forbidden
     case deletedMessages = "deleted_messages"
     case damagedMessages = "damaged_messages"
+    case firstDamagedSequence = "first_damaged_sequence"
+    case lastDamagedSequence = "last_damaged_sequence"
     case storageWorks = "storage_works"
     case logMessages = "log_messages"
     case logBytes = "log_bytes"
@@ -29,11 +31,11 @@ package enum Statistic: String, CaseIterable, Sendable {
     package var isTotal: Bool {
         switch self {
         case .messagesIn, .delivered, .stored, .commits, .syncs, .pagesRead, .redelivered, .dropped, .droppedByClients,
-            .gaps, .forbidden, .deletedMessages, .damagedMessages:
+            .gaps, .forbidden, .deletedMessages:
             true
-        case .uptimeSeconds, .connections, .subscriptions, .durableSubscriptions, .storageWorks, .logMessages,
-            .logBytes,
-            .walBytes, .memoryBytes, .memoryLimitBytes:
+        case .uptimeSeconds, .connections, .subscriptions, .durableSubscriptions, .damagedMessages,
+            .firstDamagedSequence, .lastDamagedSequence, .storageWorks, .logMessages, .logBytes, .walBytes,
+            .memoryBytes, .memoryLimitBytes:
             false
         }
     }
@@ -57,7 +59,9 @@ package enum Statistic: String, CaseIterable, Sendable {
         case .gaps: "Times that messages were dropped from a connection."
         case .forbidden: "Requests that the policy refused."
         case .deletedMessages: "Messages deleted because of the retention rules, or purged."
-        case .damagedMessages: "Damaged messages of the log that were not delivered."
+        case .damagedMessages: "Damaged messages that are known in the log. They are not delivered."
+        case .firstDamagedSequence: "Lowest known sequence of a damaged message, 0 if none is known."
+        case .lastDamagedSequence: "Highest known sequence of a damaged message, 0 if none is known."
         case .storageWorks: "1 if messages can be stored, 0 if not."
         case .logMessages: "Messages in the log."
         case .logBytes: "Size of the database file."

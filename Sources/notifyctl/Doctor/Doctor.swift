@@ -71,7 +71,7 @@ struct Doctor {
         if damagedMessages > 0 {
             findings.append(
                 Finding(
-                    problem: "damaged messages in the log were not delivered, and counted \(damagedMessages) times",
+                    problem: "\(damagedMessages) messages in the log are known to be damaged, and are not delivered",
                     repair: "list them with notifyctl check; restore a backup if they are needed"))
         }
         return findings

@@ -36,6 +36,51 @@ struct LogCheckTests {
         #expect(report.damagedRanges == [SequenceRange(first: 7, last: 9), SequenceRange(first: 20, last: 20)])
     }
 
+    @Test func `the statistics have the number and the bounds of the known damage`() {
+        let host = TestHost()
+        func counters() -> [UInt64?] {
+            ["damaged_messages", "first_damaged_sequence", "last_damaged_sequence"].map { host.counter($0) }
+        }
+        #expect(counters() == [0, 0, 0])
+        for _ in 0..<3 { host.core.broker.noteDamage([7, 20]) }
+        #expect(counters() == [2, 7, 20])
+        host.runTicks()
+        #expect(host.warnings.count == 1)
+        var deletion = Deletion()
+        deletion.emptied = [SequenceRange(first: 1, last: 10)]
+        host.core.broker.deleted(deletion, now: host.now)
+        #expect(counters() == [1, 20, 20])
+        host.core.broker.logReplaced()
+        #expect(counters() == [0, 0, 0])
+    }
+
+    @Test func `damage beyond what is listed counts once`() {
+        var checks = LogChecks()
+        let isNew = [false, true].map { _ in
+            checks.noteDamage((0..<300).map { UInt64($0) * 2 + 1 })
+        }
+        #expect(isNew == [true, false])
+        #expect(checks.damagedMessages == 256)
+        var findings = LogFindings()
+        for sequence in 0..<300 { findings.addDamagedMessage(UInt64(sequence) * 2 + 1) }
+        _ = checks.finished(findings)
+        #expect(checks.damagedMessages == 300)
+    }
+
+    @Test func `what is deleted during a check is not known after it`() throws {
+        let host = TestHost()
+        let client = host.connect(uid: 0)
+        host.store.findings = Self.findings
+        client.send(CheckRequest(request: client.nextRequest(), isFull: true))
+        host.runTicks()
+        var deletion = Deletion()
+        deletion.emptied = [SequenceRange(first: 4, last: 4)]
+        host.core.broker.deleted(deletion, now: host.now)
+        host.run()
+        #expect(try #require(Self.reports(client).last).damagedMessages == 1)
+        #expect(host.counter("damaged_messages") == 0)
+    }
+
     @Test func `a damaged log is reported with its failure`() throws {
         let host = TestHost()
         let client = host.connect(uid: 0)

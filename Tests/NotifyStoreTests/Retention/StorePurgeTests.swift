@@ -103,6 +103,16 @@ struct StorePurgeTests {
         #expect(try folder.rows("SELECT subscription FROM losses") == ["1"])
     }
 
+    @Test func `the ranges of which nothing is left are reported`() async throws {
+        let (store, deletions) = try open(folder)
+        await store.commit((1...10).map { StoredMessage($0, $0 == 6 ? "b" : "a") })
+        _ = try await purge(store, ["a"], before: 10)
+        #expect(deletions.all.emptied.allSatisfy { !($0.first...$0.last).contains(6) && $0.last < 10 })
+        _ = try await purge(store, [">"])
+        let emptied = deletions.all.emptied
+        #expect((1...10).allSatisfy { sequence in emptied.contains { ($0.first...$0.last).contains(sequence) } })
+    }
+
     /// The broker knows what it has delivered during an attachment, but the daemon may be killed.
     @Test func `what may have been delivered is no certain loss`() async throws {
         let (store, deletions) = try open(folder)
