@@ -12,7 +12,10 @@ extension Broker {
         }
         statistics.deleted += deletion.usage.values.reduce(0) { $0 + UInt64($1.messages) }
         // A purge may have deleted the newest messages, also those that no subscription has lost.
-        if deletion.isPurge { readers.evictRing(through: commits.persistedThrough) }
+        if deletion.isPurge {
+            readers.evictRing(through: commits.persistedThrough)
+            if !deletion.usage.isEmpty { purges.updateCurrent { $0.hasDeleted = true } }
+        }
         for name in deletion.names { ledger.nameRemoved(name) }
         for range in deletion.emptied { logChecks.forget(range) }
         if deletion.madeRoom, lossLog.logsRoom(now: now.monotonic) {

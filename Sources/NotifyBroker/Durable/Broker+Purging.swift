@@ -7,6 +7,8 @@ struct PendingPurge: StoreRequest {
     let connection: ConnectionID
     let request: UInt64
     let purge: PurgeRequest
+    /// Whether messages were deleted.
+    var hasDeleted = false
 
     /// The memory of the request, in bytes.
     var byteCount: Int { 256 + purge.filter.byteCount }
@@ -61,7 +63,10 @@ extension Broker {
         case .failure(let failure):
             refuse(
                 slot, request: pending.request,
-                WireError(.storageFailed, "purged in part, because the log can't be changed: \(failure.message)"))
+                WireError(
+                    .storageFailed,
+                    "\(pending.hasDeleted ? "purged in part" : "nothing was purged"), because the log can't be changed: "
+                        + failure.message))
         }
     }
 

@@ -30,6 +30,13 @@ struct StoreRequests<Request: StoreRequest> {
         return request
     }
 
+    /// Changes the request that the store works on, if its connection still waits.
+    mutating func updateCurrent(_ change: (inout Request) -> Void) {
+        guard var request = current else { return }
+        change(&request)
+        current = request
+    }
+
     /// Ends the request that the store has answered, and returns it if its connection still waits.
     mutating func finish() -> Request? {
         started = nil

@@ -125,4 +125,21 @@ struct PurgeTests {
         #expect(answers(root).errors == [ErrorCode.storageFailed.rawValue])
         #expect(host.amount(of: .pendingBytes, 0) == 0)
     }
+
+    @Test(arguments: [false, true])
+    func `a failure says whether something was purged`(_ deletes: Bool) {
+        let (host, root, first) = host()
+        _ = purge(root, ["a"])
+        host.runTicks()
+        var deletion = host.store.drop(first...first, of: "none")
+        host.core.broker.deleted(deletion, now: host.now)
+        deletion.isPurge = true
+        if deletes { host.core.broker.deleted(deletion, now: host.now) }
+        host.core.broker.purged(.failure(.broken), now: host.now)
+        host.runTicks()
+        let message = root.takeErrors().first?.message
+        #expect(
+            message == (deletes ? "purged in part" : "nothing was purged")
+                + ", because the log can't be changed: the disk is broken")
+    }
 }
