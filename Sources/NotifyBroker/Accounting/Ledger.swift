@@ -122,25 +122,25 @@ struct Ledger {
         guard amount(of: resource, uid: uid) + more <= limit(of: resource) else { throw exceeded(resource, uid: uid) }
     }
 
-    /// Records that `uid` stores a message under `name`.
+    /// Records that `uid` stores a message under `name`, in a batch.
     ///
     /// - Throws: `limitReached` if the name is new and the user has reached its limit of names.
-    mutating func noteStored(_ name: UnsafeRawBufferPointer, uid: UInt32) throws(WireError) {
-        let bytes = try storedNames.note(name, by: uid)
+    mutating func noteStored(_ name: UnsafeRawBufferPointer, uid: UInt32, in batch: UInt64) throws(WireError) {
+        let bytes = try storedNames.note(name, by: uid, in: batch)
         if bytes > 0 { change(.nameBytes, by: bytes, uid: uid) }
     }
 
-    /// Records that the log no longer contains a message of the name.
-    mutating func nameRemoved(_ name: [UInt8]) {
-        for (uid, bytes) in storedNames.remove(name) { change(.nameBytes, by: -bytes, uid: uid) }
+    /// Records that the log no longer contains a message of the name, unless a batch with an unknown outcome adds one.
+    mutating func nameRemoved(_ name: [UInt8], unlessIn unfinished: ClosedRange<UInt64>) {
+        for (uid, bytes) in storedNames.remove(name, unlessIn: unfinished) { change(.nameBytes, by: -bytes, uid: uid) }
     }
 
-    /// Records that the log contains only the messages of `blocks`.
-    mutating func setStoredNames(of blocks: [LogBlock]) {
+    /// Records that the log contains only the messages of `blocks`, in a batch.
+    mutating func setStoredNames(of blocks: [LogBlock], in batch: UInt64) {
         for (uid, bytes) in storedNames.removeAll() { change(.nameBytes, by: -bytes, uid: uid) }
         for block in blocks {
             for entry in block.entries {
-                block.withMessage(entry) { try? noteStored($0.parts.name, uid: $0.stamp.uid) }
+                block.withMessage(entry) { try? noteStored($0.parts.name, uid: $0.stamp.uid, in: batch) }
             }
         }
     }

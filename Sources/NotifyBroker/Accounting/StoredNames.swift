@@ -8,7 +8,7 @@ struct StoredNames {
     var limit: Int
     private var names: [UInt32: StoredNameSet]
     /// The last name recorded, for a fast path: most posts have the same name as the previous one.
-    private var latest: (uid: UInt32, hash: Int)?
+    private var latest: (uid: UInt32, hash: Int, batch: UInt64)?
 
     /// - Parameter names: The names that are in the log.
     init(_ names: [UInt32: StoredNameSet] = [:], limit: Int) {
@@ -18,20 +18,21 @@ struct StoredNames {
 
     /// Records that `uid` stores a message under `name`.
     ///
+    /// - Parameter batch: The batch with the message.
     /// - Returns: The memory of a new name in bytes; 0 for a known one.
     /// - Throws: `limitReached` if the name is new and the user has reached the limit.
-    mutating func note(_ name: UnsafeRawBufferPointer, by uid: UInt32) throws(WireError) -> Int {
+    mutating func note(_ name: UnsafeRawBufferPointer, by uid: UInt32, in batch: UInt64) throws(WireError) -> Int {
         let hash = StoredNameSet.hash(name)
-        if let latest, latest == (uid, hash) { return 0 }
-        latest = (uid, hash)
-        if names[uid]?.contains(hash: hash) ?? false { return 0 }
+        if let latest, latest == (uid, hash, batch) { return 0 }
+        latest = (uid, hash, batch)
+        if names[uid]?.note(hash: hash, in: batch) ?? false { return 0 }
         guard names[uid]?.count ?? 0 < limit else {
             latest = nil
             throw WireError(
                 .limitReached,
                 "user \(uid) has reached the limit of \(limit) names of stored messages (limits.per_user.names)")
         }
-        return names[uid, default: StoredNameSet()].insert(hash: hash, length: name.count)
+        return names[uid, default: StoredNameSet()].insert(hash: hash, length: name.count, batch: batch)
     }
 
     /// Forgets all names.
@@ -44,12 +45,16 @@ struct StoredNames {
 
     /// Forgets a name that is no longer in the log.
     ///
+    /// - Parameter unfinished: The batches whose outcome is unknown. They add a name of their messages again.
     /// - Returns: The users who had stored messages under the name, and the memory that each of them is no longer
     ///   charged for.
-    mutating func remove(_ name: [UInt8]) -> [(uid: UInt32, bytes: Int)] {
+    mutating func remove(_ name: [UInt8], unlessIn unfinished: ClosedRange<UInt64>) -> [(uid: UInt32, bytes: Int)] {
         let hash = name.withUnsafeBytes { StoredNameSet.hash($0) }
         latest = nil
-        return names.keys.filter { names[$0]?.contains(hash: hash) ?? false }.map { uid in
+        let users = names.compactMap { uid, names in
+            names.batch(ofHash: hash).map { !unfinished.contains($0) } ?? false ? uid : nil
+        }
+        return users.map { uid in
             let bytes = names[uid]?.remove(hash: hash, length: name.count) ?? 0
             if names[uid]?.isEmpty ?? false { names[uid] = nil }
             return (uid, bytes)

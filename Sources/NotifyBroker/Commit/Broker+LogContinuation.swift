@@ -34,7 +34,7 @@ extension Broker {
             blocks += batch.log.blocks
         }
         storedUsages.reset(to: usage)
-        ledger.setStoredNames(of: blocks)
+        ledger.setStoredNames(of: blocks, in: commits.nextBatchID)
         logChecks.logReplaced()
         for (id, loss) in losses.sorted(by: { $0.key < $1.key }) {
             guard let slot = durables.slot(of: id) else { continue }

@@ -18,7 +18,8 @@ struct CommitPipeline {
     private(set) var sequencer: Sequencer
     private(set) var pending = PendingLog()
     private(set) var inFlight: InFlightBatch?
-    private var nextBatchID: UInt64 = 1
+    /// The id of the batch that will contain the pending content.
+    private(set) var nextBatchID: UInt64 = 1
     private(set) var health = StorageHealth()
     /// Whether storage was failing, and something has changed that may let the next batch succeed.
     private var isRetryRequested = false
@@ -134,6 +135,9 @@ struct CommitPipeline {
     var settledThrough: UInt64 {
         (inFlight?.log.firstSequence ?? pending.firstSequence).map { $0 - 1 } ?? sequencer.last
     }
+
+    /// The ids of the batches whose outcome is unknown, including that of the pending content.
+    var unfinishedBatches: ClosedRange<UInt64> { (inFlight?.id ?? nextBatchID)...nextBatchID }
 
     /// Whether no request waits for a commit and no batch is in flight.
     var isIdle: Bool { inFlight == nil && !pending.isRequested }

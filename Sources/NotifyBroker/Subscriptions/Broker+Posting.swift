@@ -139,7 +139,7 @@ extension Broker {
         try storedUsages.check(
             adding: StoredUsage.bytes(of: post.parts), to: account, of: connections[slot].uid,
             limit: access.limits(of: connections[slot].identity).storedBytes)
-        try ledger.noteStored(post.parts.name, uid: connections[slot].uid)
+        try ledger.noteStored(post.parts.name, uid: connections[slot].uid, in: commits.nextBatchID)
     }
 
     @inline(__always)

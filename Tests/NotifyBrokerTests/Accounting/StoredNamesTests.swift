@@ -38,6 +38,45 @@ struct StoredNamesTests {
         #expect(store(["c", "b", "a"], by: host.connect(uid: 1000), host) == 2)
     }
 
+    /// Posts under a name that the store removes before it commits the post.
+    private func hostWithRemoval(isInFlight: Bool) -> (TestHost, Client) {
+        let host = host(limit: 2)
+        let client = host.connect(uid: 1000)
+        #expect(store(["a"], by: client, host) == 1)
+        if !isInFlight {
+            client.post("a", .stored)
+            host.runTicks()
+        }
+        client.post("a", .stored)
+        host.runTicks()
+        var deletion = Deletion()
+        deletion.names = [Array("a".utf8)]
+        host.core.broker.deleted(deletion, now: host.now)
+        return (host, client)
+    }
+
+    @Test(arguments: [false, true])
+    func `a name that a pending post stores again still counts`(_ isInFlight: Bool) {
+        let (host, client) = hostWithRemoval(isInFlight: isInFlight)
+        let bytes = host.amount(of: .nameBytes, 1000)
+        #expect(bytes > 0)
+        host.run()
+        _ = client.take()
+        #expect(store(["b", "c"], by: client, host) == 1)
+        #expect(host.amount(of: .nameBytes, 1000) == bytes * 2)
+    }
+
+    @Test func `a removed name no longer counts once its posts are committed`() {
+        let (host, client) = hostWithRemoval(isInFlight: true)
+        host.run()
+        _ = client.take()
+        var deletion = Deletion()
+        deletion.names = [Array("a".utf8)]
+        host.core.broker.deleted(deletion, now: host.now)
+        #expect(host.amount(of: .nameBytes, 1000) == 0)
+        #expect(store(["b", "c", "a"], by: client, host) == 2)
+    }
+
     @Test func `the names of a replaced log no longer count`() {
         let host = host(limit: 2)
         let client = host.connect(uid: 1000)
