@@ -104,7 +104,7 @@ package struct Broker: ~Copyable {
     var workDeadline: Duration? {
         let deadline = Duration?.earlier(
             .earlier(commits.nextDeadline(pageStarted: readStarted), connections.nextDeadline),
-            .earlier(rates.nextDeadline, backlogs.deadline))
+            .earlier(rates.nextDeadline, .earlier(backlogs.deadline, lossLog.deadline)))
         return recordsPosts ? .earlier(deadline, .earlier(monitors.deadline, nameCounts.deadline)) : deadline
     }
 
@@ -113,8 +113,9 @@ package struct Broker: ~Copyable {
     private var readStarted: Duration? { .earlier(readers.pageStarted, timeSearches.started) }
 
     /// Handles passed deadlines: fails connections without a hello, closes connections whose final error is unread,
-    /// resumes connections that exceeded a rate limit and lists that wait for the store, reports a store that does not respond, stops recording posts for
-    /// clients that no longer request them, and checks the conditions for warnings.
+    /// resumes connections that exceeded a rate limit and lists that wait for the store, logs losses, reports a store that
+    /// does not respond, stops recording posts for clients that no longer request them, and checks the conditions for
+    /// warnings.
     package mutating func deadlinePassed(now: BrokerTime) {
         for slot in connections.takeExpired(now: now.monotonic) {
             if connections[slot].session.isClosing {
@@ -129,6 +130,7 @@ package struct Broker: ~Copyable {
             resume(id.slot, .rateExceeded)
         }
         expireBacklogs(now: now.monotonic)
+        logLosses(now: now.monotonic)
         if recordsPosts { expireMonitoring(now: now.monotonic) }
         if commits.checkResponseDeadline(pageStarted: readStarted, now: now.monotonic) { reportHealth() }
         if let deadline = warnings.deadline, deadline <= now.monotonic {

@@ -9,6 +9,7 @@ extension Broker {
         connections.drainBegan()
         refuse(timeSearches.removeAll(), "not searched")
         refuseLogChecks()
+        logAllLosses()
         refuse(summaries.removeAll(), "not summed up")
         refuse(purges.removeAll(), "not purged, or in part")
         for slot in connections.slots {

@@ -30,9 +30,7 @@ extension Broker {
             guard let loss = durables[slot].lost(loss, generation: generation) else { continue }
             let isReleased = deletion.released[id] != nil
             if !isReleased { readers.evictRing(through: loss.last) }
-            if lossLog.logs(id, now: now.monotonic) {
-                actions.append(.warn(lossText(durables[slot].loss ?? loss, of: slot, in: deletion)))
-            }
+            logLoss(loss, of: id, in: deletion, now: now.monotonic)
             // A reader past the loss has delivered the messages.
             if let reader = durables[slot].reader, readers[reader].position < loss.last {
                 sendGap(loss, .deleted, to: slot)
@@ -68,14 +66,6 @@ extension Broker {
                 "durable subscription '\(durables[slot].name)' of user \(durables[slot].uid) was removed: no client "
                     + "has used it for the time set by log.expire_subscriptions"))
         removeDurable(slot)
-    }
-
-    private func lossText(_ loss: Loss, of slot: DurableSlot, in deletion: Deletion) -> String {
-        "durable subscription '\(durables[slot].name)' of user \(durables[slot].uid) lost "
-            + "\(loss.isUpperBound ? "at most " : "")\(loss.count) messages (\(loss.first) to \(loss.last)): "
-            + (deletion.released[durables[slot].id] != nil
-                ? "the unread messages of its user exceed log.max_backlog"
-                : deletion.isPurge ? "they were purged" : "the retention rules deleted them")
     }
 
     /// Tells the attached client what the subscription does not get.

@@ -1,21 +1,92 @@
 import NotifyLog
 
-/// Decides which deletions of messages are logged: for each subscription at most one per minute, and ten per second in
-/// total.
+/// Decides what is logged of losses.
+///
+/// The first loss of a subscription is logged at once. Those of the next minute are added up, and logged at its end. Ten
+/// subscriptions per second are named; one line per minute counts the others.
 struct LossLog {
+    /// Why messages were deleted, or are no longer held back.
+    enum Reason {
+        case backlog, purge, rules
+    }
+
+    /// What to log of a subscription.
+    struct Report: Equatable {
+        let id: DurableID
+        var loss: Loss
+        var reason: Reason
+        /// Whether an earlier loss was logged a minute ago.
+        var isLater = false
+    }
+
     private static let interval = Duration.seconds(60)
     private static let perSecond = 10
+    /// How long the subscriptions that are not named are counted before the first line about them.
+    private static let countingTime = Duration.seconds(1)
 
     private var all = TokenBucket()
-    private var latest: [DurableID: Duration] = [:]
+    /// The end of the minute of each subscription that was named, and what it has lost since. `all` limits their number.
+    private var named: [DurableID: (end: Duration, later: Report?)] = [:]
+    /// The subscriptions that were not named.
+    private var others: Set<DurableID> = []
+    private var othersDue: Duration?
+    private var othersLogged: Duration?
     private var roomMade: Duration?
+    /// The time at which a report may be due.
+    private(set) var deadline: Duration?
 
-    /// Whether to log what a subscription has lost.
-    mutating func logs(_ id: DurableID, now: Duration) -> Bool {
-        guard latest[id].map({ now - $0 >= Self.interval }) ?? true else { return false }
-        guard all.take(perSecond: Self.perSecond, now: now) == nil else { return false }
-        latest[id] = now
-        return true
+    /// Records that a subscription has lost messages.
+    ///
+    /// - Returns: What to log now.
+    mutating func lost(_ loss: Loss, of id: DurableID, _ reason: Reason, now: Duration) -> Report? {
+        if named[id] == nil { return name(Report(id: id, loss: loss, reason: reason), now: now) }
+        if named[id]?.later?.loss.add(loss) == nil {
+            named[id]?.later = Report(id: id, loss: loss, reason: reason, isLater: true)
+        }
+        named[id]?.later?.reason = reason
+        return nil
+    }
+
+    /// Returns the report if its subscription may be named now, and otherwise counts the subscription.
+    private mutating func name(_ report: Report, now: Duration) -> Report? {
+        guard all.take(perSecond: Self.perSecond, now: now) == nil else {
+            others.insert(report.id)
+            let due = othersDue ?? max(now + Self.countingTime, othersLogged.map { $0 + Self.interval } ?? now)
+            othersDue = due
+            deadline = .earlier(deadline, due)
+            return nil
+        }
+        let end = now + Self.interval
+        named[report.id] = (end, nil)
+        deadline = .earlier(deadline, end)
+        return report
+    }
+
+    /// Ends the minutes that have passed.
+    ///
+    /// - Returns: What to log: reports, and the number of subscriptions that were not named.
+    mutating func takeDue(now: Duration) -> (reports: [Report], others: Int) {
+        guard let deadline, deadline <= now else { return ([], 0) }
+        self.deadline = nil
+        var reports: [Report] = []
+        for (id, minute) in named.filter({ $0.value.end <= now }).sorted(by: { $0.key < $1.key }) {
+            named[id] = nil
+            if let report = minute.later.flatMap({ name($0, now: now) }) { reports.append(report) }
+        }
+        for minute in named.values { self.deadline = .earlier(self.deadline, minute.end) }
+        var count = 0
+        if let due = othersDue, due <= now {
+            count = others.count
+            (others, othersDue, othersLogged) = ([], nil, now)
+        }
+        self.deadline = .earlier(self.deadline, othersDue)
+        return (reports, count)
+    }
+
+    /// Ends all minutes, because the daemon stops.
+    mutating func takeAll() -> (reports: [Report], others: Int) {
+        defer { self = LossLog() }
+        return (named.values.compactMap(\.later).sorted { $0.id < $1.id }, others.count)
     }
 
     /// Whether to log that messages were deleted to make room.
@@ -26,6 +97,7 @@ struct LossLog {
     }
 
     mutating func removed(_ id: DurableID) {
-        latest[id] = nil
+        named[id] = nil
+        others.remove(id)
     }
 }

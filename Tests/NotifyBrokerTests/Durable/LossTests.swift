@@ -112,6 +112,41 @@ struct LossTests {
         #expect(host.store.subscription(named: "inbox")?.progress.cursor == sequences[5])
     }
 
+    @Test func `the log of the daemon has all of a loss`() {
+        let (host, sequences) = host()
+        for sequence in sequences {
+            host.core.broker.deleted(host.store.drop(sequence...sequence, of: "inbox"), now: host.now)
+        }
+        host.run()
+        let (first, last) = (sequences[0], sequences[5])
+        let text = "durable subscription 'inbox' of user 1000 lost "
+        let reason = "the retention rules deleted them"
+        #expect(host.warnings == [text + "1 messages (\(first) to \(first)): \(reason)"])
+        host.advance(.seconds(60))
+        host.run()
+        #expect(host.warnings.dropFirst() == [text + "5 more messages (\(sequences[1]) to \(last)): \(reason)"])
+    }
+
+    @Test func `subscriptions that are not named are counted`() {
+        let host = TestHost()
+        let client = host.connect()
+        for number in UInt32(1)...13 { client.subscribe(number, ["a"], durable: "d\(number)", credit: 0) }
+        host.run()
+        var deletion = Deletion()
+        for durable in host.durables {
+            deletion.losses[durable.id] = Loss(first: 1, last: 1, count: 1, isUpperBound: false)
+        }
+        host.core.broker.deleted(deletion, now: host.now)
+        host.advance(.seconds(1))
+        host.run()
+        #expect(host.warnings.count == 11)
+        #expect(host.warnings.last?.hasPrefix("3 more durable subscriptions have lost messages") == true)
+        host.core.broker.deleted(deletion, now: host.now)
+        host.drain()
+        host.run()
+        #expect(host.warnings.count == 11 + 13, "all are named, at the latest when the daemon stops")
+    }
+
     @Test func `deleted messages and names are no longer charged`() throws {
         let (host, sequences) = host()
         let nameBytes = host.amount(of: .nameBytes, 1000)

@@ -1,0 +1,45 @@
+import NotifyLog
+
+/// What the daemon's log says of losses.
+extension Broker {
+    mutating func logLoss(_ loss: Loss, of id: DurableID, in deletion: Deletion, now: Duration) {
+        let reason: LossLog.Reason =
+            deletion.released[id] != nil ? .backlog : deletion.isPurge ? .purge : .rules
+        if let report = lossLog.lost(loss, of: id, reason, now: now) { log(report) }
+    }
+
+    /// Logs what is due.
+    mutating func logLosses(now: Duration) {
+        log(lossLog.takeDue(now: now))
+    }
+
+    /// Logs what is not logged yet, because the daemon stops.
+    mutating func logAllLosses() {
+        log(lossLog.takeAll())
+    }
+
+    private mutating func log(_ due: (reports: [LossLog.Report], others: Int)) {
+        for report in due.reports { log(report) }
+        guard due.others > 0 else { return }
+        actions.append(
+            .warn(
+                "\(due.others) more durable subscriptions have lost messages; 'notifyctl durable list' shows how many "
+                    + "each has lost"))
+    }
+
+    private mutating func log(_ report: LossLog.Report) {
+        guard let slot = durables.slot(of: report.id) else { return }
+        let (durable, loss) = (durables[slot], report.loss)
+        let reason =
+            switch report.reason {
+            case .backlog: "the unread messages of its user exceed log.max_backlog"
+            case .purge: "they were purged"
+            case .rules: "the retention rules deleted them"
+            }
+        actions.append(
+            .warn(
+                "durable subscription '\(durable.name)' of user \(durable.uid) lost "
+                    + "\(loss.isUpperBound ? "at most " : "")\(loss.count) \(report.isLater ? "more " : "")messages "
+                    + "(\(loss.first) to \(loss.last)): \(reason)"))
+    }
+}
