@@ -5,8 +5,8 @@ extension NotifyClient {
     /// Lists the durable subscriptions of this user. If this user may manage everything, the list contains the
     /// subscriptions of all users.
     ///
-    /// The daemon counts the pending messages in its log: the counts are at most 5 seconds old. If counting takes longer
-    /// than 100 milliseconds, it answers without them.
+    /// The daemon counts the pending messages in its log: usually, the counts are at most 5 seconds old. If counting takes
+    /// longer, it answers with older counts, of the last minute; if there are none, after 5 seconds without them.
     ///
     /// - Throws: ``NotifyError``.
     public nonisolated(nonsending) func durableSubscriptions() async throws(NotifyError) -> [DurableSubscription] {

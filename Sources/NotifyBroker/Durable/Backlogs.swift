@@ -3,10 +3,14 @@ import NotifyLog
 /// The unacknowledged messages of durable subscriptions as the store counted them last, and the lists that wait for
 /// another count.
 struct Backlogs {
-    /// The age at which counts are no longer reported.
+    /// The age from which a list waits longer for newer counts.
     static let maximumAge = Duration.seconds(5)
-    /// How long a list waits for the store.
+    /// How long a list waits for newer counts than those that are known.
     static let patience = Duration.milliseconds(100)
+    /// How long a list waits if no counts are known, or only older ones.
+    static let longPatience = Duration.seconds(5)
+    /// The age at which counts are no longer reported, unless the store is counting again.
+    static let expiry = Duration.seconds(60)
     /// Counting takes at most one part in this number of the store's time.
     private static let share = 20
 
@@ -15,8 +19,9 @@ struct Backlogs {
     private var measured: (at: Duration, took: Duration)?
     /// When the store was asked; nil if it is not counting.
     private(set) var started: Duration?
-    private var waiting: [ConnectionID] = []
-    /// The time at which waiting lists continue without another count.
+    /// The lists that wait, each until a time.
+    private var waiting: [(connection: ConnectionID, end: Duration)] = []
+    /// The time at which the first of the waiting lists continues without another count.
     private(set) var deadline: Duration?
 
     subscript(id: DurableID) -> Backlog? { known[id] }
@@ -30,14 +35,16 @@ struct Backlogs {
     }
 
     mutating func requested(by connection: ConnectionID, now: Duration) -> Decision {
-        dropOutdated(now: now)
-        if let measured, started == nil, now - measured.at < min(measured.took * Self.share, .seconds(4)) {
-            return Decision()
-        }
+        let age = measured.map { now - $0.at - $0.took } ?? .seconds(Int64.max)
         let asks = started == nil
-        if asks { started = now }
-        waiting.append(connection)
-        deadline = deadline ?? now + Self.patience
+        if asks {
+            if let measured, now - measured.at < min(measured.took * Self.share, .seconds(4)) { return Decision() }
+            if age > Self.expiry { known = [:] }
+            started = now
+        }
+        let end = now + (age > Self.maximumAge ? Self.longPatience : Self.patience)
+        waiting.append((connection, end))
+        deadline = .earlier(deadline, end)
         return Decision(asks: asks, waits: true)
     }
 
@@ -46,33 +53,28 @@ struct Backlogs {
     /// - Returns: The connections whose lists continue.
     mutating func measured(_ backlogs: [DurableID: Backlog], now: Duration) -> [ConnectionID] {
         if let started {
-            known = backlogs
+            // Empty if the store can't count.
+            if !backlogs.isEmpty { known = backlogs }
             measured = (started, now - started)
         }
         started = nil
-        return takeWaiting()
+        defer { (waiting, deadline) = ([], nil) }
+        return waiting.map(\.connection)
     }
 
     /// Returns the connections whose lists have waited long enough.
     mutating func takeExpired(now: Duration) -> [ConnectionID] {
-        guard let deadline, deadline <= now else { return [] }
-        dropOutdated(now: now)
-        return takeWaiting()
+        guard let earliest = deadline, earliest <= now else { return [] }
+        defer {
+            waiting.removeAll { $0.end <= now }
+            deadline = waiting.lazy.map(\.end).min()
+        }
+        return waiting.filter { $0.end <= now }.map(\.connection)
     }
 
     /// Forgets the count of a subscription that was changed, so that the next list waits for another one.
     mutating func forget(_ id: DurableID) {
         known[id] = nil
         measured?.took = .zero
-    }
-
-    private mutating func takeWaiting() -> [ConnectionID] {
-        deadline = nil
-        defer { waiting = [] }
-        return waiting
-    }
-
-    private mutating func dropOutdated(now: Duration) {
-        if let measured, now - measured.at > Self.maximumAge { known = [:] }
     }
 }

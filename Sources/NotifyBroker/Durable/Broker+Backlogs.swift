@@ -4,7 +4,7 @@ import NotifyWire
 
 /// Lists of durable subscriptions with their unacknowledged messages.
 extension Broker {
-    /// Makes a list wait for a moment until the store has counted the messages, unless it has just done so.
+    /// Makes a list wait until the store has counted the messages, unless it has just done so.
     mutating func prepareBacklogs(for slot: ConnectionSlot, now: BrokerTime) {
         let decision = backlogs.requested(by: connections[slot].id, now: now.monotonic)
         if decision.waits {

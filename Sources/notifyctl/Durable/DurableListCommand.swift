@@ -13,8 +13,8 @@ struct DurableListCommand: AsyncParsableCommand {
             messages that it has lost, its object and its patterns. '-' means none, or not known yet. '<=' marks the most \
             messages that there can be.
 
-            PENDING, BYTES and OLDEST are at most 5 seconds old. The daemon counts them in its log. If that takes longer \
-            than a moment, they are '-': run the command again.
+            PENDING, BYTES and OLDEST are usually at most 5 seconds old. The daemon counts them in its log. If that takes \
+            longer, they are older, or '-' if they were not counted within the last minute: run the command again.
 
             EXAMPLES
               notifyctl durable list

@@ -55,39 +55,60 @@ struct BacklogTests {
         let request = request(reader)
         host.runTicks()
         #expect(reader.take().isEmpty, "the list waits for the store")
-        host.advance(Backlogs.patience)
+        host.advance(Backlogs.longPatience)
         host.runTicks()
         #expect(entries(reader, request).first?.pending?.messages == 0)
         #expect(measures(host) == 1)
     }
 
-    @Test func `a list that has waited for too long is answered without counts`() throws {
-        let host = TestHost()
-        let (client, other) = (host.connect(), host.connect())
-        client.subscribe(1, ["a"], durable: "d", credit: 0)
-        host.run()
-        client.post("a", .stored)
-        host.run()
-        let first = request(client)
-        host.runTicks()
-        host.advance(Backlogs.patience)
-        host.runTicks()
-        #expect(entries(client, first).map(\.pending) == [nil])
-        // Another list waits for the same count.
-        let second = request(other)
-        host.runTicks()
-        #expect(measures(host) == 1)
-        host.run()
-        #expect(entries(other, second).first?.pending?.messages == 1)
-    }
-
-    @Test func `counts are reused for a while and never after five seconds`() throws {
+    /// A host with a subscription that has not acknowledged a message.
+    private func hostWithBacklog() -> (TestHost, Client) {
         let host = TestHost()
         let client = host.connect()
         client.subscribe(1, ["a"], durable: "d", credit: 0)
         host.run()
         client.post("a", .stored)
         host.run()
+        return (host, client)
+    }
+
+    /// Requests a list and advances the time while the store counts. Then the store ends the count.
+    ///
+    /// - Returns: The pending messages in the list, if it was answered before that.
+    private func listDuringCount(_ client: Client, _ host: TestHost, for duration: Duration) -> [UInt64?]? {
+        let request = request(client)
+        host.runTicks()
+        host.advance(duration)
+        host.runTicks()
+        let answer = client.take()
+        defer { host.run() }
+        guard answer.last == .listEnd(ListEnd(request: request)) else { return nil }
+        return answer.compactMap {
+            if case .durableEntry(let entry) = $0 { .some(entry.pending?.messages) } else { nil }
+        }
+    }
+
+    @Test func `the first list waits for the first count for a bounded time`() throws {
+        let (host, client) = hostWithBacklog()
+        let other = host.connect()
+        let first = request(client)
+        host.runTicks()
+        host.advance(Backlogs.longPatience - .milliseconds(1))
+        host.runTicks()
+        #expect(client.take().isEmpty)
+        let second = request(other)
+        host.runTicks()
+        host.advance(.milliseconds(1))
+        host.runTicks()
+        #expect(entries(client, first).map(\.pending) == [nil])
+        // Another list waits for the same count.
+        #expect(other.take().isEmpty && measures(host) == 1)
+        host.run()
+        #expect(entries(other, second).first?.pending?.messages == 1)
+    }
+
+    @Test func `counts are reused for a while`() throws {
+        let (host, client) = hostWithBacklog()
         let first = request(client)
         host.runTicks()
         host.advance(.milliseconds(50))
@@ -98,12 +119,30 @@ struct BacklogTests {
         #expect(list(client, host).first?.pending?.messages == 1, "counted 50 ms ago, in 50 ms")
         host.advance(.seconds(1))
         #expect(list(client, host).first?.pending?.messages == 2)
-        host.advance(.milliseconds(5_001))
-        let last = request(client)
-        host.runTicks()
-        host.advance(Backlogs.patience)
-        host.runTicks()
-        #expect(entries(client, last).map(\.pending) == [nil])
+    }
+
+    @Test func `counts that take long are shown until there are newer ones`() throws {
+        let (host, client) = hostWithBacklog()
+        #expect(listDuringCount(client, host, for: .seconds(8)) == [nil])
+        for round in UInt64(1)...3 {
+            client.post("a", .stored)
+            host.run()
+            #expect(listDuringCount(client, host, for: Backlogs.patience) == [round], "the earlier count")
+            host.advance(.seconds(4))
+            #expect(list(client, host).first?.pending?.messages == round + 1)
+            host.advance(.seconds(4))
+        }
+    }
+
+    @Test func `a list waits longer for newer counts than old ones, and reports none of a minute ago`() {
+        let (host, client) = hostWithBacklog()
+        #expect(list(client, host).first?.pending?.messages == 1)
+        host.advance(.seconds(6))
+        #expect(listDuringCount(client, host, for: Backlogs.patience) == nil)
+        host.advance(.seconds(6))
+        #expect(listDuringCount(client, host, for: Backlogs.longPatience) == [1])
+        host.advance(.seconds(61))
+        #expect(listDuringCount(client, host, for: Backlogs.longPatience) == [nil])
     }
 
     @Test func `a waiting list of a connection that ends is dropped`() {
