@@ -17,7 +17,7 @@ struct PostCommand: AsyncParsableCommand {
             EXAMPLES
               notifyctl post orders.created 'order 42'
               notifyctl post backup.success '' --durability stored -H 'host: db1'
-              pg_dump shop | notifyctl post backups.shop
+              df --human-readable / | notifyctl post disk.report --durability stored
               tail -f access.log | notifyctl post web.access --lines --quiet
               notifyctl post images.new --file ./photo.jpg --object shop-1 --json
             """)

@@ -14,7 +14,7 @@ import UnixSignals
     private func connect() async throws {
         // snippet
         try await withNotifyClient { client in
-            let receipt = try await client.post("orders.created", "order 42")
+            let receipt = try await client.post("greetings", "hello")
             print("posted as \(receipt.sequence) to \(receipt.subscribers) subscribers")
         }
         // end
@@ -30,13 +30,13 @@ import UnixSignals
     private func post() async throws {
         try await withNotifyClient { client in
             // snippet
-            try await client.post("orders.created", "order 41")
-            try await client.post("orders.scanned", Data([0x25, 0x50, 0x44, 0x46]))
+            try await client.post("greetings", "hello")
+            try await client.post("scans.new", Data([0x25, 0x50, 0x44, 0x46]))
             try await client.post(
                 "orders.created", json: Order(number: 42, item: "tea"), object: "shop-1", headers: ["trace": "abc"])
             // end
             // snippet
-            try await client.post("orders.paid", "order 42", durability: .synced)
+            try await client.post("orders.paid", json: Order(number: 42, item: "tea"), durability: .synced)
             // end
         }
     }
@@ -66,9 +66,8 @@ import UnixSignals
             }
             // end
             // snippet
-            try await client.subscribe(to: "orders.>", as: .durable("billing"), onGap: { print($0) }) { message in
-                let order = try message.decode(as: Order.self)
-                try await bill(order)
+            try await client.subscribe(to: "orders.*", as: .durable("billing"), onGap: { print($0) }) { message in
+                print("bill \(message.text ?? "")")
             }
             // end
         }
@@ -129,7 +128,7 @@ import UnixSignals
             let client: NotifyClient
 
             func run() async throws {
-                try await client.subscribe(to: "orders.>", as: .durable("billing"), onGap: { print($0) }) { message in
+                try await client.subscribe(to: "orders.*", as: .durable("invoices"), onGap: { print($0) }) { message in
                     print("bill \(message.text ?? "")")
                 }
             }
@@ -150,7 +149,7 @@ import UnixSignals
         // snippet
         try await withNotifyClient { client in
             do {
-                try await client.post("orders.created", "order 43")
+                try await client.post("orders.created", json: Order(number: 43, item: "coffee"))
             } catch let error as NotifyError where error.code == .outcomeUnknown {
                 // The daemon may have the message. Posting it again may post it twice.
             }

@@ -8,7 +8,7 @@ struct DurableCommand: ParsableCommand {
         discussion: """
             EXAMPLES
               notifyctl durable list
-              notifyctl durable create billing 'orders.>' --from oldest
+              notifyctl durable create billing 'orders.*' --from oldest
               notifyctl durable show billing
               notifyctl durable reset billing --to 2h
               notifyctl durable edit billing --patterns 'orders.>' 'refunds.>'

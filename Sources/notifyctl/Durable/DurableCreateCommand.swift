@@ -13,7 +13,7 @@ struct DurableCreateCommand: AsyncParsableCommand {
             The start is \(PositionArgument.forms).
 
             EXAMPLES
-              notifyctl durable create billing 'orders.>'
+              notifyctl durable create billing 'orders.*'
               notifyctl durable create audit 'orders.*' 'stock.>' --object shop-1 --from oldest
               notifyctl durable create noon 'orders.>' --from 'yesterday 12:00'
             """)
