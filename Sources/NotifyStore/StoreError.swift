@@ -68,7 +68,7 @@ extension StoreError {
         case SQLITE_BUSY, SQLITE_LOCKED:
             (.inUse, "another process has the database '\(path)' open; stop it or use another path")
         case SQLITE_NOTADB:
-            (.notADatabase, "the file '\(path)' is not a database; it was not changed; choose another path")
+            (.notADatabase, notADatabase(path).message)
         case SQLITE_CORRUPT:
             (.damaged, "\(failure)")
         case SQLITE_CANTOPEN, SQLITE_PERM, SQLITE_READONLY:
@@ -76,6 +76,14 @@ extension StoreError {
         default:
             (.inputOutput, "the database '\(path)' can't be opened: \(failure)")
         }
+    }
+
+    /// The error about a file that begins neither as a database nor as a log with a damaged header.
+    static func notADatabase(_ path: String) -> StoreError {
+        StoreError(
+            .notADatabase,
+            "the file '\(path)' is not a database; it was not changed; restore a backup with \"notifyd --restore FILE\", "
+                + "move it away to start with an empty log, or choose another path")
     }
 
     /// SQLite does not report which file it could not open. If the database itself is accessible, it was the

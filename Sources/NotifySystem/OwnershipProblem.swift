@@ -49,12 +49,18 @@ package enum OwnershipProblem: Error, Equatable, Sendable {
 }
 
 extension OwnershipProblem: CustomStringConvertible {
+    /// A user as the argument of `sudo -u`: by name if there is one.
+    private static func sudoUser(_ uid: UInt32) -> String {
+        guard let name = getpwuid(uid)?.pointee.pw_name else { return "'#\(uid)'" }
+        return String(cString: name)
+    }
+
     /// One line without a final period that states the problem and how to correct it.
     package var description: String {
         switch self {
         case .belongs(let path, let owner) where geteuid() == 0:
             "'\(path)' belongs to uid \(owner), and notifyd runs as root: run \"chown root '\(path)'\", "
-                + "or start notifyd with \"sudo -u '#\(owner)'\""
+                + "or start notifyd with \"sudo -u \(Self.sudoUser(owner))\""
         case .belongs(let path, let owner):
             "'\(path)' belongs to uid \(owner), and notifyd runs as uid \(geteuid()): "
                 + "run \"sudo chown \(geteuid()) '\(path)'\""

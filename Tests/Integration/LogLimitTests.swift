@@ -16,7 +16,7 @@ extension IntegrationTests {
             }
             let refused = try await notifyctl.run("post", "a.b", "--durability", "stored", input: .text(body))
             #expect(refused.status == .status(77))
-            expectText(refused.errors, "the log has reached its limit of 1048576 bytes")
+            expectText(refused.errors, "the log has reached log.max_bytes (1048576 bytes)")
             let volatile = try await notifyctl.run("post", "a.b", "--durability", "volatile", input: .text(body))
             #expect(volatile.status == .status(0), "\(volatile.errors)")
         }

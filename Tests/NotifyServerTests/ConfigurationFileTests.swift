@@ -105,9 +105,9 @@ import TestSupport
         ("socket: relative/n.sock\n", "socket: expected a path, absolute where a file gives it, not relative/n.sock"),
         ("socket: \"\"\n", "socket: expected a path"),
         ("socket: \"/a\\0b\"\n", "socket: expected a path"),
-        ("socket_mode: 0660\n", "socket_mode: expected permissions in octal"),
-        ("socket_mode: \"0888\"\n", "socket_mode: expected permissions"),
-        ("socket_mode: \"01777\"\n", "socket_mode: expected permissions"),
+        ("socket_mode: 0660\n", "socket_mode: expected \"0600\" to \"0777\", permissions in octal, in quotes"),
+        ("socket_mode: \"0888\"\n", "socket_mode: expected \"0600\" to \"0777\", permissions"),
+        ("socket_mode: \"01777\"\n", "socket_mode: expected \"0600\" to \"0777\", permissions"),
         // control characters, line separators and long texts
         ("\"a\\nb\\e[31m\": 1", "notifyd.yaml:1: unknown key \"a\\nb\\u{1b}[31m\", expected one of"),
         ("log_level: \"x\\L\\N\"", "not \"x\\u{2028}\\u{85}\""),

@@ -124,7 +124,7 @@ import TestSupport
         ("NOTIFYD_LOG_LEVEL", "loud", "expected one of trace"),
         ("NOTIFYD_LOG_MAX_BYTES", "10GB", "expected a size from 1MiB to 16TiB"),
         ("NOTIFYD_LOG_CHECKPOINT_BYTES", "1", "expected a size from 64KiB to 1GiB"),
-        ("NOTIFYD_SOCKET_MODE", "9", "expected permissions in octal"),
+        ("NOTIFYD_SOCKET_MODE", "9", "expected \"0600\" to \"0777\", permissions in octal"),
     ])
     func `the error of an invalid variable names it`(_ name: String, _ value: String, _ expectation: String) {
         expectRefusal(.configurationInvalid, "\(name)=\(value)", expectation) {

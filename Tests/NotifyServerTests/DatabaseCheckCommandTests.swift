@@ -66,7 +66,9 @@ import Testing
         #expect(missing.errors == "notifyd: there is no file '\(database)'\n")
         try Data("text".utf8).write(to: URL(fileURLWithPath: database))
         #expect(try run("--check", database).errors == "notifyd: the file '\(database)' is not a database\n")
-        #expect(try run("--repair", database).status == 1)
+        let repair = try run("--repair", database)
+        #expect(repair.status == 1)
+        #expect(repair.errors.contains("nothing can be read from it: restore a backup with \"notifyd --restore FILE\""))
         for arguments in [[database], ["--check", ""], ["--check", "--repair", database], ["--to", "x"]] {
             let end = try DaemonProcess(arguments, environment: ["HOME": folder.path]).end()
             #expect(end.status == 64, "\(arguments)")

@@ -88,6 +88,10 @@ import Testing
 
     private static let mistakes: [(text: String, message: String)] = [
         ("max_byte: 5", "unknown key \"log.max_byte\", expected one of max_bytes, min_free_bytes, max_backlog,"),
+        (
+            "history_age: 7d",
+            "retention, expire_subscriptions, checkpoint_bytes; it is a key of the records in log.retention"
+        ),
         ("max_bytes: 1048575", "log.max_bytes: expected a size from 1MiB to 16TiB"),
         ("min_free_bytes: unlimited", "log.min_free_bytes: expected a size from 0 to 16TiB"),
         ("min_free_bytes: 17TiB", "log.min_free_bytes: expected a size from 0 to 16TiB"),

@@ -52,7 +52,8 @@ struct ConfigurationFile {
             guard !known.isEmpty else {
                 throw invalid(
                     keyNode.mark,
-                    "unknown key \"\(key.excerpt)\", expected one of \(Self.list(knownNames(under: parents)))")
+                    "unknown key \"\(key.excerpt)\", expected one of \(Self.list(knownNames(under: parents)))"
+                        + hint(for: components))
             }
             switch valueNode {
             case .mapping(let inner):
@@ -110,6 +111,17 @@ struct ConfigurationFile {
             if names.last != name { names.append(name) }
         }
         return names
+    }
+
+    /// Where a key belongs that is one of the records in a list beside it, such as `log.history_age`; otherwise empty.
+    private func hint(for components: [String]) -> String {
+        let parents = components.dropLast()
+        let list = settings.first { setting in
+            guard case .records(let list) = setting.target else { return false }
+            return setting.components.dropLast() == parents && list.hasKey(components[parents.count])
+        }
+        guard let list else { return "" }
+        return "; it is a key of the records in \(list.key)"
     }
 
     private static func list(_ names: [String]) -> String { names.joined(separator: ", ") }

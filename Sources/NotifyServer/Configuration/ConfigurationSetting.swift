@@ -119,7 +119,7 @@ struct ConfigurationSetting: Sendable {
     var expectation: String {
         switch target {
         case .path: "a path, absolute where a file gives it"
-        case .permissions: "permissions in octal, in quotes in a file, from \"0600\" to \"0777\""
+        case .permissions: "\"0600\" to \"0777\", permissions in octal, in quotes in a file"
         case .logLevel: "one of \(LogLevel.names)"
         case .integer(_, let range): "an integer from \(range.lowerBound) to \(range.upperBound)"
         case .window(_, let range): "an integer from \(range.lowerBound) to \(range.upperBound)"

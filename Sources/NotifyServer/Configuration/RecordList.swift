@@ -33,6 +33,8 @@ struct RecordList: Sendable {
     /// Describes a valid value, for the error about an invalid one.
     var expectation: String { "a list of records with the keys \(keyNames)" }
 
+    func hasKey(_ name: String) -> Bool { keys.contains { $0.name == name } }
+
     private var keyNames: String { keys.map(\.name).joined(separator: ", ") }
 
     /// Reads and checks the list in `node`, which is the value of `setting`.

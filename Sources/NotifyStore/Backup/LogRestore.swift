@@ -142,7 +142,7 @@ private struct LogRestore {
             if let mark = opened.mark { replaced.marks.append(mark) }
         } catch {
             guard [.damaged, .notADatabase].contains(error.code) else { throw error }
-            replaced.unreadable = error.message
+            replaced.unreadable = error.code == .notADatabase ? "it is not a database" : error.message
             let next = try? DamagedLog(path: path).nextSequence
             replaced.nextSequence = max(replaced.nextSequence, next ?? 0)
         }

@@ -136,8 +136,7 @@ struct DatabaseFile {
             throw StoreError(.damaged, "the header of the file is not that of a database")
         }
         guard header.count == Self.headerSize, header.starts(with: Self.magic) else {
-            throw StoreError(
-                .notADatabase, "the file '\(path)' is not a database; it was not changed; choose another path")
+            throw .notADatabase(path)
         }
         let applicationID = Self.number(at: Self.applicationIDOffset, in: header)
         // The id is also 0 if the log's first pages are still in the write-ahead log. `Schema` then checks the id that

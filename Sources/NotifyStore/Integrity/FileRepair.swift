@@ -36,7 +36,7 @@ package struct FileRepair: Sendable {
     package static func run(path: String, to newPath: String? = nil) throws(StoreError) -> FileRepair {
         let path = path.hasPrefix("/") ? path : "./" + path
         let newPath = newPath.map { $0.hasPrefix("/") ? $0 : "./" + $0 } ?? path + ".repaired"
-        let source = try LogFile.open(path)
+        let source = try open(path)
         defer { source.connection.close() }
         try check(source)
         guard !DatabaseFile(path: newPath).exists else {
@@ -63,6 +63,18 @@ package struct FileRepair: Sendable {
         } catch {
             temporary.remove()
             throw StoreError(repairing: path, to: newPath, error)
+        }
+    }
+
+    private static func open(_ path: String) throws(StoreError) -> LogFile {
+        do throws(StoreError) {
+            return try LogFile.open(path)
+        } catch {
+            guard error.code == .notADatabase else { throw error }
+            throw StoreError(
+                .notADatabase,
+                "\(error.message), and nothing can be read from it: restore a backup with \"notifyd --restore FILE\"",
+                cause: error)
         }
     }
 

@@ -21,7 +21,10 @@ extension Log {
         usedBytes = try countUsedBytes()
         usedBytesBound = usedBytes
         guard usedBytes + needed <= maximumBytes else {
-            throw StorageFailure(kind: .full, message: "the log has reached its limit of \(maximumBytes) bytes")
+            throw StorageFailure(
+                kind: .full,
+                message: "the log has reached log.max_bytes (\(maximumBytes) bytes), and no history is left to delete: "
+                    + "\"notifyctl durable list\" shows which durable subscriptions are behind")
         }
     }
 
