@@ -94,8 +94,8 @@ struct AccessControl {
         guard decision.isAllowed else {
             throw WireError(
                 .forbidden,
-                "user \(identities[id].uid) lacks the right to manage everything: "
-                    + NamePattern.everyName.withUTF8 { decision.reason(for: $0) })
+                "\(identities[id].uid.userTitle) lacks the right to manage everything: "
+                    + NamePattern.everyName.withUTF8 { decision.reason(for: $0) } + Self.manageAdvice)
         }
     }
 
@@ -105,10 +105,13 @@ struct AccessControl {
         guard decision.isAllowed else {
             throw WireError(
                 .forbidden,
-                "user \(identities[id].uid) may not manage '\(pattern)': "
-                    + pattern.withUTF8 { decision.reason(for: $0) })
+                "\(identities[id].uid.userTitle) may not manage '\(pattern)': "
+                    + pattern.withUTF8 { decision.reason(for: $0) } + Self.manageAdvice)
         }
     }
+
+    /// Ends the refusal of a request that needs the right to manage.
+    private static let manageAdvice = "; run it as root, or allow it by a rule in policy.d"
 
     /// - Throws: `forbidden` if the identity may not manage the durable subscriptions of `uid`.
     func checkManage(uid: UInt32, _ id: IdentityID) throws(WireError) {

@@ -281,6 +281,6 @@ extension Broker {
 extension WireError {
     /// The error of a request for a durable subscription that does not exist.
     static func unknown(_ name: String, uid: UInt32) -> WireError {
-        WireError(.unknownSubscription, "user \(uid) has no durable subscription '\(name)'")
+        WireError(.unknownSubscription, "\(uid.userTitle) has no durable subscription '\(name)'")
     }
 }

@@ -89,4 +89,22 @@ struct PolicyRulesTests {
                 "user 1000 may not subscribe to 'hr.*': denied by /etc/p.yaml:3",
             ])
     }
+
+    @Test func `a refused request to manage names the way out`() throws {
+        let host = TestHost()
+        let client = host.connect(uid: 1000)
+        client.send(Remove(request: 1, uid: 0, durableName: "billing"))
+        host.run()
+        let message = try #require(client.takeErrors().first).message
+        #expect(message.hasPrefix("user 1000 lacks the right to manage everything: "))
+        #expect(message.hasSuffix("; run it as root, or allow it by a rule in policy.d"))
+    }
+
+    @Test func `root is named in a refusal`() {
+        let host = TestHost()
+        let root = host.connect(uid: 0)
+        root.send(Remove(request: 1, uid: 0, durableName: "billing"))
+        host.run()
+        #expect(root.takeErrors().map(\.message) == ["root has no durable subscription 'billing'"])
+    }
 }
