@@ -153,6 +153,8 @@ extension IntegrationTests {
                 launcher: launcher, managerPath: folder.file("manager"))
             let message = try await start.refusal(sourceLocation: sourceLocation)
             expectText(result.output, "problem: \(message)", sourceLocation: sourceLocation)
+            // A start, which would fail, is not proposed.
+            #expect(!result.output.contains("repair: notifyd"), sourceLocation: sourceLocation)
         }
 
         @Test(.enabled(if: Requirements.isRoot), arguments: ["n.db", "n.db.lock"])
@@ -228,7 +230,7 @@ extension IntegrationTests {
         func `a unit that is not enabled is found`() async throws {
             let script = """
                 mount -t tmpfs none /run && mount -t tmpfs none /etc/systemd && mkdir -p /etc/systemd/system/sockets.target.wants
-                touch /etc/systemd/system/notifyd.socket; [ "$1" = no ] || ln -s x /etc/systemd/system/sockets.target.wants/notifyd.socket
+                mkdir -p /run/systemd/system; touch /etc/systemd/system/notifyd.socket; [ "$1" = no ] || ln -s x /etc/systemd/system/sockets.target.wants/notifyd.socket
                 shift; exec "$@"
                 """
             for enabled in ["no", "yes"] {
@@ -239,6 +241,18 @@ extension IntegrationTests {
                     result, "no daemon listens on /run/notifyd/notifyd.sock", "sudo systemctl start notifyd.socket")
                 #expect(result.output.contains("systemctl enable --now notifyd.socket") == (enabled == "no"))
             }
+        }
+
+        @Test(.enabled(if: Requirements.canMount))
+        func `units are not proposed where systemd does not run`() async throws {
+            let script = """
+                mount -t tmpfs none /run && mount -t tmpfs none /etc/systemd && mkdir -p /etc/systemd/system
+                touch /etc/systemd/system/notifyd.socket; exec "$@"
+                """
+            let result = try await doctor(
+                socket: "/run/notifyd/notifyd.sock", launcher: ["unshare", "--mount", "sh", "-c", script, "sh"])
+            expectProblem(result, "no daemon listens on /run/notifyd/notifyd.sock", "  repair: sudo notifyd\n")
+            #expect(!result.output.contains("systemctl"))
         }
 
         /// A script in place of systemctl reports a failed unit, because the tests have no service manager.

@@ -24,6 +24,7 @@ struct Doctor {
 
     func examine() async -> [Finding] {
         var findings: [Finding] = []
+        var failure: (any Error)?
         do {
             let (statistics, durables, check) = try await withNotifyClient(configuration: configuration) { client in
                 let (statistics, durables) = (try await client.statistics(), try await client.durableSubscriptions())
@@ -37,10 +38,12 @@ struct Doctor {
                 damage: check?.problems.first?.text)
             findings += Self.findings(lags: durables.map { Lag(name: $0.name, uid: $0.uid, behind: $0.behind) })
         } catch {
-            findings += await self.findings(for: error)
+            failure = error
         }
+        let startFindings = await startFindings()
+        if let failure { findings += await self.findings(for: failure, canStart: startFindings.isEmpty) }
         for manager in units { findings += await manager.findings() }
-        return await findings + startFindings()
+        return findings + startFindings
     }
 
     // MARK: A daemon that answers
@@ -111,7 +114,7 @@ struct Doctor {
 
     // MARK: A daemon that does not answer
 
-    private func findings(for error: any Error) async -> [Finding] {
+    private func findings(for error: any Error, canStart: Bool) async -> [Finding] {
         switch (error as? NotifyError)?.code {
         case .forbidden?:
             [
@@ -119,7 +122,7 @@ struct Doctor {
                     problem: SocketFile(path).refusal,
                     repair: "run notifyctl as that user, or set socket_mode: \"0666\" in the daemon's configuration")
             ]
-        case .noDaemon?: await noDaemonFindings()
+        case .noDaemon?: await noDaemonFindings(canStart: canStart)
         case .notConnected?:
             [
                 Finding(
@@ -130,7 +133,8 @@ struct Doctor {
         }
     }
 
-    private func noDaemonFindings() async -> [Finding] {
+    /// - Parameter canStart: Whether a start would succeed. If not, the reason is a finding of its own.
+    private func noDaemonFindings(canStart: Bool) async -> [Finding] {
         if SocketFile(path).isOtherFile {
             return [Finding(problem: "\(path) is not a socket", repair: "give the daemon's socket with --socket")]
         }
@@ -141,11 +145,13 @@ struct Doctor {
                     repair: "use --socket \(other), or unset NOTIFYD_SOCKET")
             ]
         }
-        return [Finding(problem: "no daemon listens on \(path)", repair: startCommand)]
+        return [Finding(problem: "no daemon listens on \(path)", repair: canStart ? startCommand : nil)]
     }
 
     private var startCommand: String {
-        if let units = units.first(where: \.isInstalled) { return units.command("start notifyd.socket") }
+        if let units = units.first(where: { $0.isInstalled && $0.isManagerRunning }) {
+            return units.command("start notifyd.socket")
+        }
         if isOfSystem { return "sudo notifyd" }
         let isDefault = (try? NotifyClient.socketPath(environment: Self.ownEnvironment)) == path
         return isDefault ? "notifyd" : "notifyd --socket \(path)"
@@ -175,7 +181,8 @@ struct Doctor {
 
     /// Whether the daemon is the systemd service, and the user `notifyd` of the service exists.
     private var isService: Bool {
-        isOfSystem && ServiceUnits(of: .system).isInstalled && UserNames.uid(of: "notifyd") != nil
+        let units = ServiceUnits(of: .system)
+        return isOfSystem && units.isInstalled && units.isManagerRunning && UserNames.uid(of: "notifyd") != nil
     }
 
     /// The problem that `notifyd --check-start` reports, if any. Only root can check the files of the system's daemon.

@@ -36,6 +36,9 @@ struct ServiceUnits {
     /// Whether a service manager of this user is running.
     static var hasUserManager: Bool { variable("XDG_RUNTIME_DIR").map { exists($0 + "/systemd/private") } ?? false }
 
+    /// Whether the service manager runs, as sd_booted(3) decides it for that of the system.
+    var isManagerRunning: Bool { manager == .system ? Self.exists("/run/systemd/system") : Self.hasUserManager }
+
     var isInstalled: Bool { folders.contains { Self.exists("\($0)/notifyd.socket") } }
 
     var isEnabled: Bool { folders.contains { Self.exists("\($0)/sockets.target.wants/notifyd.socket") } }
@@ -52,7 +55,7 @@ struct ServiceUnits {
 
     /// The problems of installed units.
     func findings() async -> [Finding] {
-        guard isInstalled else { return [] }
+        guard isInstalled, isManagerRunning else { return [] }
         var findings: [Finding] = []
         if !isEnabled {
             let event = manager == .system ? "boot" : "login"
