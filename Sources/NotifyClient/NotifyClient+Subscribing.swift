@@ -65,11 +65,12 @@ extension NotifyClient {
     ) async throws(NotifyError) -> Subscription {
         var spec = try SubscriptionSpec(patterns: patterns, object: object, kind: kind, limit: limit)
         if !spec.isDurable, spec.start != .now { spec.snapshotStart = try await core.find(spec.start).sequence }
-        let openWaiter = ReplySlot<Void>()
+        let openWaiter = ReplySlot<Subscribed>()
         let (number, buffer) = core.subscribe(spec, openWaiter: openWaiter)
         // If the wait fails, `subscription` is released, which leaves the subscription.
         let subscription = Subscription(core: core, number: number, buffer: buffer, spec: spec)
-        try await openWaiter.wait { openWaiter.answer(.failure(.cancelled)) }
+        let opened = try await openWaiter.wait { openWaiter.answer(.failure(.cancelled)) }
+        if spec.isDurable, opened.isResumed { subscription.resumed(after: opened.sequence) }
         return subscription
     }
 

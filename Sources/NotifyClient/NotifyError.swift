@@ -141,7 +141,8 @@ extension NotifyError {
 
     static func payloadTooLarge(bytes: Int, limit: Int) -> NotifyError {
         NotifyError(
-            .payloadTooLarge, "the payload has \(bytes) bytes; this daemon accepts at most \(limit)",
+            .payloadTooLarge,
+            "the payload has \(bytes) bytes; this daemon accepts at most \(limit) (limits.payload_bytes)",
             detail: UInt64(limit), isRefusal: true)
     }
 }

@@ -72,7 +72,7 @@ import Testing
         change(harness, one.number, request: request)
         let frames = try harness.acceptSubscriptions(isResumed: true)
         #expect(frames.count == 1)
-        try await one.openWaiter.wait()
+        _ = try await one.openWaiter.wait()
     }
 
     @Test func `a change during a detach or of an unknown subscription is ignored`() async throws {

@@ -133,7 +133,7 @@ import Testing
         _ = harness.leave(first)
         _ = try harness.read()
         let third = try harness.subscribed([">"], durable())
-        try await third.openWaiter.wait()
+        _ = try await third.openWaiter.wait()
     }
 
     @Test func `a second subscription of the same name is refused without a connection`() async throws {

@@ -1,3 +1,5 @@
+import NotifyWire
+
 // The requests of the program. These methods may be called from any thread.
 extension ClientCore {
     func submit(_ message: NotifyClient.OutgoingMessage, _ waiter: PostWaiter) {
@@ -35,7 +37,9 @@ extension ClientCore {
         slot.answer(.failure(error))
     }
 
-    func subscribe(_ spec: SubscriptionSpec, openWaiter: ReplySlot<Void>) -> (number: UInt32, buffer: DeliveryBuffer) {
+    func subscribe(_ spec: SubscriptionSpec, openWaiter: ReplySlot<Subscribed>) -> (
+        number: UInt32, buffer: DeliveryBuffer
+    ) {
         let buffer = DeliveryBuffer(policy: spec.bufferPolicy, limit: spec.limit) { [weak self] in
             self?.bufferChanged($0)
         }

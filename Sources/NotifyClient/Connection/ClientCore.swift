@@ -270,10 +270,12 @@ extension ClientCore {
 extension NotifyError {
     fileprivate static func cannotConnect(to path: String, _ error: any Error) -> NotifyError {
         switch (error as? IOError)?.errnoCode {
+        case ECONNREFUSED where isOtherFile(path):
+            NotifyError(.noDaemon, "\(path) is not a socket", cause: error)
         case ENOENT, ECONNREFUSED:
             NotifyError(
                 .noDaemon,
-                "notifyd does not listen on \(path); start it, or set NOTIFYD_SOCKET to its socket",
+                "notifyd does not listen on \(path); start it, or connect to the socket on which it listens",
                 cause: error)
         case EAGAIN:
             NotifyError(
@@ -284,5 +286,11 @@ extension NotifyError {
         default:
             NotifyError(.noDaemon, "can't connect to \(path): \(error)", cause: error)
         }
+    }
+
+    /// Whether a file that is not a socket is at the path.
+    private static func isOtherFile(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT != S_IFSOCK
     }
 }

@@ -63,7 +63,7 @@ extension ClientMachine {
         }
         // A subscription that is already being left does not become live.
         guard let entry = subscriptions[number], entry.phase == .requested else { return }
-        if let openWaiter = entry.openWaiter { effects.answer(openWaiter, .success(())) }
+        if let openWaiter = entry.openWaiter { effects.answer(openWaiter, .success(frame)) }
         let attachment = entry.ledger.map { attach($0, to: entry, frame) }
         // If the lost connection interrupted a snapshot and no new snapshot follows, release the live messages that
         // wait for its end.

@@ -1,8 +1,10 @@
+import NotifyCenter
+
 extension NotifyClient {
     /// An open subscription: an asynchronous sequence of messages and gaps, which one task at a time may read.
     ///
     /// ```swift
-    /// try await client.withSubscription(to: "orders.>", as: .durable("billing")) { subscription in
+    /// try await client.withSubscription(to: "orders.*", as: .durable("billing")) { subscription in
     ///     for try await event in subscription {
     ///         switch event {
     ///         case .message(let message):
@@ -38,6 +40,7 @@ extension NotifyClient {
         private let number: UInt32
         let buffer: DeliveryBuffer
         let spec: SubscriptionSpec
+        private let resumedSequence = Lock<UInt64?>(nil)
 
         init(core: ClientCore, number: UInt32, buffer: DeliveryBuffer, spec: SubscriptionSpec) {
             self.core = core
@@ -52,6 +55,15 @@ extension NotifyClient {
 
         /// The number of messages dropped from this subscription's buffer because its consumer was too slow.
         public var droppedCount: UInt64 { buffer.droppedCount }
+
+        /// For a durable subscription that existed when it was opened, the sequence up to which every message was
+        /// acknowledged: it resumes after it, wherever ``NotifyClient/NotifyClient/SubscriptionKind`` says that a new one
+        /// starts. `nil` for a new or volatile subscription.
+        public var resumedAfter: UInt64? { resumedSequence.withLock { $0 } }
+
+        func resumed(after sequence: UInt64) {
+            resumedSequence.withLock { $0 = sequence }
+        }
 
         /// Ends a volatile subscription, or detaches from a durable subscription. The daemon continues to keep messages
         /// for a durable subscription.

@@ -18,7 +18,7 @@ struct SubscriptionTable {
         let ledger: AcknowledgementLedger?
         var phase: Phase
         /// The task that opened the subscription and waits for the confirmation.
-        var openWaiter: ReplySlot<Void>?
+        var openWaiter: ReplySlot<Subscribed>?
         /// The tasks that wait for the end of the subscription.
         var leaveWaiters: [ReplySlot<Void>] = []
         /// The last sequence received when the connection was lost; nil if the subscription was never live before.
@@ -31,7 +31,8 @@ struct SubscriptionTable {
         var isEdited = false
 
         init(
-            spec: SubscriptionSpec, buffer: DeliveryBuffer, ledger: AcknowledgementLedger?, openWaiter: ReplySlot<Void>
+            spec: SubscriptionSpec, buffer: DeliveryBuffer, ledger: AcknowledgementLedger?,
+            openWaiter: ReplySlot<Subscribed>
         ) {
             self.spec = spec
             self.buffer = buffer

@@ -114,7 +114,7 @@ final class MachineHarness {
         var number: UInt32
         var buffer: DeliveryBuffer
         var ledger: AcknowledgementLedger?
-        var openWaiter: ReplySlot<Void>
+        var openWaiter: ReplySlot<NotifyWire.Subscribed>
 
         /// Takes the messages and gaps that are available now.
         func drain() async throws -> (sequences: [UInt64], gaps: [NotifyClient.Gap], texts: [String]) {
@@ -138,7 +138,7 @@ final class MachineHarness {
     }
 
     func subscribe(_ spec: SubscriptionSpec) throws -> Subscribed {
-        let openWaiter = ReplySlot<Void>()
+        let openWaiter = ReplySlot<NotifyWire.Subscribed>()
         let buffer = DeliveryBuffer(policy: spec.bufferPolicy, limit: spec.limit) { [changedBuffers] buffer in
             changedBuffers.append(buffer)
         }
