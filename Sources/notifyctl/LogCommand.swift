@@ -19,8 +19,7 @@ struct LogCommand: AsyncParsableCommand {
             times of the first and the last one. Names with more bytes come first; --limit selects so many, and the others \
             are summed up in the last line.
 
-            By default each message is printed as its time, sequence, name and payload. The fields of --format are \
-            \(FormatTemplate.Field.names).
+            By default each message is printed as its time, sequence, name and payload. \(OutputOptions.discussion)
 
             EXAMPLES
               notifyctl log

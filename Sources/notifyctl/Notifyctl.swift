@@ -48,6 +48,7 @@ struct Notifyctl: AsyncParsableCommand {
         let arguments = CommandArguments.process
         do {
             try arguments.checkOptions()
+            try UnknownCommand.check(arguments.strings)
             var command = try parseAsRoot(arguments.strings)
             let post = command as? PostCommand
             try arguments.check(except: post?.body)
@@ -68,21 +69,37 @@ struct Notifyctl: AsyncParsableCommand {
     private static func end(with error: any Error) -> Never {
         switch error {
         case let failure as CommandFailure:
+            let failure = failure.message.flatMap { CommandArguments.process.failure(quotedIn: $0) } ?? failure
             if let message = failure.message { StandardError.write(message) }
             Glibc.exit(failure.status.rawValue)
         case is StandardOutput.Failure:
             // The work is done, but the reader of the output has closed it.
             Glibc.exit(ExitStatus.success.rawValue)
         case let error as NotifyError:
-            StandardError.write(error.message)
+            StandardError.write(error.message + advice(for: error))
             Glibc.exit(ExitStatus(error).rawValue)
         default:
             guard exitCode(for: error) == .validationFailure else { exit(withError: error) }
             let message = message(for: error)
             if let failure = CommandArguments.process.failure(quotedIn: message) { end(with: failure) }
-            StandardError.write("\(message) (see '\(helpCommand)')")
+            StandardError.write("\(completed(message)) (see '\(helpCommand)')")
             Glibc.exit(ExitStatus.usage.rawValue)
         }
+    }
+
+    /// What to do about an error of the client, to append to its message; empty if the message tells it.
+    static func advice(for error: NotifyError) -> String {
+        switch error.code {
+        case .noDaemon: "; 'notifyctl doctor' reports why"
+        case .unknownSubscription: "; 'notifyctl durable list' shows those of all users, and --user names another owner"
+        default: ""
+        }
+    }
+
+    /// The parser's message, with the expected form of a number, which it does not name.
+    static func completed(_ message: String) -> String {
+        let isIncomplete = message.hasPrefix("The value '") && message.contains("' is invalid for '")
+        return isIncomplete && message.hasSuffix("'") ? "\(message): expected a number" : message
     }
 
     /// The command that prints the help of the subcommand in the arguments.

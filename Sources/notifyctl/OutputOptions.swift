@@ -1,7 +1,17 @@
 import ArgumentParser
+import Glibc
 
 /// How `subscribe` prints messages.
 struct OutputOptions: ParsableArguments {
+    /// What the options print, for the discussion of a command.
+    static let discussion = """
+        On a terminal, control characters of messages are replaced, unless --raw is given. Times are printed in UTC.
+
+        The fields of --format are \(FormatTemplate.Field.names). 'redelivered' is true if the message may have been \
+        delivered before, and 'snapshot' if it was stored before the subscription began. With --json, a payload that is \
+        not UTF-8 is in payload_base64 in place of payload.
+        """
+
     @Flag(name: .shortAndLong, help: "Print the name and a space before each payload.")
     var verbose = false
 
@@ -17,7 +27,7 @@ struct OutputOptions: ParsableArguments {
         transform: { try FormatTemplate($0) })
     var template: FormatTemplate?
 
-    @Flag(help: "Print nothing after each message instead of a newline.")
+    @Flag(help: "Print each message unchanged, also on a terminal, and nothing after it instead of a newline.")
     var raw = false
 
     @Flag(name: [.customShort("0"), .long], help: "Print a NUL after each message instead of a newline.")
@@ -34,6 +44,7 @@ struct OutputOptions: ParsableArguments {
     var messageFormat: MessageFormat {
         MessageFormat(
             content: template.map { .template($0) } ?? (json ? .json : verbose ? .nameAndPayload : .payload),
-            terminator: raw ? nil : null ? 0 : UInt8(ascii: "\n"))
+            terminator: raw ? nil : null ? 0 : UInt8(ascii: "\n"),
+            replacesControls: !raw && isatty(STDOUT_FILENO) == 1)
     }
 }

@@ -14,17 +14,17 @@ struct SubscribeCommand: AsyncParsableCommand {
             With --durable the daemon keeps the messages that were not printed yet: the next subscribe with the same name \
             and the same patterns resumes after the last printed one. The subscription is created even with --timeout 0.
 
-            --from is \(PositionArgument.forms). A new durable subscription starts there. Without --durable, the \
-            stored messages from there on are printed first, and then each message as it is posted.
+            --from is \(PositionArgument.forms). A new durable subscription starts there; one that exists resumes, and \
+            'notifyctl durable reset' moves it. Without --durable, the stored messages from there on are printed first, and \
+            then each message as it is posted.
 
-            By default each message is printed as its payload and a newline. The fields of --format are \
-            \(FormatTemplate.Field.names).
+            By default each message is printed as its payload and a newline. \(OutputOptions.discussion)
 
             EXAMPLES
               notifyctl subscribe 'orders.>'
               notifyctl subscribe 'orders.*' 'stock.>' --verbose
               notifyctl subscribe 'orders.>' --from 2h
-              notifyctl subscribe 'orders.>' --durable billing --from oldest --json
+              notifyctl subscribe 'orders.*' --durable billing --from oldest --json
               notifyctl subscribe 'orders.>' --format '{time} {name} {header:id}\\t{text}'
               notifyctl subscribe files.new --null | xargs -0 -n 1 ls -l
               notifyctl subscribe backup.success --count 1 --timeout 3600 && echo done
@@ -74,7 +74,7 @@ struct SubscribeCommand: AsyncParsableCommand {
     func run() async throws {
         try await SubscribeRunner(
             configuration: connection.configuration(), patterns: patterns, durable: durable,
-            start: from ?? .now, object: object, limit: count, timeoutSeconds: timeout,
+            start: from, object: object, limit: count, timeoutSeconds: timeout,
             format: output.messageFormat
         ).run()
     }

@@ -10,7 +10,8 @@ struct SubscribeRunner: Sendable {
     let configuration: NotifyClient.Configuration
     let patterns: [String]
     let durable: String?
-    let start: NotifyClient.Start
+    /// Nil for the default, `now`.
+    let start: NotifyClient.Start?
     let object: String?
     let limit: Int?
     let timeoutSeconds: Double?
@@ -79,6 +80,9 @@ struct SubscribeRunner: Sendable {
             let subscription = try await client.subscribe(
                 to: patterns, as: kind, object: object, limit: isCreationOnly ? 0 : limit)
             opening.finish()
+            if let notice = Self.notice(durable, start, resumedAfter: subscription.resumedAfter) {
+                StandardError.write(notice)
+            }
             do {
                 try await MessagePrinter(format: format).print(subscription.batches, until: interruption)
             } catch {
@@ -91,7 +95,15 @@ struct SubscribeRunner: Sendable {
     }
 
     private var kind: NotifyClient.SubscriptionKind {
-        durable.map { .durable($0, from: start) } ?? .volatile(from: start, whenFull: .pauseReading)
+        let start = start ?? .now
+        return durable.map { .durable($0, from: start) } ?? .volatile(from: start, whenFull: .pauseReading)
+    }
+
+    /// Reports that `--from` has no effect on a durable subscription that exists; nil if it has, or was not given.
+    static func notice(_ durable: String?, _ start: NotifyClient.Start?, resumedAfter sequence: UInt64?) -> String? {
+        guard let durable, start != nil, let sequence else { return nil }
+        return "'\(durable)' exists and resumes after sequence \(sequence), not at --from; to move it, use "
+            + "'notifyctl durable reset'"
     }
 }
 

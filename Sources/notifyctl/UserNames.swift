@@ -28,7 +28,8 @@ enum UserNames {
     ///   to the message.
     static func uid(argument: String) throws -> UInt32 {
         guard let uid = uid(decimal: argument) ?? uid(of: argument) else {
-            throw ValidationError("expected a user name, or a uid up to \(highestUID)")
+            throw ValidationError(
+                isDecimal(argument) ? "expected a uid up to \(highestUID)" : "this machine has no user of this name")
         }
         return uid
     }
@@ -38,8 +39,12 @@ enum UserNames {
 
     /// Parses a uid of decimal digits; nil for any other text, even for digits with a sign.
     private static func uid(decimal text: String) -> UInt32? {
-        guard text.utf8.allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains) else { return nil }
+        guard isDecimal(text) else { return nil }
         return UInt32(text).flatMap { $0 <= highestUID ? $0 : nil }
+    }
+
+    private static func isDecimal(_ text: String) -> Bool {
+        !text.isEmpty && text.utf8.allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains)
     }
 
     /// The name of a user; nil if the system knows none.

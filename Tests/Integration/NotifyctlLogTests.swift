@@ -46,6 +46,19 @@ extension IntegrationTests {
             #expect(object["payload"] as? String == "1" && object["sequence"] as? UInt64 == sequences[0])
         }
 
+        @Test func `a message can't send escape sequences to a terminal`() async throws {
+            _ = try poster.post("a", "\u{1B}[31mred", durability: .stored)
+            // `script` runs the command on a terminal of its own.
+            let shown = try await notifyctl.shell("script -qec 'notifyctl log --format {payload}' /dev/null </dev/null")
+            #expect(shown.status == .status(0))
+            #expect(shown.output == "\u{FFFD}[31mred\r\n")
+            let piped = try await notifyctl.shell("notifyctl log --format {payload} | cat")
+            #expect(piped.output == "\u{1B}[31mred\n")
+            let raw = try await notifyctl.shell(
+                "script -qec 'notifyctl log --format {payload} --raw' /dev/null </dev/null")
+            #expect(raw.output == "\u{1B}[31mred")
+        }
+
         @Test func `log prints the messages between two positions, up to a limit`() async throws {
             let sequences = try store(6)
             try poster.post("b", "other", durability: .stored)

@@ -92,6 +92,20 @@ extension IntegrationTests {
             }
         }
 
+        @Test func `a start is reported as without effect on a durable subscription that exists`() async throws {
+            let arguments = ["subscribe", "a", "--durable", "d", "--from", "oldest", "--count", "1"]
+            let sequence = try poster.post("a", "1", durability: .stored).sequence
+            let created = try notifyctl.start(arguments)
+            #expect(try await created.waitForExit() == .status(0))
+            #expect(try await created.standardError.wait("the end") { $0.isAtEnd ? $0.text : nil } == "")
+            try poster.post("a", "2")
+            let resumed = try notifyctl.start(arguments)
+            #expect(try await resumed.waitForExit() == .status(0))
+            #expect(try await resumed.standardOutput.wait("the end") { $0.isAtEnd ? $0.text : nil } == "2\n")
+            let errors = try await resumed.standardError.wait("the end") { $0.isAtEnd ? $0.text : nil }
+            #expect(errors.hasPrefix("notifyctl: 'd' exists and resumes after sequence \(sequence), not at --from"))
+        }
+
         @Test func `a format can use every field`() async throws {
             let process = try subscribe(
                 "a", "-c", "1", "--format",

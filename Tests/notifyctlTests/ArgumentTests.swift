@@ -80,7 +80,7 @@ import Testing
 
     @Test(arguments: [
         ("post a --durability x", "--durability <durability>", "expected automatic, volatile, stored or synced"),
-        ("durable remove d --user x", "--user <user>", "expected a user name, or a uid up to 4294967294"),
+        ("durable remove d --user x", "--user <user>", "this machine has no user of this name"),
         ("post a -H x", "-H <key:value>", "expected a header of the form 'KEY: VALUE'"),
     ])
     func `an error names the option, the value and the expected form once`(
@@ -104,6 +104,14 @@ import Testing
             try Notifyctl.parseAsRoot(arguments.split(separator: " ").map(String.init))
         }
         #expect(try Notifyctl.message(for: #require(error)) == expected)
+    }
+
+    @Test func `a message about a number names the expected form`() {
+        let incomplete = "The value 'x' is invalid for '--count <count>'"
+        #expect(Notifyctl.completed(incomplete) == incomplete + ": expected a number")
+        for message in [incomplete + ": expected it", "Missing value for '--limit <number>'"] {
+            #expect(Notifyctl.completed(message) == message)
+        }
     }
 
     @Test func `a header is split at its first colon and trimmed`() throws {

@@ -70,6 +70,37 @@ import Testing
         #expect(text.contains(#""object":"o""#))
     }
 
+    // MARK: Terminals
+
+    private func terminalText(_ content: MessageFormat.Content, _ message: NotifyClient.Message) -> String {
+        var bytes: [UInt8] = []
+        MessageFormat(content: content, terminator: UInt8(ascii: "\n"), replacesControls: true)
+            .append(message, to: &bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    @Test func `control characters of messages are replaced on a terminal`() throws {
+        let hostile = Array("é\u{1B}[31m\r\u{7F}\u{9B}2J\tx\n".utf8)
+        let message = try message(object: "o\u{1B}", headers: [("k", "\u{9B}")], payload: hostile)
+        let shown = "é\u{FFFD}[31m\u{FFFD}\u{FFFD}\u{FFFD}2J\tx\n"
+        #expect(terminalText(.payload, message) == shown + "\n")
+        #expect(terminalText(.nameAndPayload, message) == "a.b " + shown + "\n")
+        // Those of the format itself are kept.
+        let template = try FormatTemplate("\u{1B}{payload}{text}{object}{header:k}")
+        #expect(
+            terminalText(.template(template), message) == "\u{1B}" + shown + shown + "o\u{FFFD}\u{FFFD}\n")
+        for content in [MessageFormat.Content.json, .template(try FormatTemplate("{headers}{json}"))] {
+            let controls = terminalText(content, message).dropLast().unicodeScalars.filter {
+                $0.properties.generalCategory == .control
+            }
+            #expect(controls.isEmpty)
+        }
+    }
+
+    @Test func `bytes that are not UTF-8 are replaced on a terminal`() throws {
+        #expect(terminalText(.payload, try message(payload: [0x9B, 0x41])) == "\u{FFFD}A\n")
+    }
+
     // MARK: Templates
 
     @Test func `every field has a name`() throws {

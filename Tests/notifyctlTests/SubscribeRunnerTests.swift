@@ -1,3 +1,4 @@
+import NotifyClient
 import Testing
 
 @testable import notifyctl
@@ -6,5 +7,14 @@ import Testing
     @Test(arguments: [(3600, "timed out after 3600 s"), (0, "timed out after 0 s"), (0.5, "timed out after 0.5 s")])
     func `the timeout is printed with as many decimals as it has`(seconds: Double, message: String) {
         #expect(SubscribeRunner.timeoutMessage(seconds: seconds) == message)
+    }
+
+    @Test func `a start without effect is reported`() {
+        #expect(
+            SubscribeRunner.notice("d", .oldest, resumedAfter: 7)
+                == "'d' exists and resumes after sequence 7, not at --from; to move it, use 'notifyctl durable reset'")
+        #expect(SubscribeRunner.notice("d", .oldest, resumedAfter: nil) == nil)
+        #expect(SubscribeRunner.notice("d", nil, resumedAfter: 7) == nil)
+        #expect(SubscribeRunner.notice(nil, .oldest, resumedAfter: nil) == nil)
     }
 }

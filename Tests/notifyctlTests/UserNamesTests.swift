@@ -41,8 +41,10 @@ import Testing
     }
 
     @Test(arguments: ["no-such-user", "4294967295", "4294967296", "+5", "-1", "5 ", ""])
-    func `an invalid user is refused with the expected form`(argument: String) {
+    func `an unknown user and an invalid uid are refused`(argument: String) {
         let error = #expect(throws: ValidationError.self) { try UserNames.uid(argument: argument) }
-        #expect(error?.message == "expected a user name, or a uid up to 4294967294")
+        let isNumber = !argument.isEmpty && argument.allSatisfy(\.isNumber)
+        #expect(
+            error?.message == (isNumber ? "expected a uid up to 4294967294" : "this machine has no user of this name"))
     }
 }

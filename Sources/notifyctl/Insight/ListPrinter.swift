@@ -14,6 +14,8 @@ struct ListPrinter<Item: Sendable>: Sendable {
     var interval = Duration.seconds(1)
     /// Whether the daemon begins to count with the first request. The answer to that request is not printed.
     var needsPreparation = false
+    /// Printed on standard error after a single list without items.
+    var emptyNotice: String?
     /// Requests the items from the daemon.
     let fetch: @Sendable (NotifyClient) async throws -> [Item]
     /// Makes a table of the listed items. Its rates are since the earlier ``Look``, which is nil for the first table.
@@ -35,6 +37,7 @@ struct ListPrinter<Item: Sendable>: Sendable {
                 append(
                     look, earlier, isFirst: isFirst, to: &output, screen: options.watch ? Screen.current : nil)
                 try output.flush()
+                if let emptyNotice, look.items.isEmpty, !options.watch { StandardError.write(emptyNotice) }
                 (earlier, isFirst) = (look, false)
                 if options.watch { try await Task.sleep(for: interval) }
             } while options.watch

@@ -36,7 +36,8 @@ struct NamesCommand: AsyncParsableCommand {
 
     func run() async throws {
         let printer = ListPrinter<NotifyClient.NameStatus>(
-            options: options, interval: .seconds(interval), needsPreparation: true, fetch: { try await $0.names() },
+            options: options, interval: .seconds(interval), needsPreparation: true,
+            emptyNotice: "no posts in the time of --interval (\(interval) s)", fetch: { try await $0.names() },
             table: { Self.table($0, since: $1) }, json: { Self.write($0, to: &$1) })
         try await printer.run(configuration: connection.configuration())
     }

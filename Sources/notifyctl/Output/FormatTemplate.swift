@@ -82,11 +82,16 @@ struct FormatTemplate: Sendable, Equatable {
     }
 
     /// Appends the template, filled in for a message.
-    func append(_ message: NotifyClient.Message, to bytes: inout [UInt8]) {
+    ///
+    /// - Parameter replacesControls: Whether control characters are replaced in fields; those of the template are kept.
+    func append(_ message: NotifyClient.Message, to bytes: inout [UInt8], replacesControls: Bool = false) {
         for part in parts {
             switch part {
             case .literal(let literal): bytes += literal
-            case .field(let field): Self.append(field, of: message, to: &bytes)
+            case .field(let field):
+                let start = bytes.count
+                Self.append(field, of: message, to: &bytes)
+                if replacesControls { MessageFormat.replaceControls(in: &bytes, from: start) }
             }
         }
     }

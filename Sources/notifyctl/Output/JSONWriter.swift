@@ -67,16 +67,24 @@ struct JSONWriter {
         value.withUTF8 { string(UnsafeRawBufferPointer($0)) }
     }
 
-    /// Writes a string, given as valid UTF-8.
+    /// Writes a string, given as valid UTF-8. Escapes all control characters, which could change a terminal.
     mutating func string(_ utf8: UnsafeRawBufferPointer) {
         separate()
         bytes.append(UInt8(ascii: "\""))
         var start = 0
-        for (index, byte) in utf8.enumerated()
-        where byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") {
-            bytes.append(contentsOf: utf8[start..<index])
-            escape(byte)
-            start = index + 1
+        for (index, byte) in utf8.enumerated() {
+            switch byte {
+            case ..<0x20, 0x7F, UInt8(ascii: "\""), UInt8(ascii: "\\"):
+                bytes.append(contentsOf: utf8[start..<index])
+                escape(byte)
+                start = index + 1
+            case 0xC2 where index + 1 < utf8.count && utf8[index + 1] < 0xA0:
+                // U+0080 to U+009F, whose second byte is the code point.
+                bytes.append(contentsOf: utf8[start..<index])
+                escape(utf8[index + 1])
+                start = index + 2
+            default: continue
+            }
         }
         bytes.append(contentsOf: utf8[start...])
         bytes.append(UInt8(ascii: "\""))

@@ -17,22 +17,38 @@ struct MessageFormat: Sendable {
     var content: Content
     /// The byte that ends a message, if any.
     var terminator: UInt8?
+    /// Whether control characters of messages are replaced, because they could change the terminal that shows them.
+    var replacesControls = false
 
     /// Appends the message and the terminator.
     func append(_ message: NotifyClient.Message, to bytes: inout [UInt8]) {
         switch content {
         case .payload:
-            message.withPayload { bytes.append(contentsOf: $0) }
+            appendPayload(message, to: &bytes)
         case .nameAndPayload:
             bytes.append(contentsOf: message.name.utf8)
             bytes.append(UInt8(ascii: " "))
-            message.withPayload { bytes.append(contentsOf: $0) }
+            appendPayload(message, to: &bytes)
         case .json:
             bytes.append(contentsOf: Self.json(message))
         case .template(let template):
-            template.append(message, to: &bytes)
+            template.append(message, to: &bytes, replacesControls: replacesControls)
         }
         if let terminator { bytes.append(terminator) }
+    }
+
+    private func appendPayload(_ message: NotifyClient.Message, to bytes: inout [UInt8]) {
+        let start = bytes.count
+        message.withPayload { bytes.append(contentsOf: $0) }
+        if replacesControls { Self.replaceControls(in: &bytes, from: start) }
+    }
+
+    /// Replaces control characters except newlines and tabs, and bytes that are not UTF-8.
+    static func replaceControls(in bytes: inout [UInt8], from start: Int) {
+        let text = bytes[start...]
+        if text.allSatisfy({ 0x20..<0x7F ~= $0 || $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\t") }) { return }
+        let printable = Table.printable(String(decoding: text, as: UTF8.self), keeping: ["\n", "\t"])
+        bytes.replaceSubrange(start..., with: printable.utf8)
     }
 
     /// One JSON object with all fields of a message.

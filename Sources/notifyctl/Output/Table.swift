@@ -57,12 +57,16 @@ struct Table {
     }
 
     /// The text with control characters replaced.
-    static func printable(_ text: String) -> String {
+    static func printable(_ text: String) -> String { printable(text, keeping: []) }
+
+    /// The text with control characters replaced, except those in `kept`.
+    static func printable(_ text: String, keeping kept: Set<Unicode.Scalar>) -> String {
         if text.utf8.allSatisfy({ 0x20..<0x7F ~= $0 }) { return text }
         guard text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else { return text }
         var result = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
-            result.append(scalar.properties.generalCategory == .control ? "\u{FFFD}" : scalar)
+            let isReplaced = scalar.properties.generalCategory == .control && !kept.contains(scalar)
+            result.append(isReplaced ? "\u{FFFD}" : scalar)
         }
         return String(result)
     }

@@ -207,4 +207,6 @@ def main(path):
     print(f"{checked} vectors agree")
 
 
+if len(sys.argv) != 2:
+    sys.exit("usage: check_vectors.py vectors.json")
 main(sys.argv[1])

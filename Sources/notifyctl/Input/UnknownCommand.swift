@@ -1,0 +1,58 @@
+import ArgumentParser
+
+/// The check that the first words of the arguments are commands. The parser would report an unknown command and
+/// everything after it as unexpected arguments, and ignores it after `help`.
+enum UnknownCommand {
+    /// The most typing errors of a word for which a command is suggested.
+    private static let maximumDistance = 2
+
+    /// - Throws: `CommandFailure` that names the unknown command, and the one that was probably meant.
+    static func check(_ arguments: [String]) throws(CommandFailure) {
+        var command: any ParsableCommand.Type = Notifyctl.self
+        var path = "notifyctl"
+        var words = arguments[...]
+        while !command.configuration.subcommands.isEmpty, let word = words.popFirst() {
+            switch word {
+            case "--socket": _ = words.popFirst()
+            case _ where word.hasPrefix("--socket="): continue
+            case "help" where command == Notifyctl.self: continue
+            // The parser reports unknown options, and prints the help and the version.
+            case _ where word.hasPrefix("-"): return
+            default:
+                let commands = command.configuration.subcommands
+                guard let next = commands.first(where: { $0._commandName == word }) else {
+                    throw failure(word, commands.map { $0._commandName }, path)
+                }
+                command = next
+                path += " \(word)"
+            }
+        }
+    }
+
+    private static func failure(_ word: String, _ commands: [String], _ path: String) -> CommandFailure {
+        let distances = commands.map { (command: $0, distance: distance(word, $0)) }
+        let nearest = distances.min { $0.distance < $1.distance }
+        let isNear = nearest.map { $0.distance <= min(maximumDistance, $0.command.count - 1) } ?? false
+        let suggestion = isNear ? nearest.map { "; did you mean '\($0.command)'?" } ?? "" : ""
+        return CommandFailure(.usage, "unknown command '\(word)'\(suggestion) (see '\(path) --help')")
+    }
+
+    /// The number of characters to insert, remove, replace, or exchange with the next one, to turn a word into another.
+    static func distance(_ one: String, _ other: String) -> Int {
+        let (one, other) = (Array(one.prefix(64)), Array(other))
+        var rows = [Array(0...other.count)]
+        for i in 1..<(one.count + 1) {
+            var row = [i]
+            for j in 1..<(other.count + 1) {
+                let isEqual = one[i - 1] == other[j - 1]
+                var best = min(rows[i - 1][j] + 1, row[j - 1] + 1, rows[i - 1][j - 1] + (isEqual ? 0 : 1))
+                if i > 1, j > 1, one[i - 1] == other[j - 2], one[i - 2] == other[j - 1] {
+                    best = min(best, rows[i - 2][j - 2] + 1)
+                }
+                row.append(best)
+            }
+            rows.append(row)
+        }
+        return rows[one.count][other.count]
+    }
+}

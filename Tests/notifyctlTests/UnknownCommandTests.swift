@@ -1,0 +1,44 @@
+import Testing
+
+@testable import notifyctl
+
+@Suite struct UnknownCommandTests {
+    private func message(_ arguments: String) -> String? {
+        do {
+            try UnknownCommand.check(arguments.split(separator: " ").map(String.init))
+            return nil
+        } catch {
+            #expect(error.status == .usage)
+            return error.message
+        }
+    }
+
+    @Test(arguments: [
+        ("pots orders", "unknown command 'pots'; did you mean 'post'? (see 'notifyctl --help')"),
+        ("help subscrbe", "unknown command 'subscrbe'; did you mean 'subscribe'? (see 'notifyctl --help')"),
+        ("--socket /s psot", "unknown command 'psot'; did you mean 'post'? (see 'notifyctl --help')"),
+        ("durable lst", "unknown command 'lst'; did you mean 'list'? (see 'notifyctl durable --help')"),
+        ("help durable remov", "unknown command 'remov'; did you mean 'remove'? (see 'notifyctl durable --help')"),
+        ("bogus", "unknown command 'bogus' (see 'notifyctl --help')"),
+    ])
+    func `an unknown command is refused with the nearest one`(arguments: String, expected: String) {
+        #expect(message(arguments) == expected)
+    }
+
+    @Test(arguments: [
+        "", "post a b", "--socket /s post pots", "--socket=/s ping", "help", "help post", "--help", "durable",
+        "durable list", "durable --help", "--generate-completion-script bash", "---completion post -- a",
+        "bench post x",
+    ])
+    func `known commands and options are left to the parser`(arguments: String) {
+        #expect(message(arguments) == nil)
+    }
+
+    @Test func `exchanged characters count as one error`() {
+        #expect(UnknownCommand.distance("post", "post") == 0)
+        #expect(UnknownCommand.distance("psot", "post") == 1)
+        #expect(UnknownCommand.distance("", "post") == 4)
+        #expect(UnknownCommand.distance("poost", "post") == 1)
+        #expect(UnknownCommand.distance("top", "stop") == 1)
+    }
+}
