@@ -4,8 +4,9 @@ import Synchronization
 
 /// Runs the `subscribe` command.
 struct SubscribeRunner: Sendable {
-    /// How long a command whose timeout has passed still waits for the daemon to confirm a durable subscription.
-    private static let openingTimeout = Duration.seconds(5)
+    /// How long a command whose timeout has passed still waits for the daemon to confirm a durable subscription. Shorter
+    /// than the time after which the client reports that there is no connection.
+    private static let openingTimeout = Duration.seconds(3)
 
     let configuration: NotifyClient.Configuration
     let patterns: [String]
