@@ -59,7 +59,25 @@ struct Notifyd: AsyncParsableCommand {
         // Dispatch raises the priority of its manager thread. Only root may do so. For other users, Dispatch would
         // write a line to the system's log at each start.
         setenv("LIBDISPATCH_LOG", "NO", 1)
-        await main(nil)
+        do {
+            let command = try parse()
+            try await command.run()
+        } catch {
+            end(with: error)
+        }
+    }
+
+    /// Exits with the status for an error. Wrong usage is reported on one line.
+    private static func end(with error: any Error) -> Never {
+        guard exitCode(for: error) == .validationFailure else { exit(withError: error) }
+        report("\(message(for: error)) (see 'notifyd --help')")
+        Glibc.exit(ExitCode.validationFailure.rawValue)
+    }
+
+    private static func report(_ message: String) {
+        let oneLine = String(message.map { $0.isNewline ? " " : $0 })
+        let line = Array("notifyd: \(oneLine)\n".utf8)
+        _ = write(STDERR_FILENO, line, line.count)
     }
 
     @Flag(
@@ -136,14 +154,9 @@ struct Notifyd: AsyncParsableCommand {
         } catch let code as ExitCode {
             throw code
         } catch {
-            let line = Array("notifyd: \(oneLine("\(error)"))\n".utf8)
-            _ = write(STDERR_FILENO, line, line.count)
+            Self.report("\(error)")
             throw check ? ExitCode(2) : ExitCode.failure
         }
-    }
-
-    private func oneLine(_ text: String) -> String {
-        String(text.map { $0.isNewline ? " " : $0 })
     }
 }
 

@@ -88,6 +88,14 @@ import TestSupport
         #expect(!exists(folder.file("n.sock")))
     }
 
+    @Test(arguments: [["--verison"], ["--log-level", "loud"], ["--check", "--repair"]])
+    func `wrong usage is reported on one line`(arguments: [String]) throws {
+        let end = try DaemonProcess(arguments, environment: environment).end()
+        #expect(end.status == 64)
+        #expect(end.errors.hasPrefix("notifyd: ") && end.errors.hasSuffix(" (see 'notifyd --help')\n"))
+        #expect(end.errors.split(separator: "\n").count == 1)
+    }
+
     @Test func `a file that is not a database is refused and not changed`() throws {
         let noise = String(repeating: "this is no database. ", count: 1000)
         _ = try folder.write(noise, to: "n.db")
