@@ -106,6 +106,20 @@ import Testing
         #expect(try Notifyctl.message(for: #require(error)) == expected)
     }
 
+    @Test func `examples fit on a line of a terminal`() {
+        var commands: [any ParsableCommand.Type] = [Notifyctl.self]
+        var examples = 0
+        while let command = commands.popLast() {
+            commands += command.configuration.subcommands
+            let lines = command.configuration.discussion.split(separator: "\n")
+            for line in lines where line.hasPrefix("  ") {
+                examples += 1
+                #expect(line.count <= 80, "\(line)")
+            }
+        }
+        #expect(examples > 50)
+    }
+
     @Test func `a message about a number names the expected form`() {
         let incomplete = "The value 'x' is invalid for '--count <count>'"
         #expect(Notifyctl.completed(incomplete) == incomplete + ": expected a number")

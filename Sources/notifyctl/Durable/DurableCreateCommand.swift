@@ -14,7 +14,7 @@ struct DurableCreateCommand: AsyncParsableCommand {
 
             EXAMPLES
               notifyctl durable create billing 'orders.*'
-              notifyctl durable create audit 'orders.*' 'stock.>' --object shop-1 --from oldest
+              notifyctl durable create audit 'orders.*' 'stock.>' --from oldest
               notifyctl durable create noon 'orders.>' --from 'yesterday 12:00'
             """)
 

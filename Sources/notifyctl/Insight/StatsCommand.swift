@@ -16,7 +16,7 @@ struct StatsCommand: AsyncParsableCommand {
               notifyctl stats
               notifyctl stats --limits
               notifyctl stats --json
-              notifyctl stats --format openmetrics > /var/lib/prometheus/node-exporter/notifyd.prom
+              notifyctl stats --format openmetrics >/var/lib/node-exporter/notifyd.prom
             """)
 
     @OptionGroup var connection: ConnectionOptions

@@ -9,13 +9,13 @@ struct TraceCommand: AsyncParsableCommand {
             Prints the message, then one line for each durable subscription whose patterns and object match it: its \
             name, its user, the state of the message in it, and the client that is attached now. The states are:
 
-              acknowledged  acknowledged, or skipped because the policy did not let the owner receive it
+              acknowledged  acknowledged, or skipped as forbidden
               in flight     delivered to the attached client and not acknowledged yet
-              pending       still to be delivered; 'pending, seen' if an earlier client may have received it
+              pending       to be delivered; with 'seen' if a client may have received it
               before start  posted before the subscription began
               forbidden     the policy does not let the owner receive it
 
-            Without the right to manage, the lines are those of this user's subscriptions. Volatile messages, and \
+            Times are printed in UTC. Without the right to manage, the lines are those of this user's subscriptions. Volatile messages, and \
             deliveries to volatile subscriptions, can't be traced: see 'notifyctl monitor'.
 
             EXAMPLES
