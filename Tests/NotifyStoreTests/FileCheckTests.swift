@@ -102,6 +102,54 @@ struct FileCheckTests {
         try store.close(nextSequence: repair.nextSequence)
     }
 
+    /// What the subscriptions "lossy" (to "a", after 3, with a loss from 1 to 2) and "other" (to "b", after 6) have lost.
+    @Test(
+        arguments: [
+            ("UPDATE messages SET payload = x'00' WHERE sequence = 3", (1...2, 1, false), nil),
+            ("UPDATE messages SET payload = x'00' WHERE sequence IN (2, 5, 6, 10)", (1...10, 3, false), nil),
+            ("UPDATE messages SET payload = x'00' WHERE sequence IN (7, 9)", (1...7, 2, false), (9...9, 1, false)),
+            ("UPDATE messages SET key = (2 << 32) WHERE sequence = 10", (1...10, 2, true), (10...10, 1, true)),
+            ("UPDATE names SET name = 'c' WHERE id = 2", (1...9, 3, true), (9...9, 1, true)),
+            ("DELETE FROM messages WHERE sequence = 7", (1...8, 2, true), (7...8, 1, true)),
+            ("DELETE FROM messages WHERE sequence = 2", (1...4, 2, true), nil),
+        ] as [(String, (ClosedRange<UInt64>, UInt64, Bool), (ClosedRange<UInt64>, UInt64, Bool)?)])
+    func `a repair records what subscriptions lose`(
+        damage: String, lossy: (ClosedRange<UInt64>, UInt64, Bool), other: (ClosedRange<UInt64>, UInt64, Bool)?
+    ) async throws {
+        let folder = try TemporaryFolder()
+        try await Self.makeLog(in: folder)
+        try folder.execute(damage)
+        let repair = try FileRepair.run(path: folder.database)
+        let store = try Store.open(path: repair.newPath)
+        let expected = [lossy, other].map { loss in
+            loss.map { Loss(first: $0.0.lowerBound, last: $0.0.upperBound, count: $0.1, isUpperBound: $0.2) }
+        }
+        #expect(store.recovered.subscriptions.map(\.loss) == expected)
+        #expect(repair.changedSubscriptions.count == (lossy.1 > 1 ? 1 : 0) + (other == nil ? 0 : 1))
+        try store.close(nextSequence: repair.nextSequence)
+    }
+
+    @Test func `acknowledged messages are not lost`() throws {
+        var progress = DurableProgress(cursor: 10, seenThrough: 30)
+        progress.acknowledged = [SequenceRange(first: 12, last: 14), SequenceRange(first: 20, last: 25)]
+        let filter = try SubscriptionFilter(">")
+        var damaged = LostMessages()
+        for sequence in [9, 10, 12, 13, 14, 20, 25] as [UInt64] { damaged.add(sequence, name: nil) }
+        #expect(damaged.loss(of: filter, since: progress, NameTable()) == nil)
+        for sequence in [26, 30] as [UInt64] { damaged.add(sequence, name: nil) }
+        #expect(
+            damaged.loss(of: filter, since: progress, NameTable())
+                == Loss(first: 26, last: 30, count: 2, isUpperBound: true))
+        var missing = LostMessages()
+        missing.add(1...10, count: 5)
+        missing.add(12...14, count: 3)
+        #expect(missing.loss(of: filter, since: progress, NameTable()) == nil)
+        missing.add(5...22, count: 100)
+        #expect(
+            missing.loss(of: filter, since: progress, NameTable())
+                == Loss(first: 11, last: 22, count: 6, isUpperBound: true))
+    }
+
     @Test func `a damaged state gives sequences far above and another epoch`() async throws {
         let folder = try TemporaryFolder()
         try await Self.makeLog(in: folder)
@@ -205,6 +253,9 @@ struct FileCheckTests {
         let repaired = try Store.open(path: repair.newPath)
         let kept = try await repaired.everything(SubscriptionFilter(">"))
         #expect(kept == messages.filter { message in !repair.unreadable.contains { $0.contains(message.sequence) } })
+        let loss = try #require(repaired.recovered.subscriptions.first?.loss)
+        #expect(loss.first == repair.unreadable.first?.lowerBound && loss.last == repair.unreadable.last?.upperBound)
+        #expect(loss.count == repair.unreadable.reduce(0) { $0 + UInt64($1.count) } && loss.isUpperBound)
         try repaired.close(nextSequence: 3000)
     }
 

@@ -12,8 +12,9 @@ extension NotifyClient {
             /// The cursor of the durable subscription was reset, or the subscription was removed and created again while
             /// the client was disconnected.
             case recreated
-            /// The daemon deleted messages before the durable subscription had acknowledged them, because of its
-            /// retention rules, or because they were purged.
+            /// Messages that the durable subscription had not acknowledged are no longer in the daemon's log: they were
+            /// deleted by its retention rules, or because one user had too many unread ones, or purged, or lost in a
+            /// repair of the log.
             case deleted
             /// Messages in the daemon's log are damaged, so the daemon does not deliver them.
             case damaged
@@ -24,8 +25,8 @@ extension NotifyClient {
         /// The number of missed messages; `nil` if it is unknown.
         public let missed: UInt64?
         /// Whether ``missed`` is only an upper bound. If so, it also counts messages that do not match the
-        /// subscription (all messages posted while the client was disconnected, or deleted messages with another
-        /// object), or deleted messages that were delivered before and not acknowledged.
+        /// subscription (all messages posted while the client was disconnected, deleted messages with another object, or
+        /// damaged messages whose name is unknown), or deleted messages that were delivered before and not acknowledged.
         public let isUpperBound: Bool
         /// A range of sequences that includes all missed messages; `nil` if it is unknown. It may include other
         /// messages.
@@ -83,7 +84,7 @@ extension NotifyClient.Gap: CustomStringConvertible {
         case .connectionTooSlow: "dropped \(count)\(place): the connection was too slow"
         case .consumerTooSlow: "dropped \(count)\(place): the consumer was too slow"
         case .reconnected: "may have missed \(count)\(place) while disconnected"
-        case .deleted: "lost \(count)\(place) before acknowledging them: the daemon deleted them"
+        case .deleted: "lost \(count)\(place) before acknowledging them: they are no longer in the daemon's log"
         case .damaged: "lost \(count)\(place): they are damaged in the daemon's log"
         case .recreated:
             "may have missed \(count)\(place): the durable subscription was removed and created again, or its cursor was reset"

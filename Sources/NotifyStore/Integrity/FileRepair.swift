@@ -131,6 +131,7 @@ private final class FileRepairer: LogScanReceiver {
     private var block = LogBlock()
     private var rows: [SubscriptionRow] = []
     private var oldest: UInt64?
+    private var lost = LostMessages()
     private var result: FileRepair
 
     init(_ source: LogFile, _ path: String, for newPath: String) throws {
@@ -151,7 +152,7 @@ private final class FileRepairer: LogScanReceiver {
         var names = NameTable()
         _ = try scan.advance(&names)
         try flush()
-        try finish(scan)
+        try finish(scan, names)
         result.findings = scan.findings
         result.nextSequence = log.state.nextSequence
         result.isStateLost = scan.state == nil
@@ -170,10 +171,13 @@ private final class FileRepairer: LogScanReceiver {
         if block.entries.count == Self.batchMessages || block.frames.writerIndex >= Self.batchBytes { try flush() }
     }
 
-    func lostMessage(_ sequence: UInt64) {
+    func lostMessage(_ sequence: UInt64, name: UInt32?) {
+        lost.add(sequence, name: name)
         result.lostMessages += 1
         result.lostRanges.insert(sequence, limit: LogFindings.maximumRanges)
     }
+
+    func missingMessages(_ sequences: ClosedRange<UInt64>, count: UInt64) { lost.add(sequences, count: count) }
 
     func unreadableMessages(_ sequences: ClosedRange<Int64>) {
         result.unreadable.append(UInt64(max(0, sequences.lowerBound))...UInt64(sequences.upperBound))
@@ -190,8 +194,13 @@ private final class FileRepairer: LogScanReceiver {
 
     func subscription(_ row: SubscriptionRow) { rows.append(row) }
 
-    private func finish(_ scan: LogScan) throws {
+    private func finish(_ scan: LogScan, _ names: borrowing NameTable) throws {
         let next = DamagedLog.nextSequence(after: scan.highest, scan.state)
+        for range in result.unreadable {
+            // Without the state, the sequence of the last message is not known.
+            let end = max(range.lowerBound, min(range.upperBound, scan.state == nil ? scan.highest : next - 1))
+            lost.add(range.lowerBound...end, count: end - range.lowerBound + 1)
+        }
         for var row in rows {
             let name = "'\(row.record.name)' of user \(row.record.owner.uid)"
             guard row.isDefinitionSound else {
@@ -199,13 +208,20 @@ private final class FileRepairer: LogScanReceiver {
                 continue
             }
             let damaged = row.damagedParts
+            let loss = lost.loss(of: row.record.filter, since: row.knownProgress, names)
             row.replaceDamagedParts(oldest: oldest, next: next)
+            if let loss, row.record.loss?.add(loss) == nil { row.record.loss = loss }
             try log.inTransaction(.normal) { try log.apply(.create(row.record), $0) }
             result.subscriptions += 1
             if !damaged.isEmpty {
                 let start = row.isProgressSound ? "" : ", and starts at the oldest message"
                 result.changedSubscriptions.append(
                     "\(name) had damaged \(damaged.joined(separator: ", "))\(start)")
+            }
+            if let loss {
+                result.changedSubscriptions.append(
+                    "\(name) has lost messages that it had not acknowledged: \(loss.isUpperBound ? "at most " : "")"
+                        + "\(loss.count), from \(loss.first) to \(loss.last)")
             }
         }
         for range in scan.unreadableSubscriptions {
@@ -227,6 +243,12 @@ private final class FileRepairer: LogScanReceiver {
 }
 
 extension SubscriptionRow {
+    /// The progress as far as it is known: at least that of the start.
+    fileprivate var knownProgress: DurableProgress {
+        let start = record.startedAfter
+        return isProgressSound ? record.progress : DurableProgress(cursor: start, seenThrough: .max)
+    }
+
     /// Replaces damaged parts of a subscription whose definition is sound: it starts at the oldest message, so that it
     /// misses none, and its owner has no groups until a client attaches.
     fileprivate mutating func replaceDamagedParts(oldest: UInt64?, next: UInt64) {

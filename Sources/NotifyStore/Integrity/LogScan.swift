@@ -8,7 +8,12 @@ protocol LogScanReceiver: AnyObject {
     ///
     /// - Parameter frame: The message as a frame.
     func message(_ sequence: UInt64, frame: ByteBuffer) throws
-    func lostMessage(_ sequence: UInt64)
+    /// A damaged message.
+    ///
+    /// - Parameter name: The id of its name; nil if it is unknown.
+    func lostMessage(_ sequence: UInt64, name: UInt32?)
+    /// A sound segment has fewer messages than it counts.
+    func missingMessages(_ sequences: ClosedRange<UInt64>, count: UInt64)
     /// A subscription, also if parts of its row are damaged.
     func subscription(_ row: SubscriptionRow)
     func unreadableMessages(_ sequences: ClosedRange<Int64>)
@@ -222,7 +227,10 @@ final class LogScan {
         try receiver?.message(sequence, frame: frame)
     }
 
-    func lost(_ sequence: UInt64) { receiver?.lostMessage(sequence) }
+    func lost(_ sequence: UInt64, name: UInt32?) { receiver?.lostMessage(sequence, name: name) }
+    func missing(_ sequences: ClosedRange<UInt64>, count: UInt64) {
+        receiver?.missingMessages(sequences, count: count)
+    }
     func unreadable(_ sequences: ClosedRange<Int64>) { receiver?.unreadableMessages(sequences) }
 }
 

@@ -63,7 +63,11 @@ final class MessageScan {
         } else {
             scan.findings.addDamagedMessage(position)
         }
-        if isSound { try scan.received(position, frame: frame) } else { scan.lost(position) }
+        if isSound {
+            try scan.received(position, frame: frame)
+        } else {
+            scan.lost(position, name: isKeySound ? MessageRow.key(row).name : nil)
+        }
         count(
             isKeySound ? MessageRow.key(row) : nil,
             bytes: isSound ? UInt64(frame.readableBytes) : nil)
@@ -139,7 +143,9 @@ final class MessageScan {
             missing += UInt64(entry.messages) - found.messages
         }
         guard left.isEmpty else { return "does not count some of its messages" }
-        return missing > unknown ? "lacks \(missing - unknown) messages that it counts" : nil
+        guard missing > unknown else { return nil }
+        scan.missing(row.segment.first...row.segment.last, count: missing - unknown)
+        return "lacks \(missing - unknown) messages that it counts"
     }
 
     /// Whether the segment of the open log was changed or deleted since its row was read.
@@ -165,6 +171,6 @@ final class MessageScan {
         ] as [(RowScan?, LogPart, String)] {
             if let scan { self.scan.noteUnreadable(kind, what, in: scan) }
         }
-        for range in messages?.unreadable ?? [] { scan.unreadable(range) }
+        for range in messages.map(\.unreadable) ?? [0 ... .max] { scan.unreadable(range) }
     }
 }

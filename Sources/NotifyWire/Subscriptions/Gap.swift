@@ -5,7 +5,8 @@ package struct Gap: ControlFrame {
     package enum Reason: UInt8, Sendable {
         /// The connection was too slow, so messages of its volatile subscriptions were dropped.
         case tooSlow = 0
-        /// Messages that a durable subscription had not acknowledged were deleted, because of the retention policy.
+        /// Messages that a durable subscription had not acknowledged are no longer in the log: deleted by the retention
+        /// policy or a purge, or lost in a repair.
         case deleted = 1
         /// Stored messages of a durable subscription are damaged.
         case damaged = 2

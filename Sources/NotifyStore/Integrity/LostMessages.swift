@@ -1,0 +1,63 @@
+import NotifyLog
+import NotifyWire
+
+/// The messages that a repair does not keep, from which follows what each durable subscription loses.
+struct LostMessages {
+    /// The sequences of damaged messages by the ids of their names, ascending; under nil those with an unknown name.
+    private var sequences: [UInt32?: [UInt64]] = [:]
+    /// The ranges in which messages are missing, with the most messages that there can have been.
+    private var ranges: [(first: UInt64, last: UInt64, count: UInt64)] = []
+
+    /// Adds a damaged message. Sequences must ascend.
+    ///
+    /// - Parameter name: The id of its name; nil if it is unknown.
+    mutating func add(_ sequence: UInt64, name: UInt32?) { sequences[name, default: []].append(sequence) }
+
+    /// Adds a range in which messages are missing, at most `count` of them.
+    mutating func add(_ range: ClosedRange<UInt64>, count: UInt64) {
+        ranges.append((range.lowerBound, range.upperBound, count))
+    }
+
+    /// What a subscription has lost that it had not acknowledged; nil if nothing. The number is an upper bound if messages
+    /// may have been delivered, or may not be for the subscription.
+    func loss(
+        of filter: SubscriptionFilter, since progress: DurableProgress, _ names: borrowing NameTable
+    ) -> Loss? {
+        var loss: Loss?
+        func add(_ other: Loss) { if loss?.add(other) == nil { loss = other } }
+        for (id, lost) in sequences {
+            var isNameKnown = false
+            if let id, let name = names.number(ofID: id) {
+                guard names.withBytes(of: name, { filter.matches(name: $0) }) else { continue }
+                isNameKnown = true
+            }
+            var acknowledged = progress.acknowledged[...]
+            for sequence in lost where sequence > progress.cursor {
+                while let range = acknowledged.first, range.last < sequence { acknowledged.removeFirst() }
+                if let range = acknowledged.first, range.first <= sequence { continue }
+                let maybeDelivered = progress.isAttached || sequence <= progress.seenThrough
+                add(
+                    Loss(
+                        first: sequence, last: sequence, count: 1,
+                        isUpperBound: !isNameKnown || filter.object != nil || maybeDelivered))
+            }
+        }
+        for range in ranges where range.last > progress.cursor {
+            let first = max(range.first, progress.cursor + 1)
+            let left = range.last - first + 1 - progress.acknowledged.count(from: first, through: range.last)
+            guard left > 0 else { continue }
+            add(Loss(first: first, last: range.last, count: min(range.count, left), isUpperBound: true))
+        }
+        return loss
+    }
+}
+
+extension [SequenceRange] {
+    /// The number of sequences of disjoint ranges that are in another range.
+    fileprivate func count(from first: UInt64, through last: UInt64) -> UInt64 {
+        reduce(0) { sum, range in
+            let (first, last) = (Swift.max(first, range.first), Swift.min(last, range.last))
+            return first <= last ? sum + last - first + 1 : sum
+        }
+    }
+}
