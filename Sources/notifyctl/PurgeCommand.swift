@@ -1,4 +1,5 @@
 import ArgumentParser
+import FoundationEssentials
 import Glibc
 import NotifyClient
 
@@ -41,8 +42,9 @@ struct PurgeCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        guard yes || isConfirmed() else { throw CommandFailure(.failure, "nothing was deleted") }
-        let (patterns, before) = (patterns, before)
+        // An age would become a later time while the question waits.
+        let (patterns, before) = (patterns, before?.fixed(at: Date()))
+        guard yes || Self.isConfirmed(patterns, before) else { throw CommandFailure(.failure, "nothing was deleted") }
         let result = try await withNotifyClient(configuration: connection.configuration()) {
             try await $0.purge(patterns, before: before)
         }
@@ -52,10 +54,14 @@ struct PurgeCommand: AsyncParsableCommand {
     }
 
     /// Asks on the terminal.
-    private func isConfirmed() -> Bool {
-        let names = patterns.map { "'\(Table.printable($0))'" }.joined(separator: ", ")
-        StandardError.write("Delete the stored messages of \(names)? Answer 'yes' to delete them.")
+    private static func isConfirmed(_ patterns: [String], _ before: NotifyClient.Start?) -> Bool {
+        StandardError.write("\(question(patterns, before)) Answer 'yes' to delete them.")
         return readLine() == "yes"
+    }
+
+    static func question(_ patterns: [String], _ before: NotifyClient.Start?) -> String {
+        let names = patterns.map { "'\(Table.printable($0))'" }.joined(separator: ", ")
+        return "Delete the stored messages of \(names)\(before.map { " " + $0.textBefore } ?? "")?"
     }
 
     static func text(_ result: NotifyClient.PurgeResult) -> String {

@@ -53,10 +53,10 @@ extension IntegrationTests {
         func `on a terminal purge asks`() async throws {
             _ = try store(1, "a")
             try await TmuxTerminal.with(daemon) { terminal in
-                try await terminal.type("notifyctl purge a; echo status $?")
+                try await terminal.type("notifyctl purge a --before 9999; echo status $?")
                 try await terminal.press("Enter")
                 try await terminal.wait("the question") {
-                    $0.text.contains("Delete the stored messages of 'a'?") ? $0 : nil
+                    $0.text.contains("Delete the stored messages of 'a' with a sequence below 9999?") ? $0 : nil
                 }
                 try await terminal.type("no")
                 try await terminal.press("Enter")

@@ -102,9 +102,3 @@ struct DurableShowCommand: AsyncParsableCommand {
 extension Duration {
     fileprivate var wholeSeconds: UInt64 { UInt64(max(0, components.seconds)) }
 }
-
-extension Timestamp {
-    fileprivate static func text(_ date: Date) -> String {
-        text(microseconds: UInt64(max(0, date.timeIntervalSince1970 * 1_000_000)))
-    }
-}

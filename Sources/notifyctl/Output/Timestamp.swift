@@ -1,5 +1,15 @@
-/// Formats times as ISO 8601 in UTC, to the microsecond.
+import FoundationEssentials
+
+/// Formats times as ISO 8601 in UTC.
 enum Timestamp {
+    /// A time to the second.
+    static func seconds(_ date: Date) -> String { "\(text(date).prefix(19))Z" }
+
+    /// A time to the microsecond.
+    static func text(_ date: Date) -> String {
+        text(microseconds: UInt64(max(0, date.timeIntervalSince1970 * 1_000_000)))
+    }
+
     static func text(microseconds: UInt64) -> String {
         let (seconds, fraction) = microseconds.quotientAndRemainder(dividingBy: 1_000_000)
         let (days, secondOfDay) = seconds.quotientAndRemainder(dividingBy: 86_400)

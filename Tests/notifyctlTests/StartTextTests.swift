@@ -1,0 +1,24 @@
+import Foundation
+import NotifyClient
+import Testing
+
+@testable import notifyctl
+
+/// Positions in the log in questions and answers.
+@Suite struct StartTextTests {
+    private let now = Date(timeIntervalSince1970: 1_795_435_445)
+
+    @Test func `purge asks before what to delete`() {
+        let questions: [(NotifyClient.Start?, String)] = [
+            (nil, "Delete the stored messages of 'a.*', 'b'?"),
+            (.now, "Delete the stored messages of 'a.*', 'b' posted before now?"),
+            (.sequence(432), "Delete the stored messages of 'a.*', 'b' with a sequence below 432?"),
+            (.oldest, "Delete the stored messages of 'a.*', 'b' before the oldest one?"),
+            (.time(now), "Delete the stored messages of 'a.*', 'b' posted before 2026-11-23T12:04:05Z?"),
+            (.age(.seconds(7200)), "Delete the stored messages of 'a.*', 'b' posted before 2026-11-23T10:04:05Z?"),
+        ]
+        for (before, question) in questions {
+            #expect(PurgeCommand.question(["a.*", "b"], before?.fixed(at: now)) == question)
+        }
+    }
+}
