@@ -23,7 +23,7 @@ extension NotifyClient {
     ///   - patterns: The patterns of names to match, 1 to 64.
     ///   - start: The position of the first message.
     ///   - end: The end: the last sequence, or the time before which messages were posted. `nil` for the end of the log,
-    ///     as of the beginning of the sequence.
+    ///     as of the beginning of the sequence. Only `nil` if the sequence follows the log.
     ///   - object: The object to match; `nil` for messages with any object or none.
     ///   - limit: The number of messages after which the sequence ends; `nil` for no limit.
     ///   - follows: Whether to continue, after the stored messages, with each message as it is stored.

@@ -58,7 +58,8 @@ struct LogCommand: AsyncParsableCommand {
         help: ArgumentHelp("Exit after this number of messages.", valueName: "number"))
     var limit: Int?
 
-    @Flag(name: .shortAndLong, help: "After the stored messages, print each message as it is stored.")
+    @Flag(
+        name: .shortAndLong, help: "After the stored messages, print each message as it is stored. Excludes --to.")
     var follow = false
 
     @Flag(name: .shortAndLong, help: "Print the newest message first; --limit then selects the last messages.")
@@ -81,6 +82,9 @@ struct LogCommand: AsyncParsableCommand {
             }
         }
         if follow, reverse { throw ValidationError("--follow can't be used with --reverse") }
+        if follow, to != nil {
+            throw ValidationError("--follow has no end and can't be used with --to; see --limit")
+        }
     }
 
     func run() async throws {

@@ -27,6 +27,9 @@ struct LogQuery: Sendable {
         guard !follows || order == .oldestFirst else {
             throw NotifyError(.invalidArgument, "the newest messages can't come first if later ones follow")
         }
+        guard !follows || end == nil else {
+            throw NotifyError(.invalidArgument, "a sequence that follows the log has no end; omit one of the two")
+        }
     }
 }
 
@@ -49,7 +52,7 @@ struct LogCursor: Sendable {
         case nil: last = query.follows ? .max : start.last
         case .now: last = start.last
         case .oldest: last = 0
-        case .sequence(let sequence): last = query.follows ? sequence : min(sequence, start.last)
+        case .sequence(let sequence): last = min(sequence, start.last)
         case .age, .time: last = (end?.sequence ?? 1) - 1
         }
         isAtEnd = first > last || left == 0
