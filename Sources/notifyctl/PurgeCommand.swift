@@ -12,8 +12,8 @@ struct PurgeCommand: AsyncParsableCommand {
             each of these gets a gap instead. You need the right to manage every name that the patterns match. Asks \
             before it deletes; without a terminal, --yes is required. 'notifyctl log --summary' shows what is stored.
 
-            --before is \(PositionArgument.forms). A time must be in the past. Messages at that position or later \
-            remain. By default, all that are stored when the command begins are deleted.
+            --before is \(PositionArgument.forms). Messages at that position or later remain. By default, all that are \
+            stored when the command begins are deleted.
 
             EXAMPLES
               notifyctl purge 'metrics.>' --before 2h

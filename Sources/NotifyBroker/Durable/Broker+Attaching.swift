@@ -29,7 +29,7 @@ extension Broker {
                 .limitReached, "a window of \(subscribe.window) is over the limit of \(Limits.maximumWindow)")
         }
         let existing = durables.slot(of: DurableKey(uid: connections[slot].uid, name: subscribe.durableName))
-        if existing == nil, let time = subscribe.start.pastTime(at: now) {
+        if existing == nil, let time = try subscribe.start.pastTime(at: now) {
             return try search(.subscribe(subscribe), at: time, slot)
         }
         let attachment = attachment(for: subscribe, slot, isResumed: existing != nil, now: now)

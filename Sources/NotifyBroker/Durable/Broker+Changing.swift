@@ -10,11 +10,7 @@ extension Broker {
     /// Moves the cursor of a subscription. A reset to a time continues once the store has found the sequence of that time.
     mutating func reset(_ reset: Reset, _ slot: ConnectionSlot, now: BrokerTime) throws(WireError) {
         let durable = try managed(reset.durableName, uid: reset.uid, by: slot)
-        if case .time(let time) = reset.position, time > now.wallMicroseconds {
-            throw WireError(
-                .invalidArgument, "the time to reset to has not come yet; reset to 'now' to skip all messages")
-        }
-        if let time = reset.position.pastTime(at: now) { return try search(.reset(reset), at: time, slot) }
+        if let time = try reset.position.pastTime(at: now) { return try search(.reset(reset), at: time, slot) }
         let cursor = try firstCursor(at: reset.position)
         try durables[durable].checkChangeable()
         guard durables[durable].cursor.generation < .max else {

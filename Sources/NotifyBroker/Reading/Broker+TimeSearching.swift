@@ -94,13 +94,22 @@ extension Broker {
 }
 
 extension LogPosition {
+    /// How far a time may be ahead, in microseconds: a client may read its clock after the turn has begun.
+    static let toleratedMicroseconds: UInt64 = 5_000_000
+
     /// The time at which the position begins, in microseconds since 1970; nil if it does not begin at a time, or if
     /// the time has not passed yet.
-    func pastTime(at now: BrokerTime) -> UInt64? {
+    ///
+    /// - Throws: `invalidArgument` for a time in the future, which is probably a mistake.
+    func pastTime(at now: BrokerTime) throws(WireError) -> UInt64? {
         switch self {
-        case .now, .oldest, .sequence: nil
-        case .age(let age): now.wallMicroseconds - min(age, now.wallMicroseconds)
-        case .time(let time): time <= now.wallMicroseconds ? time : nil
+        case .now, .oldest, .sequence: return nil
+        case .age(let age): return now.wallMicroseconds - min(age, now.wallMicroseconds)
+        case .time(let time):
+            guard time <= now.wallMicroseconds + Self.toleratedMicroseconds else {
+                throw WireError(.invalidArgument, "the time is in the future; the end of the log is 'now'")
+            }
+            return time <= now.wallMicroseconds ? time : nil
         }
     }
 }

@@ -1,4 +1,3 @@
-import FoundationEssentials
 import NotifyCenter
 import NotifyWire
 
@@ -27,18 +26,12 @@ extension NotifyClient {
     /// - Parameters:
     ///   - patterns: The patterns of names to match, 1 to 64. This user must have the right to manage every name that
     ///     they match.
-    ///   - end: The position of the first message to keep; `nil` to delete all. A time in the future is refused with
-    ///     `invalidArgument`.
+    ///   - end: The position of the first message to keep; `nil` to delete all.
     /// - Throws: ``NotifyError``, such as `forbidden`; `outcomeUnknown` if the connection is lost before the answer.
     public nonisolated(nonsending) func purge(
         _ patterns: [String], before end: Start? = nil
     ) async throws(NotifyError) -> PurgeResult {
         let spec = try SubscriptionSpec(patterns: patterns, object: nil, kind: .volatile(), limit: nil)
-        if case .time(let time)? = end, time > Date() {
-            throw NotifyError(
-                .invalidArgument, "the time before which to purge has not come yet; leave it out to delete all messages"
-            )
-        }
         var purge = Purge(request: 0, patterns: spec.patterns.map(\.string))
         if let end { purge.before = try await core.find(try end.position()).sequence }
         return try await ask { [purge] in .purge(purge, $0) }

@@ -15,8 +15,8 @@ extension NotifyClient {
         case sequence(UInt64)
         /// With the first message posted at most this long ago, by the daemon's wall clock. Not negative.
         case age(Duration)
-        /// With the first message posted at this time or later, by the daemon's wall clock. A time in the future means
-        /// the same as ``now``.
+        /// With the first message posted at this time or later, by the daemon's wall clock. The daemon refuses a time in
+        /// the future with `invalidArgument`, unless an existing durable subscription continues at its cursor.
         ///
         /// Messages are found by ``Message/date``. If the clock was set back, several messages can be the first at a
         /// time, and the subscription begins with any of them.

@@ -10,7 +10,7 @@ struct DurableResetCommand: AsyncParsableCommand {
             redelivered. Messages before the position are not delivered any more. What the subscription had lost is no \
             longer reported. A client that is attached continues at the position.
 
-            The position is \(PositionArgument.forms). A time must be in the past.
+            The position is \(PositionArgument.forms).
 
             EXAMPLES
               notifyctl durable reset billing --to oldest

@@ -1,4 +1,5 @@
 import ArgumentParser
+import FoundationEssentials
 import Glibc
 import NotifyClient
 
@@ -10,16 +11,23 @@ enum PositionArgument {
     static let forms = """
         'now', 'oldest', a sequence, an age such as 90s, 15m, 2h or 7d, or a time such as 2026-11-22T12:00:00Z, \
         2026-11-22T12:00+01:00 or, in local time, '2026-11-22 12:00', 2026-11-22, 12:00, today, yesterday or \
-        'yesterday 12:00'
+        'yesterday 12:00', which must not be in the future
         """
+
+    /// How far a time may be ahead of the clock, as for the daemon.
+    private static let toleratedSeconds = 5.0
 
     /// Reads a position, relative to the current time and in the time zone of this process.
     ///
-    /// - Throws: `ValidationError` that lists the forms. ArgumentParser prepends the option and the value to the
-    ///   message.
+    /// - Throws: `ValidationError` that lists the forms, or for a time in the future. ArgumentParser prepends the option
+    ///   and the value to the message.
     static func start(_ text: String) throws -> NotifyClient.Start {
-        guard let start = PositionParser(now: time(nil), zone: .system).position(text) else {
+        let now = time(nil)
+        guard let start = PositionParser(now: now, zone: .system).position(text) else {
             throw ValidationError("expected \(forms)")
+        }
+        if case .time(let time) = start, time.timeIntervalSince1970 > Double(now) + toleratedSeconds {
+            throw ValidationError("the time is in the future; the end of the log is 'now'")
         }
         return start
     }

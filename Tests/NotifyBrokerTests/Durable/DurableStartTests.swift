@@ -32,7 +32,7 @@ struct DurableStartTests {
         arguments: [
             .now, .age(microseconds: 0), .age(microseconds: 999_999), .time(microseconds: 1_700_000_004_000_001),
             .time(microseconds: 1_700_000_005_000_000), .time(microseconds: 1_700_000_005_000_001),
-            .time(microseconds: LogPosition.maximumMicroseconds), .sequence(11),
+            .sequence(11),
         ] as [LogPosition])
     func `a start after the last message gets later messages only`(_ start: LogPosition) {
         let (host, _, _) = TestHost.withMessages()
@@ -72,10 +72,33 @@ struct DurableStartTests {
         #expect(host.durables.isEmpty && host.store.subscriptions.isEmpty)
     }
 
-    @Test func `a future time needs no search`() {
+    @Test func `a time in the future is refused, whatever it is for`() {
         let (host, _, _) = TestHost.withMessages()
         let client = host.connect()
-        client.subscribe(1, ["a"], durable: "d", from: .time(microseconds: host.now.wallMicroseconds + 1))
+        let times = [host.now.wallMicroseconds + 5_000_001, LogPosition.maximumMicroseconds]
+        for time in times {
+            let position = LogPosition.time(microseconds: time)
+            client.subscribe(1, ["a"], durable: "d", from: position)
+            client.send(Find(request: client.nextRequest(), position: position))
+            host.run()
+            let errors = client.takeErrors()
+            #expect(errors.map(\.code) == [ErrorCode.invalidArgument.rawValue, ErrorCode.invalidArgument.rawValue])
+            #expect(errors.allSatisfy { $0.message == "the time is in the future; the end of the log is 'now'" })
+            #expect(host.durables.isEmpty && host.store.subscriptions.isEmpty)
+        }
+        // A subscription that exists continues at its cursor, also if the clock was set back since its creation.
+        client.subscribe(1, ["a"], durable: "d", from: .now)
+        host.run()
+        client.detach(1)
+        client.subscribe(2, ["a"], durable: "d", from: .time(microseconds: times[0]))
+        host.run()
+        #expect(codes(client) == [])
+    }
+
+    @Test func `a time that a client reads a little later needs no search`() {
+        let (host, _, _) = TestHost.withMessages()
+        let client = host.connect()
+        client.subscribe(1, ["a"], durable: "d", from: .time(microseconds: host.now.wallMicroseconds + 5_000_000))
         #expect(host.durable("d")?.startedAfter == host.lastSequence)
     }
 

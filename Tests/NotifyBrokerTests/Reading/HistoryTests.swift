@@ -248,7 +248,8 @@ struct HistoryTests {
         let last = host.store.persistedThrough
         let cases: [(LogPosition, UInt64)] = [
             (.oldest, 1), (.now, host.lastSequence + 1), (.sequence(2), 2),
-            (.time(microseconds: times[2]), sequences[2]), (.time(microseconds: .max >> 1), host.lastSequence + 1),
+            (.time(microseconds: times[2]), sequences[2]),
+            (.time(microseconds: host.now.wallMicroseconds), host.lastSequence + 1),
         ]
         for (position, expected) in cases {
             let found = found(client, position, host)
