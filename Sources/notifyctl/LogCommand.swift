@@ -9,8 +9,9 @@ struct LogCommand: AsyncParsableCommand {
         discussion: """
             Prints the messages of the daemon's log, oldest first, or with --reverse newest first, without a \
             subscription: those that a durable subscription matched, or that were posted with --durability stored, until \
-            the retention rules delete them. Messages that you may not receive are left out. Damaged messages are \
-            reported on standard error.
+            the retention rules delete them. By default, a message that every durable subscription has acknowledged is \
+            deleted after 24 hours. Messages that you may not receive are left out. Damaged messages are reported on \
+            standard error, and so is the time of the oldest message, if no message is as old as --from a time.
 
             --from and --to are \(PositionArgument.forms). A sequence is included; --to a time prints what was posted \
             before it.
@@ -97,7 +98,11 @@ struct LogCommand: AsyncParsableCommand {
                 let messages = try client.log(
                     patterns, from: from, to: to, object: object, limit: limit, follows: follow,
                     order: reverse ? .newestFirst : .oldestFirst)
-                try await MessagePrinter(format: format).print(messages.batches, until: interruption)
+                let isFound = try await MessagePrinter(format: format).print(messages.batches, until: interruption)
+                guard !follow, !Task.isCancelled else { return }
+                let notice = try await HistoryNotice.find(
+                    client, since: from, isFound ? [">"] : patterns, object: isFound ? nil : object)
+                if let notice { StandardError.write(notice) }
             }
         }
     }

@@ -6,15 +6,21 @@ struct MessagePrinter {
 
     /// Prints messages until their end or the cancellation of the task. Throws if a write fails or is
     /// interrupted.
+    ///
+    /// - Returns: Whether there were messages.
+    @discardableResult
     func print<Batches: AsyncSequence>(
         _ batches: Batches, until interruption: Interruption
-    ) async throws where Batches.Element == NotifyClient.Subscription.Batch {
+    ) async throws -> Bool where Batches.Element == NotifyClient.Subscription.Batch {
         var output = StandardOutput()
+        var isEmpty = true
         for try await batch in batches {
             for gap in batch.gaps { StandardError.write("\(gap)") }
             var rest = batch.messages[...]
+            if !rest.isEmpty { isEmpty = false }
             while !rest.isEmpty { rest = try await printSome(of: rest, to: &output, until: interruption) }
         }
+        return !isEmpty
     }
 
     /// Prints messages until the output buffer is full, and writes the buffer.

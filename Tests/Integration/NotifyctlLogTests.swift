@@ -72,6 +72,30 @@ extension IntegrationTests {
             #expect(try await log("--from", "now") == [])
         }
 
+        @Test func `log reports that no message is as old as its start`() async throws {
+            let first = try poster.post("a", "1", durability: .stored)
+            try poster.post("b", "2", durability: .stored)
+            let second = "no such message is stored from before "
+            let cases: [(arguments: [String], output: String, errors: String?)] = [
+                (["--from", "1h"], "1\n2\n", second), (["a", "--from", "1h", "--json"], "{", second),
+                (["a", "--from", "2h", "--to", "1h"], "", second), (["b", "-r", "--from", "2h"], "2\n", second),
+                (["c", "--from", "1h"], "", "no such message is stored; by default, messages are deleted 24 hours"),
+                (["c", "--from", "0s"], "", "no such message is stored; "), (["a", "--from", "0s"], "", nil),
+                (["a", "--from", "oldest"], "1\n", nil), (["a", "--from", "\(first.sequence)"], "1\n", nil),
+                (["a", "--from", "now"], "", nil), (["b", "--from", "1h", "--limit", "1"], "2\n", second),
+            ]
+            for (arguments, output, errors) in cases {
+                let format = arguments.contains("--json") ? [] : ["--format", "{text}"]
+                let process = try notifyctl.start(["log"] + arguments + format)
+                #expect(try await process.waitForExit() == .status(0))
+                let printed = try await process.standardOutput.wait("the end") { $0.isAtEnd ? $0.text : nil }
+                #expect(format.isEmpty ? printed.hasPrefix(output) : printed == output, "\(arguments)")
+                let reported = try await process.standardError.wait("the end") { $0.isAtEnd ? $0.text : nil }
+                #expect(errors.map { reported.hasPrefix("notifyctl: \($0)") } ?? reported.isEmpty, "\(arguments)")
+                #expect(reported.split(separator: "\n").count == (errors == nil ? 0 : 1))
+            }
+        }
+
         @Test func `log prints the newest messages first`() async throws {
             let sequences = try store(6)
             #expect(try await log("a", "--reverse", "--limit", "2") == ["6", "5"])
