@@ -82,10 +82,11 @@ extension Broker {
         ]
     }
 
-    /// The use of the log's size; nil if it has no limit. A warning of its own reports it.
+    /// The use of the log's size, without the unused pages of the database and with its write-ahead log; nil if it has no
+    /// limit. A warning of its own reports it.
     private var logUse: ResourceUse? {
         statistics.store.logByteLimit.map {
-            ResourceUse("log_bytes", Int(clamping: statistics.store.usedBytes), limit: Int(clamping: $0))
+            ResourceUse("log_used_bytes", Int(clamping: statistics.store.usedBytes), limit: Int(clamping: $0))
         }
     }
 

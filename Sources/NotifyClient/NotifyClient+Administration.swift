@@ -13,6 +13,8 @@ extension NotifyClient {
 
     /// Reports the damage of the log that the daemon knows of.
     ///
+    /// A full check does not find damage of the database's indexes and free pages, which `notifyd --check` finds.
+    ///
     /// - Parameters:
     ///   - full: Whether the daemon checks every row of the log first, in short pieces between other work. If a check is
     ///     under way already, this call gets its result.

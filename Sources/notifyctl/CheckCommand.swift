@@ -13,7 +13,8 @@ struct CheckCommand: AsyncParsableCommand {
             manage.
 
             With --full, the daemon first reads all of the log, in short pieces between other work, and compares the \
-            checksum of every row.
+            checksum of every row. It does not check the indexes and the free pages of the database: that takes one \
+            piece, which 'notifyd --check' does while the daemon is stopped.
 
             To check or repair a log while no daemon uses it, see notifyd --check and notifyd --repair.
 

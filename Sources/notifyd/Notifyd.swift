@@ -96,8 +96,8 @@ struct Notifyd: AsyncParsableCommand {
 
     @Flag(
         help: """
-            Check the database FILE, or the configured one, while no notifyd uses it: its structure, and the checksum of \
-            every row. Change nothing, print what is sound and what is damaged, and exit: with 0 if it is sound, with 1 if \
+            Check the database FILE, or the configured one, while no notifyd uses it: the checksum of every row, and, \
+            unlike 'notifyctl check --full', its structure with indexes and free pages. Change nothing, print what is sound and what is damaged, and exit: with 0 if it is sound, with 1 if \
             it is damaged, with 2 if it can't be checked.
             """)
     var check = false

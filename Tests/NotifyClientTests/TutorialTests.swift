@@ -70,6 +70,13 @@ import UnixSignals
                 print("bill \(message.text ?? "")")
             }
             // end
+            // snippet
+            try await client.createDurableSubscription("audit", to: ["orders.>"], from: .oldest)
+            let lastMinutes = NotifyClient.SubscriptionKind.volatile(from: .age(.seconds(600)))
+            try await client.subscribe(to: "orders.>", as: lastMinutes, onGap: { print($0) }) { message in
+                print(message.date, message.text ?? "")
+            }
+            // end
         }
     }
 
@@ -111,6 +118,14 @@ import UnixSignals
     private func manage() async throws {
         try await withNotifyClient { client in
             // snippet
+            for subscription in try await client.durableSubscriptions() {
+                let pending = subscription.pending.map { "\($0.count.messages) pending" } ?? "not counted yet"
+                print(subscription.name, subscription.cursor, pending, "\(subscription.lost.messages) lost")
+            }
+            let billing = try await client.durableSubscription("billing")
+            print(billing.created as Any, billing.lastAttachment as Any)
+            // end
+            // snippet
             try await client.resetDurableSubscription("billing", to: .age(.seconds(7200)))
             try await client.editDurableSubscription("billing", patterns: ["orders.>", "refunds.>"])
             // end
@@ -118,6 +133,10 @@ import UnixSignals
             let purged = try await client.purge(["metrics.>"], before: .age(.seconds(86_400)))
             print("deleted \(purged.messages) messages, \(purged.bytes) bytes")
             try await client.backUp(to: "/var/backups/notifyd.db", replacingFile: true)
+            // end
+            // snippet
+            let check = try await client.check(full: true) { print("\($0) %") }
+            if !check.isSound { print(check.damagedMessages, "damaged messages", check.problems.map(\.text)) }
             // end
         }
     }

@@ -21,4 +21,16 @@ import Testing
             #expect(PurgeCommand.question(["a.*", "b"], before?.fixed(at: now)) == question)
         }
     }
+
+    @Test func `a reset reports where the subscription continues`() {
+        let texts: [(NotifyClient.Start, cursor: UInt64, String)] = [
+            (.oldest, 0, "continues with the oldest stored message"),
+            (.time(now), 0, "continues with the oldest stored message"),
+            (.time(now), 7, "continues with what was posted since 2026-11-23T12:04:05Z, after sequence 7"),
+            (.now, 7, "continues after sequence 7"), (.sequence(8), 7, "continues after sequence 7"),
+        ]
+        for (position, cursor, text) in texts {
+            #expect(DurableResetCommand.text(position, cursor: cursor) == text)
+        }
+    }
 }

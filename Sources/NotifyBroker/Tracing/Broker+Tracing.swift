@@ -23,6 +23,10 @@ extension Broker {
             "no stored message has the sequence \(sequence), or you may not read it; volatile messages are not stored")
     }
 
+    private static func damagedMessage(_ sequence: UInt64) -> WireError {
+        WireError(.unknownMessage, "the stored message with the sequence \(sequence) is damaged and can't be read")
+    }
+
     /// Requests the message of the next trace from the store.
     ///
     /// - Returns: Whether a page was requested. False if no trace waits, another page is being read, or it is a log
@@ -67,6 +71,8 @@ extension Broker {
                 (traced.headers, traced.payload, traced.reason) = ([], [], "")
                 connections[slot].listing = Listing(
                     request: trace.request, uid: uid, durables: durables(of: uid), traced: traced)
+            } else if content.damaged.contains(trace.sequence) {
+                refuse(slot, request: trace.request, Self.damagedMessage(trace.sequence))
             } else {
                 refuse(slot, request: trace.request, Self.unknownMessage(trace.sequence))
             }

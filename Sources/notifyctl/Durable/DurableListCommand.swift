@@ -10,11 +10,11 @@ struct DurableListCommand: AsyncParsableCommand {
             Prints one line for each: its name, its user, its cursor (the sequence up to which all messages are \
             acknowledged), the process attached to it, the messages that are delivered to this process but not \
             acknowledged, the messages that are still to be acknowledged with their bytes and the age of the oldest, the \
-            messages that it has lost, its object and its patterns. '-' means none, or not known yet. '<=' marks the most \
+            messages that it has lost, its object and its patterns. '-' means none, '?' not known yet. '<=' marks the most \
             messages that there can be.
 
             PENDING, BYTES and OLDEST are usually at most 5 seconds old. The daemon counts them in its log. If that takes \
-            longer, they are older, or '-' if they were not counted within the last minute: run the command again.
+            longer, they are older, or '?' if they were not counted within the last minute: run the command again.
 
             EXAMPLES
               notifyctl durable list
@@ -44,8 +44,10 @@ struct DurableListCommand: AsyncParsableCommand {
             table.append([
                 subscription.name, users[subscription.uid] ?? "\(subscription.uid)", "\(subscription.cursor)",
                 subscription.holderPID.map { "\($0)" } ?? Table.none, "\(subscription.inFlight)",
-                pending.map { text($0.count) } ?? Table.none, pending.map { Quantities.bytes($0.bytes) } ?? Table.none,
-                age(of: subscription, now: now).map { Quantities.duration(seconds: $0) } ?? Table.none,
+                pending.map { text($0.count) } ?? Table.unknown,
+                pending.map { Quantities.bytes($0.bytes) } ?? Table.unknown,
+                age(of: subscription, now: now).map { Quantities.duration(seconds: $0) }
+                    ?? (pending == nil ? Table.unknown : Table.none),
                 text(subscription.lost), subscription.object ?? Table.none,
                 subscription.patterns.joined(separator: " "),
             ])

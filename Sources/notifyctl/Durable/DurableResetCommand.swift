@@ -1,4 +1,5 @@
 import ArgumentParser
+import FoundationEssentials
 import NotifyClient
 
 struct DurableResetCommand: AsyncParsableCommand {
@@ -28,11 +29,19 @@ struct DurableResetCommand: AsyncParsableCommand {
     var to: NotifyClient.Start
 
     func run() async throws {
+        let to = to.fixed(at: Date())
         let details = try await withNotifyClient(configuration: connection.configuration()) { client in
             try await client.resetDurableSubscription(subscription.name, to: to, uid: subscription.uid)
         }
         var output = StandardOutput()
-        output.append("reset \(subscription.name): continues after sequence \(details.subscription.cursor)\n")
+        output.append("reset \(subscription.name): \(Self.text(to, cursor: details.subscription.cursor))\n")
         try output.flush()
+    }
+
+    /// Where the subscription continues.
+    static func text(_ position: NotifyClient.Start, cursor: UInt64) -> String {
+        guard cursor > 0 else { return "continues with the oldest stored message" }
+        guard case .time(let time) = position else { return "continues after sequence \(cursor)" }
+        return "continues with what was posted since \(Timestamp.seconds(time)), after sequence \(cursor)"
     }
 }

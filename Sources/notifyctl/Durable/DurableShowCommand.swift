@@ -9,10 +9,10 @@ struct DurableShowCommand: AsyncParsableCommand {
         discussion: """
             Prints its patterns and its object, its cursor (the sequence up to which all messages are acknowledged), the \
             attached process, the messages that are still to be acknowledged and those that it has lost, when it was \
-            created, when a client attached last, and when it expires if no client attaches. '-' means none, or not \
-            known.
+            created, when a client attached last, and when it expires if no client attaches. '-' means none, '?' not known.
 
-            The pending messages are counted as by 'notifyctl durable list'.
+            The pending messages are counted as by 'notifyctl durable list': if they are '?', run the command again. The \
+            times of a subscription that an earlier version created may be '?', too.
 
             EXAMPLES
               notifyctl durable show billing
@@ -44,10 +44,10 @@ struct DurableShowCommand: AsyncParsableCommand {
             ("cursor", "\(subscription.cursor)"),
             ("attached", subscription.holderPID.map { process($0) } ?? Table.none),
             ("in flight", "\(subscription.inFlight)"),
-            ("pending", subscription.pending.map { pending($0, now: now) } ?? Table.none),
+            ("pending", subscription.pending.map { pending($0, now: now) } ?? Table.unknown),
             ("lost", DurableListCommand.text(subscription.lost)),
-            ("created", details.created.map { Timestamp.text($0) } ?? Table.none),
-            ("last attached", details.lastAttachment.map { attachment($0, details) } ?? Table.none),
+            ("created", details.created.map { Timestamp.text($0) } ?? Table.unknown),
+            ("last attached", details.lastAttachment.map { attachment($0, details) } ?? Table.unknown),
             ("expires", expiry(details)),
         ]
         return rows.map { title, value in
@@ -60,11 +60,10 @@ struct DurableShowCommand: AsyncParsableCommand {
     }
 
     private static func pending(_ pending: NotifyClient.DurableSubscription.Pending, now: Date) -> String {
-        var text = DurableListCommand.text(pending.count)
+        let text = "messages: \(DurableListCommand.text(pending.count))"
         guard let oldest = pending.oldest else { return text }
         let age = Quantities.duration(seconds: UInt64(max(0, now.timeIntervalSince(oldest))))
-        text += " messages, \(Quantities.bytes(pending.bytes)), the oldest posted \(age) ago"
-        return text
+        return "\(text), \(Quantities.bytes(pending.bytes)), the oldest posted \(age) ago"
     }
 
     private static func attachment(

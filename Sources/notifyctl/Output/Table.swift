@@ -10,6 +10,8 @@ struct Table {
 
     /// The cell of a value that does not exist.
     static let none = "-"
+    /// The cell of a value that is not known.
+    static let unknown = "?"
 
     private static let separator = "  "
 

@@ -53,6 +53,9 @@ struct StatisticsTests {
         own.subscribe(1, ["a"])
         other.subscribe(1, ["a"])
         host.run()
+        (host.store.statistics.usedBytes, host.store.statistics.logByteLimit) = (8, 100)
+        root.post("x", .stored)
+        host.run()
         func report(_ client: Client) throws -> [String: UInt64] {
             _ = client.take()
             client.send(LimitsRequest(request: client.nextRequest()))
@@ -72,6 +75,8 @@ struct StatisticsTests {
         #expect(rootReport["user.7.subscriptions"] == 1 && rootReport["user.8.subscriptions"] == 1)
         #expect(rootReport["connections"] == 3 && rootReport["connections.limit"] == 32_768)
         #expect(rootReport["memory_bytes.limit"] == 1 << 30)
+        #expect(rootReport["log_used_bytes"] == 8 && rootReport["log_used_bytes.limit"] == 100)
+        #expect(rootReport["log_bytes"] == nil, "the size of the file, among the counters")
     }
 
     @Test func `drops reported by clients are counted`() {

@@ -70,6 +70,19 @@ struct TraceTests {
             ])
     }
 
+    @Test func `a damaged message is reported as such`() {
+        let (host, sequences, _) = TestHost.withMessages()
+        host.store.damaged = [sequences[1]]
+        let client = host.connect()
+        for (sequence, part) in [(sequences[1], "is damaged"), (host.lastSequence + 1, "no stored message")] {
+            client.send(TraceRequest(request: client.nextRequest(), sequence: sequence))
+            host.run()
+            let errors = client.takeErrors()
+            #expect(errors.map(\.code) == [ErrorCode.unknownMessage.rawValue])
+            #expect(errors.first?.message.contains(part) == true)
+        }
+    }
+
     @Test func `a message acknowledged out of order is shown as acknowledged, also after a new attachment`() {
         let host = TestHost()
         let (poster, reader) = (host.connect(), host.connect())

@@ -1,0 +1,45 @@
+import Foundation
+import NotifyWire
+import Testing
+
+@testable import NotifyClient
+@testable import notifyctl
+
+/// The texts of `notifyctl durable list` and `durable show`.
+@Suite struct DurableTextTests {
+    private let now = Date(timeIntervalSince1970: 1_700_000_065)
+
+    /// The entry of a subscription with so many pending messages; nil if they are not known.
+    private func entry(pending: UInt64?) -> DurableEntry {
+        var entry = DurableEntry(request: 1, uid: 0, cursor: 9, durableName: "billing", patterns: ["a"])
+        entry.pending = pending.map {
+            .init(messages: $0, bytes: $0 * 64, oldestMicroseconds: $0 > 0 ? 1_700_000_000_000_000 : 0)
+        }
+        return entry
+    }
+
+    private func cells(_ line: String) -> [Substring] { line.split(separator: " ") }
+
+    @Test func `what is not known is not shown as none`() {
+        let subscriptions = [nil, 0, 1].map { entry(pending: $0) }
+            .map { NotifyClient.DurableSubscription($0) }
+        let table = DurableListCommand.table(subscriptions, now: now)
+        #expect(
+            table.lines.dropFirst().map(cells) == [
+                cells("billing root 9 - 0 ? ? ? 0 - a"), cells("billing root 9 - 0 0 0B - 0 - a"),
+                cells("billing root 9 - 0 1 64B 1m5s 0 - a"),
+            ])
+    }
+
+    @Test func `a description counts without a plural, and shows what is not known`() {
+        func lines(_ entry: DurableEntry) -> [Substring] {
+            let details = NotifyClient.DurableDetails(DurableDescription(entry))
+            return DurableShowCommand.text(details, now: now).split(separator: "\n")
+        }
+        #expect(lines(entry(pending: nil)).contains("pending        ?"))
+        #expect(lines(entry(pending: nil)).contains("created        ?"))
+        #expect(lines(entry(pending: 0)).contains("pending        messages: 0"))
+        #expect(
+            lines(entry(pending: 1)).contains("pending        messages: 1, 64B, the oldest posted 1m5s ago"))
+    }
+}
