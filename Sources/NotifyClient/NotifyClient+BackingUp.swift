@@ -13,9 +13,9 @@ extension NotifyClient {
     /// Writes a backup of the daemon's log to a file: all stored messages and durable subscriptions. Posts and
     /// deliveries continue meanwhile. `notifyd --restore` puts a backup in the place of the log.
     ///
-    /// The daemon first copies the log beside its database. The file is written with mode 0600 under another name in
-    /// the same folder, flushed, and then renamed, so that `path` is never an incomplete backup. Blocks the caller's
-    /// thread while it writes.
+    /// The daemon first copies the log beside its database. The file is written with mode 0600, and gets its name once it
+    /// is complete and flushed, so that `path` is never an incomplete backup. Until then it has no name or, on file systems
+    /// without such files, another one in the same folder. Blocks the caller's thread while it writes.
     ///
     /// - Parameters:
     ///   - path: The file to write.

@@ -61,6 +61,27 @@ import Testing
         #expect(try files == ["copy"])
     }
 
+    /// So nothing of it remains if the process is killed.
+    @Test func `a backup that is not complete has no name, where the file system can do that`() async throws {
+        let unnamed = BackupTarget.unnamedFile(in: folder.path)
+        if let unnamed { close(unnamed) }
+        _ = try folder.write("old", to: "copy")
+        try await FakeDaemon.run { daemon in
+            try await withNotifyClient(configuration: .test(daemon.path)) { client in
+                async let served = serve(daemon.accept(), total: 11, ["dear ", "reader"])
+                let counts = Journal()
+                try await client.backUp(to: file, replacingFile: true) { _ in
+                    counts.note("\((try? files.count) ?? 0)")
+                }
+                _ = try await served
+                #expect(counts.take() == Array(repeating: unnamed == nil ? "2" : "1", count: 3))
+            }
+        }
+        #expect(try files == ["copy"])
+        #expect(try String(contentsOfFile: file, encoding: .utf8) == "dear reader")
+        #expect(permissions(of: file) == 0o600)
+    }
+
     @Test func `an existing file is replaced only on request`() async throws {
         _ = try folder.write("mine", to: "copy")
         try await FakeDaemon.run { daemon in

@@ -2,17 +2,19 @@ import Glibc
 import NIOCore
 import NotifyWire
 
-/// The file of a backup, written under another name until it is complete. Removed if it is not finished.
+/// The file of a backup. Until it is complete, it has no name, so that nothing of it remains if the process is killed.
+/// Where the file system has no files without names, it has another name, and is removed if it is not finished.
 final class BackupTarget {
     /// Where the file will be, for the daemon.
     let location: FileLocation
     private let path: String
     private let folder: String
     private let replacesFile: Bool
-    private let temporaryPath: String
+    /// The other name; nil for a file without a name.
+    private let temporaryPath: String?
     private let descriptor: Int32
 
-    /// Creates the file under its temporary name.
+    /// Creates the file.
     init(path: String, replacesFile: Bool) throws(NotifyError) {
         (self.path, self.replacesFile) = (path, replacesFile)
         let slash = path.lastIndex(of: "/")
@@ -25,6 +27,10 @@ final class BackupTarget {
         var status = stat()
         guard stat(folder, &status) == 0 else { throw Self.failure("can't create", path) }
         location = FileLocation(device: UInt64(status.st_dev), inode: UInt64(status.st_ino), name: name)
+        if let unnamed = Self.unnamedFile(in: folder) {
+            (descriptor, temporaryPath) = (unnamed, nil)
+            return
+        }
         var template = Array((path + ".XXXXXX").utf8CString)
         descriptor = mkstemp(&template)
         temporaryPath = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
@@ -34,9 +40,26 @@ final class BackupTarget {
 
     deinit {
         guard descriptor >= 0 else { return }
-        unlink(temporaryPath)
+        if let temporaryPath { unlink(temporaryPath) }
         close(descriptor)
     }
+
+    /// `O_TMPFILE`, which Swift does not import.
+    private static let unnamedOption: Int32 = 0o20_000_000 | O_DIRECTORY
+
+    /// Creates a file without a name; nil if that is not possible, or if the file could not get a name later.
+    static func unnamedFile(in folder: String) -> Int32? {
+        let descriptor = open(folder, unnamedOption | O_WRONLY | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { return nil }
+        guard access(source(of: descriptor), F_OK) == 0 else {
+            close(descriptor)
+            return nil
+        }
+        return descriptor
+    }
+
+    /// A path of the open file.
+    private static func source(of descriptor: Int32) -> String { "/proc/self/fd/\(descriptor)" }
 
     private static func check(_ path: String, replacesFile: Bool) throws(NotifyError) {
         var status = stat()
@@ -65,19 +88,33 @@ final class BackupTarget {
     /// Flushes the file and gives it its name.
     func finish() throws(NotifyError) {
         guard fsync(descriptor) == 0 else { throw Self.failure("can't flush", path) }
-        if replacesFile {
-            guard rename(temporaryPath, path) == 0 else { throw Self.failure("can't create", path) }
-        } else {
-            // Unlike `rename`, never replaces a file that was created meanwhile.
-            guard link(temporaryPath, path) == 0 else {
-                throw errno == EEXIST ? Self.fileExists(path) : Self.failure("can't create", path)
-            }
-            unlink(temporaryPath)
-        }
+        try giveName()
         let directory = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard directory >= 0 else { return }
         fsync(directory)
         close(directory)
+    }
+
+    private func giveName() throws(NotifyError) {
+        // Unlike `rename`, never replaces a file that was created meanwhile.
+        if link(to: path) {
+            if let temporaryPath { unlink(temporaryPath) }
+            return
+        }
+        guard errno == EEXIST else { throw Self.failure("can't create", path) }
+        guard replacesFile else { throw Self.fileExists(path) }
+        let other = temporaryPath ?? "\(path).\(String(UInt32.random(in: .min ... .max), radix: 36))"
+        guard temporaryPath != nil || link(to: other) else { throw Self.failure("can't create", path) }
+        guard rename(other, path) == 0 else {
+            let failure = Self.failure("can't create", path)
+            unlink(other)
+            throw failure
+        }
+    }
+
+    /// Gives the file another name. Returns false, with `errno`, if that fails.
+    private func link(to path: String) -> Bool {
+        linkat(AT_FDCWD, temporaryPath ?? Self.source(of: descriptor), AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0
     }
 
     private static func fileExists(_ path: String) -> NotifyError {
