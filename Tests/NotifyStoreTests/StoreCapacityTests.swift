@@ -107,6 +107,33 @@ struct StoreCapacityTests {
         try store.close(nextSequence: sequence)
     }
 
+    @Test func `the files of a full log take little more than its limit`() async throws {
+        var options = StoreOptions()
+        options.retention.maximumBytes = 8 << 20
+        options.retention.maximumBacklog = .unlimited
+        options.segmentBytes = 100_000
+        let store = try Store.open(path: folder.database, options: options)
+        var (largest, last) = (0, 0)
+        for sequence in 1...1000 as ClosedRange<UInt64> {
+            try #require(await store.commit([message(sequence)]).failure == nil)
+            last = try fileBytes
+            largest = max(largest, last)
+        }
+        #expect(largest < 10 << 20)
+        #expect(last > 6 << 20)
+        try store.close(nextSequence: 1001)
+    }
+
+    /// The sizes of the database and its write-ahead log together.
+    private var fileBytes: Int {
+        get throws {
+            try ["", "-wal"].reduce(0) { sum, suffix in
+                let attributes = try FileManager.default.attributesOfItem(atPath: folder.database + suffix)
+                return sum + (attributes[.size] as? Int ?? 0)
+            }
+        }
+    }
+
     @Test(arguments: [0, 100, 1_500, 2_100, 4_000, 5_000, 70_000])
     func `messages of any size fill the log up to its limit and no further`(_ bytes: Int) async throws {
         var options = StoreOptions()

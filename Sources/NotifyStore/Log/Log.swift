@@ -92,6 +92,10 @@ final class Log {
         statistics.logByteLimit = options.retention.maximumBytes
         statistics.backlogLimit = options.retention.backlogBytes
         statistics.subscriptionExpiry = options.retention.subscriptionExpiry
+        // The file of the write-ahead log stays as large as it was once, and is truncated to this size when it restarts. A
+        // log of 512 MiB and more writes over the same 64 MiB, without allocating them again.
+        let limit = min(64 << 20, (options.retention.maximumBytes ?? .max) / 8)
+        try? connection.execute("PRAGMA journal_size_limit = \(limit)")
     }
 
     deinit {

@@ -66,8 +66,7 @@ enum Schema {
         guard try database.text("PRAGMA journal_mode = WAL") == "wal" else {
             throw StoreError(.inputOutput, "SQLite can't keep a write-ahead log here; use a local file system")
         }
-        // A write-ahead log that has grown for a large batch is truncated to 64 MiB when it restarts.
-        try database.execute("PRAGMA journal_size_limit = \(64 * 1024 * 1024); PRAGMA synchronous = FULL")
+        try database.execute("PRAGMA synchronous = FULL")
     }
 
     /// Refuses databases that this version must not write to, without changing anything.
