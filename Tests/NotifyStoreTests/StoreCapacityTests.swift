@@ -124,6 +124,20 @@ struct StoreCapacityTests {
         try store.close(nextSequence: 1001)
     }
 
+    @Test func `more free pages than pages are damage`() async throws {
+        let store = try Store.open(path: folder.database)
+        #expect(await store.commit([message(1)]).failure == nil)
+        try store.close(nextSequence: 2)
+        let url = URL(fileURLWithPath: folder.database)
+        var data = try Data(contentsOf: url)
+        // The count of free pages, in the header.
+        data.replaceSubrange(36..<40, with: [0, 1, 0, 0])
+        try data.write(to: url)
+        let damaged = try Store.open(path: folder.database)
+        #expect(await damaged.commit([message(2)]).failure?.kind == .damaged)
+        try? damaged.close(nextSequence: 3)
+    }
+
     /// The sizes of the database and its write-ahead log together.
     private var fileBytes: Int {
         get throws {

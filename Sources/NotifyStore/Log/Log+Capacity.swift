@@ -31,7 +31,11 @@ extension Log {
     /// The bytes of the database's pages that are in use.
     func countUsedBytes() throws -> UInt64 {
         let statements = try openStatements()
-        return try (statements.pageCount.number() - statements.freePages.number()) * UInt64(Schema.pageSize)
+        let (pages, freePages) = (try statements.pageCount.number(), try statements.freePages.number())
+        guard freePages <= pages else {
+            throw StorageFailure(kind: .damaged, message: "\(freePages) of \(pages) pages are free")
+        }
+        return (pages - freePages) * UInt64(Schema.pageSize)
     }
 
     /// The most bytes by which a batch can make the database larger: SQLite fills its pages by half at least, and a row
