@@ -51,6 +51,7 @@ struct FileCheckTests {
             ("UPDATE messages SET sequence = 11 WHERE sequence = 10", "", 9, 2),
             ("DELETE FROM messages WHERE sequence = 2", "lacks 1 messages", 9, 2),
             ("UPDATE segments SET last = last + 1 WHERE first = 1", "segment that begins at 1 is damaged", 10, 2),
+            ("UPDATE segments SET messages = -1 WHERE first = 1", "segment that begins at 1 is damaged", 10, 2),
             ("DELETE FROM segments WHERE first = 1", "4 messages from 1 to 4 are in no sound segment", 10, 2),
             ("UPDATE names SET name = 'c' WHERE id = 2", "name with the id 2 is damaged", 7, 2),
             ("DROP TABLE names", "table names can't be read", 0, 2),

@@ -17,9 +17,10 @@ struct SegmentRow {
 
     /// Reads the current row of a statement that selects ``columns``. Returns nil if the row is damaged.
     init?(_ row: PreparedStatement) {
+        guard let messages = Int(exactly: row.integer(2)), let bytes = Int(exactly: row.integer(3)) else { return nil }
         segment = Segment(
-            first: row.integer(0), last: row.integer(1), messages: Int(row.integer(2)), bytes: Int(row.integer(3)),
-            earliest: row.integer(4), latest: row.integer(5))
+            first: row.integer(0), last: row.integer(1), messages: messages, bytes: bytes, earliest: row.integer(4),
+            latest: row.integer(5))
         closed = .microseconds(Int64(bitPattern: row.integer(6)))
         entries = row.blob(7)
         guard row.integer32(8) == checksum, segment.first <= segment.last else { return nil }
