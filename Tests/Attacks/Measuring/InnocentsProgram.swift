@@ -46,6 +46,7 @@ struct InnocentsProgram: ParsableCommand {
         Output.write(
             "innocents wanted=\(wanted) rate=\(rate) posted=\(innocents.posted) lost=\(innocents.lost) "
                 + "disordered=\(innocents.disordered) pings=\(pinger.count) ping=\(pinger.worst / .milliseconds(1)) "
-                + "work=\(pinger.worstOfProcessor / .milliseconds(1))")
+                + "work=\(pinger.worstOfProcessor / .milliseconds(1)) "
+                + "workBegin=\((pinger.worstBegin - begin) / .seconds(1))")
     }
 }

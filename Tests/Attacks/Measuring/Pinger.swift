@@ -16,6 +16,8 @@ final class Pinger {
     private(set) var count = 0
     private(set) var worst = Duration.zero
     private(set) var worstOfProcessor = Duration.zero
+    /// When the ping of ``worstOfProcessor`` was sent.
+    private(set) var worstBegin = ContinuousClock.now
 
     init(_ socket: String, _ loop: LoopThread) throws {
         connection = try Connection(socket)
@@ -39,7 +41,8 @@ final class Pinger {
         isWaiting = false
         count += 1
         worst = max(worst, ContinuousClock.now - begin)
-        worstOfProcessor = max(worstOfProcessor, loop.processorTime - processorBegin)
+        let work = loop.processorTime - processorBegin
+        if work > worstOfProcessor { (worstOfProcessor, worstBegin) = (work, begin) }
     }
 
     /// Counts a ping that is still unanswered, with its duration so far.

@@ -34,6 +34,8 @@ struct Measurement {
     var ping: Double { innocents["ping"] ?? .infinity }
     /// The maximum CPU time of the event loop during a ping, in milliseconds.
     var work: Double { innocents["work"] ?? .infinity }
+    /// When the ping of ``work`` was sent, in seconds after the innocents began to post.
+    var workBegin: Double { innocents["workBegin"] ?? 0 }
 
     var growth: Int { peak - residentBefore }
 }
@@ -42,7 +44,7 @@ extension Measurement: CustomStringConvertible {
     var description: String {
         let ledger = charged.map { "\($0 >> 20) MB (resident then \(residentWhenCharged >> 20))" } ?? "not reported"
         return "resident \(residentBefore >> 20) -> \(peak >> 20) MB, ledger \(ledger), worst ping \(rounded(ping)) ms "
-            + "(work \(rounded(work)) ms), innocents: lost \(lost), out of order \(disordered), "
+            + "(work \(rounded(work)) ms, at \(rounded(workBegin)) s), innocents: lost \(lost), out of order \(disordered), "
             + "\(Int(rate))/s = \(rateShare.isFinite && rateShare > 1e-9 ? "\(Int(rateShare * 100)) %" : "unlimited")\(note)"
     }
 
