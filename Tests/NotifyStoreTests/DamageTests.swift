@@ -39,7 +39,7 @@ struct DamageTests {
     func `every reader that could match gets a gap for a damaged row`(damage: String, segmentMessages: Int) async throws
     {
         let folder = try TemporaryFolder()
-        var options = StoreOptions()
+        var options = StoreOptions.withoutTimer
         options.segmentMessages = segmentMessages
         var store = try Store.open(path: folder.database, options: options)
         let messages = ["a", "b", "a", "c", "b", "a"].enumerated().map { index, name in
@@ -76,7 +76,7 @@ struct DamageTests {
     ])
     func `other damage refuses what must be stored`(damage: String) async throws {
         let folder = try TemporaryFolder()
-        var options = StoreOptions()
+        var options = StoreOptions.withoutTimer
         options.segmentMessages = 2
         var lossy = try DurableRecord(id: 1, name: "lossy", SubscriptionFilter("a"))
         lossy.loss = Loss(first: 1, last: 2, count: 1, isUpperBound: false)
@@ -205,7 +205,7 @@ struct DamageTests {
         print("seed \(seed)")
         var generator = SeededGenerator(seed: seed)
         let original = try TemporaryFolder()
-        var options = StoreOptions()
+        var options = StoreOptions.withoutTimer
         options.segmentMessages = 20
         let store = try Store.open(path: original.database, options: options)
         let messages = StoredMessage.hundred(using: &generator)

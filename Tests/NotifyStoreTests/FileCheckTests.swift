@@ -13,7 +13,7 @@ struct FileCheckTests {
 
     /// A closed log with two closed segments of four messages, two more messages, and two subscriptions.
     private static func makeLog(in folder: TemporaryFolder) async throws {
-        var options = StoreOptions()
+        var options = StoreOptions.withoutTimer
         options.segmentMessages = 4
         var lossy = try DurableRecord(id: 1, uid: 7, name: "lossy", SubscriptionFilter("a"), cursor: 3)
         lossy.loss = Loss(first: 1, last: 2, count: 1, isUpperBound: false)
@@ -266,7 +266,7 @@ struct FileCheckTests {
         print("seed \(seed)")
         var generator = SeededGenerator(seed: seed)
         let original = try TemporaryFolder()
-        var options = StoreOptions()
+        var options = StoreOptions.withoutTimer
         options.segmentMessages = 20
         let store = try Store.open(path: original.database, options: options)
         let messages = StoredMessage.hundred(using: &generator)

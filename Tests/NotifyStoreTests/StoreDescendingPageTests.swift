@@ -16,7 +16,7 @@ struct StoreDescendingPageTests {
 
     private func store(_ messages: [StoredMessage], pageRows: Int = 1000, pageSegments: Int = 100) async throws -> Store
     {
-        var options = StoreOptions()
+        var options = StoreOptions.withoutTimer
         options.segmentMessages = 4
         options.pageRows = pageRows
         options.pageSegments = pageSegments
@@ -74,7 +74,7 @@ struct StoreDescendingPageTests {
         #expect(first.block.entries.map(\.sequence) == [36, 34, 32, 30, 28] && first.scannedThrough == 28)
         #expect(try await pages(rows, SubscriptionFilter(">"), 1...99).sequences.count == 18)
         try rows.close(nextSequence: 100)
-        var options = StoreOptions()
+        var options = StoreOptions.withoutTimer
         options.pageSegments = 1
         let segments = try Store.open(path: folder.database, options: options)
         let all = try await pages(segments, SubscriptionFilter("none"), 1...99)

@@ -15,7 +15,7 @@ struct StoreSummaryTests {
     }
 
     private func store(_ messages: [StoredMessage]) async throws -> Store {
-        var options = StoreOptions()
+        var options = StoreOptions.withoutTimer
         options.segmentMessages = 4
         let store = try Store.open(path: folder.database, options: options)
         for message in messages { #expect(await store.commit([message]).failure == nil) }

@@ -20,6 +20,7 @@ struct StoreRetentionTests {
     private func options(_ rules: RetentionRule...) -> StoreOptions {
         var options = StoreOptions.withoutTimer
         options.segmentMessages = 4
+        options.segmentAge = .seconds(60)
         options.clock = clock.storeClock
         options.retention.configuredRules += rules
         return options
@@ -104,6 +105,19 @@ struct StoreRetentionTests {
         #expect((10...14).contains(kept.count))
         #expect(try await store.everything(SubscriptionFilter("b"), subscription: 2).count == 100)
         try store.close(nextSequence: 300)
+    }
+
+    @Test func `the dead letters of a user do not displace those of another`() async throws {
+        var rule = try rule("dead.*", maximumMessages: 20)
+        rule.isPerName = true
+        let (store, _) = try open(options(rule))
+        await store.commit((1...3).map { StoredMessage($0, "dead.1000") })
+        await store.commit((4...103).map { StoredMessage($0, "dead.1001") })
+        store.maintainToEnd()
+        #expect(try await store.everything(SubscriptionFilter("dead.1000")).map(\.sequence) == [1, 2, 3])
+        let others = try await store.everything(SubscriptionFilter("dead.1001"), subscription: 2).count
+        #expect((20...28).contains(others))
+        try store.close(nextSequence: 104)
     }
 
     @Test(arguments: [(60, nil, nil), (nil, 150, nil), (nil, nil, 3)] as [(Int?, UInt64?, UInt64?)])
