@@ -25,6 +25,7 @@ package enum Received: Equatable, Sendable {
     case message(ReceivedMessage)
     case snapshot(Snapshot)
     case gap(Gap)
+    case deadline(DeadlineNotice)
     case error(ErrorFrame)
     case closing(Closing)
     case reloaded(Reloaded)
@@ -34,6 +35,7 @@ package enum Received: Equatable, Sendable {
     case purged(Purged)
     case checkProgress(CheckProgress)
     case checkReport(CheckReport)
+    case deadLettersDone(DeadLettersDone)
 
     /// Decodes any frame except deliveries and run headers.
     fileprivate init(_ kind: FrameKind, _ frame: FrameDecoder.Frame) throws {
@@ -58,6 +60,7 @@ package enum Received: Equatable, Sendable {
         case .statisticsReport: self = .statistics(try StatisticsReport(frame))
         case .snapshot: self = .snapshot(try Snapshot(frame))
         case .gap: self = .gap(try Gap(frame))
+        case .deadline: self = .deadline(try DeadlineNotice(frame))
         case .error: self = .error(try ErrorFrame(frame))
         case .closing: self = .closing(try Closing(frame))
         case .reloaded: self = .reloaded(try Reloaded(frame))
@@ -67,6 +70,7 @@ package enum Received: Equatable, Sendable {
         case .policyDecision: self = .policyDecision(try PolicyDecision(frame))
         case .checkProgress: self = .checkProgress(try CheckProgress(frame))
         case .checkReport: self = .checkReport(try CheckReport(frame))
+        case .deadLettersDone: self = .deadLettersDone(try DeadLettersDone(frame))
         default: throw ReceivedError(description: "the daemon sent a frame of the kind \(kind)")
         }
     }
@@ -82,20 +86,23 @@ package struct ReceivedMessage: Equatable, Sendable {
     /// The durable subscription of the run that contains the message; 0 for volatile subscriptions.
     package var subscription: UInt32
     package var isRedelivery: Bool
+    /// The number of this delivery to a durable subscription; 1 for volatile subscriptions.
+    package var delivery: UInt32
 
     package var sequence: UInt64 { stamp.sequence }
     package var uid: UInt32 { stamp.uid }
     package var text: String { String(decoding: payload, as: UTF8.self) }
 
     fileprivate init(_ frame: FrameDecoder.Frame, in run: Run?) throws {
-        let delivery = try Delivery(reading: frame.body)
-        stamp = delivery.stamp
-        name = String(decoding: delivery.parts.name, as: UTF8.self)
-        object = String(decoding: delivery.parts.object, as: UTF8.self)
-        headers = Array(delivery.parts.headers)
-        payload = Array(delivery.parts.payload)
+        let decoded = try Delivery(reading: frame.body)
+        stamp = decoded.stamp
+        name = String(decoding: decoded.parts.name, as: UTF8.self)
+        object = String(decoding: decoded.parts.object, as: UTF8.self)
+        headers = Array(decoded.parts.headers)
+        payload = Array(decoded.parts.payload)
         subscription = run?.subscription ?? 0
         isRedelivery = run?.isRedelivery ?? false
+        delivery = run?.delivery ?? 1
     }
 }
 

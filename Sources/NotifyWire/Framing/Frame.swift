@@ -21,6 +21,10 @@ package enum FrameKind: UInt8, CaseIterable, Sendable {
     case find = 0x11
     case endRead = 0x12
     case summarizeLog = 0x13
+    case reject = 0x14
+    case extend = 0x15
+    case configure = 0x16
+    case deadLetters = 0x17
     case reload = 0x20
     case policyQuery = 0x21
     case monitor = 0x22
@@ -36,10 +40,12 @@ package enum FrameKind: UInt8, CaseIterable, Sendable {
     case detached = 0x44
     case removed = 0x45
     case durableDescription = 0x46
+    case deadLettersDone = 0x47
     case pong = 0x48
     case subscriptionEntry = 0x49
     case listEnd = 0x4A
     case statisticsReport = 0x4B
+    case deadline = 0x4C
     case deliver = 0x50
     case run = 0x51
     case redelivery = 0x52

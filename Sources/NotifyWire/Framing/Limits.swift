@@ -10,6 +10,13 @@ package enum Limits {
     package static let headerCount = 64
     /// Bytes of all encoded headers of a message.
     package static let headerBytes = 16 * 1024
+    /// Headers that only the daemon adds, and their encoded bytes.
+    package static let reservedHeaderCount = 16
+    package static let reservedHeaderBytes = 4 * 1024
+    /// Bytes of the reason for which a message was rejected.
+    package static let reasonBytes = 1024
+    /// Dead letters that one request names.
+    package static let deadLettersPerFrame = 1024
     /// Bytes of a payload, unless configured otherwise.
     package static let defaultPayloadBytes = 1024 * 1024
     /// The largest payload, in bytes, that can be configured.

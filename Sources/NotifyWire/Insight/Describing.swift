@@ -28,7 +28,7 @@ package struct Describe: ControlFrame {
     }
 }
 
-/// Describes a durable subscription: the answer to ``Describe``, ``Reset`` and ``Edit``.
+/// Describes a durable subscription: the answer to ``Describe``, ``Reset``, ``Edit`` and ``Configure``.
 package struct DurableDescription: ControlFrame {
     package static let kind = FrameKind.durableDescription
     /// Flag bit 3, after those of ``DurableEntry``: the time without a client is known.
@@ -36,6 +36,7 @@ package struct DurableDescription: ControlFrame {
 
     /// What a list reports of the subscription.
     package var entry: DurableEntry
+    package var settings: DurableSettings
     /// When the subscription was created, in microseconds since 1970; 0 if unknown.
     package var createdMicroseconds: UInt64
     /// When a client attached last, in microseconds since 1970; 0 if unknown.
@@ -51,10 +52,12 @@ package struct DurableDescription: ControlFrame {
     package var flags: UInt8 { entry.flags | (unusedMicroseconds == nil ? 0 : Self.unusedFlag) }
 
     package init(
-        _ entry: DurableEntry, createdMicroseconds: UInt64 = 0, attachedMicroseconds: UInt64 = 0,
+        _ entry: DurableEntry, settings: DurableSettings, createdMicroseconds: UInt64 = 0,
+        attachedMicroseconds: UInt64 = 0,
         attachedPID: UInt32 = 0, expiryMicroseconds: UInt64 = 0, unusedMicroseconds: UInt64? = nil
     ) {
         self.entry = entry
+        self.settings = settings
         self.createdMicroseconds = createdMicroseconds
         self.attachedMicroseconds = attachedMicroseconds
         self.attachedPID = attachedPID
@@ -64,6 +67,7 @@ package struct DurableDescription: ControlFrame {
 
     package init(flags: UInt8, reading body: inout FieldReader) throws(WireError) {
         entry = try DurableEntry(flags: flags, reading: &body)
+        settings = try DurableSettings(reading: &body)
         createdMicroseconds = try body.integer()
         attachedMicroseconds = try body.integer()
         expiryMicroseconds = try body.integer()
@@ -74,6 +78,7 @@ package struct DurableDescription: ControlFrame {
 
     package func writeBody(to buffer: inout ByteBuffer) {
         entry.writeBody(to: &buffer)
+        settings.write(to: &buffer)
         for field in [createdMicroseconds, attachedMicroseconds, expiryMicroseconds, unusedMicroseconds ?? 0] {
             buffer.writeLE(field)
         }

@@ -9,6 +9,8 @@ package struct DurableEntry: ControlFrame {
     package static let pendingBoundFlag: UInt8 = 2
     /// Flag bit 2: the number of lost messages is an upper bound.
     package static let lostBoundFlag: UInt8 = 4
+    /// Flag bit 4, after that of ``DurableDescription``: several clients share the subscription.
+    package static let groupFlag: UInt8 = 16
 
     /// The unacknowledged messages of a subscription.
     package struct Pending: Equatable, Sendable {
@@ -29,7 +31,8 @@ package struct DurableEntry: ControlFrame {
 
     package var request: UInt64
     package var uid: UInt32
-    /// The pid of the client; 0 if no client is attached.
+    package var sharing: DurableSharing
+    /// The pid of the client, or of the first member of a group; 0 if no client is attached.
     package var pid: UInt32
     /// The number of the client, as in `ClientEntry`; 0 if no client is attached.
     package var client: UInt64
@@ -41,8 +44,12 @@ package struct DurableEntry: ControlFrame {
     package var lost: UInt64
     /// Whether fewer messages may be lost.
     package var isLostUpperBound: Bool
-    /// Messages delivered in this attachment and not acknowledged.
+    /// Messages delivered in these attachments and not acknowledged.
     package var inFlight: UInt32
+    /// The number of attached clients.
+    package var members: UInt32
+    /// Messages that failed and wait for their next delivery.
+    package var waiting: UInt32
     /// Nil if not known yet.
     package var pending: Pending?
     package var durableName: String
@@ -51,13 +58,14 @@ package struct DurableEntry: ControlFrame {
 
     package var flags: UInt8 {
         (pending == nil ? 0 : Self.pendingFlag) | (pending?.isUpperBound ?? false ? Self.pendingBoundFlag : 0)
-            | (isLostUpperBound ? Self.lostBoundFlag : 0)
+            | (isLostUpperBound ? Self.lostBoundFlag : 0) | (sharing == .group ? Self.groupFlag : 0)
     }
 
     package init(
         request: UInt64, uid: UInt32, pid: UInt32 = 0, client: UInt64 = 0, cursor: UInt64 = 0, behind: UInt64 = 0,
-        lost: UInt64 = 0, isLostUpperBound: Bool = false, inFlight: UInt32 = 0, pending: Pending? = nil,
-        durableName: String, object: String = "", patterns: [String]
+        lost: UInt64 = 0, isLostUpperBound: Bool = false, inFlight: UInt32 = 0, members: UInt32 = 0,
+        waiting: UInt32 = 0, sharing: DurableSharing = .exclusive, pending: Pending? = nil, durableName: String,
+        object: String = "", patterns: [String]
     ) {
         self.request = request
         self.uid = uid
@@ -68,6 +76,9 @@ package struct DurableEntry: ControlFrame {
         self.lost = lost
         self.isLostUpperBound = isLostUpperBound
         self.inFlight = inFlight
+        self.members = members
+        self.waiting = waiting
+        self.sharing = sharing
         self.pending = pending
         self.durableName = durableName
         self.object = object
@@ -86,6 +97,9 @@ package struct DurableEntry: ControlFrame {
         let bytes: UInt64 = try body.integer()
         let oldest: UInt64 = try body.integer()
         inFlight = try body.integer()
+        members = try body.integer()
+        waiting = try body.integer()
+        sharing = flags & Self.groupFlag == 0 ? .exclusive : .group
         (durableName, object, patterns) = try body.subscriptionTexts()
         isLostUpperBound = flags & Self.lostBoundFlag != 0
         if flags & Self.pendingFlag != 0 {
@@ -105,6 +119,8 @@ package struct DurableEntry: ControlFrame {
             buffer.writeLE(field)
         }
         buffer.writeLE(inFlight)
+        buffer.writeLE(members)
+        buffer.writeLE(waiting)
         buffer.writeSubscriptionTexts(durableName, object, patterns)
     }
 }

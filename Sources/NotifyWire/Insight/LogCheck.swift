@@ -88,8 +88,8 @@ package struct CheckReport: ControlFrame {
     package static let maximumProblems = 32
 
     package var request: UInt64
-    /// Whether every row was checked. Otherwise the report has what was found while the log was read, and the numbers of
-    /// sound rows are 0.
+    /// Whether every row was checked. Otherwise the report has what was found while the log was read, and the numbers
+    /// of sound rows are 0.
     package var isFull: Bool
     package var messages: UInt64
     package var names: UInt64
@@ -162,18 +162,5 @@ package struct CheckReport: ControlFrame {
             buffer.writeLE(UInt16(problem.text.utf8.count))
             buffer.writeString(problem.text)
         }
-    }
-}
-
-extension String {
-    /// The text. If it is longer, its beginning and an ellipsis.
-    fileprivate func limited(toBytes limit: Int) -> String {
-        guard utf8.count > limit else { return self }
-        var text = ""
-        for character in self {
-            guard text.utf8.count + character.utf8.count <= limit - 3 else { break }
-            text.append(character)
-        }
-        return text + "…"
     }
 }

@@ -15,6 +15,7 @@ package enum Statistic: String, CaseIterable, Sendable {
     case droppedByClients = "dropped_by_clients"
     case gaps
     case forbidden
+    case deadLetters = "dead_letters"
     case deletedMessages = "deleted_messages"
     case damagedMessages = "damaged_messages"
     case firstDamagedSequence = "first_damaged_sequence"
@@ -31,7 +32,7 @@ package enum Statistic: String, CaseIterable, Sendable {
     package var isTotal: Bool {
         switch self {
         case .messagesIn, .delivered, .stored, .commits, .syncs, .pagesRead, .redelivered, .dropped, .droppedByClients,
-            .gaps, .forbidden, .deletedMessages:
+            .gaps, .forbidden, .deadLetters, .deletedMessages:
             true
         case .uptimeSeconds, .connections, .subscriptions, .durableSubscriptions, .damagedMessages,
             .firstDamagedSequence, .lastDamagedSequence, .storageWorks, .logMessages, .logBytes, .walBytes,
@@ -58,6 +59,7 @@ package enum Statistic: String, CaseIterable, Sendable {
         case .droppedByClients: "Messages dropped by clients because their program was too slow."
         case .gaps: "Times that messages were dropped from a connection."
         case .forbidden: "Requests that the policy refused."
+        case .deadLetters: "Messages that became dead letters."
         case .deletedMessages: "Messages deleted because of the retention rules, or purged."
         case .damagedMessages: "Damaged messages that are known in the log. They are not delivered."
         case .firstDamagedSequence: "Lowest known sequence of a damaged message, 0 if none is known."

@@ -10,6 +10,11 @@ package struct Delivery {
     package var stamp: Stamp
     package var parts: MessageParts
 
+    package init(_ stamp: Stamp, _ parts: MessageParts) {
+        self.stamp = stamp
+        self.parts = parts
+    }
+
     /// Reads the layout of a deliver frame's body, without checking the text. The parts point into `body`.
     @inlinable
     package init(reading body: UnsafeRawBufferPointer) throws(WireError) {

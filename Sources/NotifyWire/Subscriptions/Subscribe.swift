@@ -13,6 +13,13 @@ package struct Subscribe: ControlFrame {
     package var credit: UInt32
     /// Where a durable subscription begins if this creates it. An existing one continues at its cursor.
     package var start: LogPosition
+    /// Whether a durable subscription is shared. An existing one is refused if it is not shared in this way.
+    package var sharing: DurableSharing
+    /// Whether to end the attachments of other clients, and to share an existing durable subscription as requested.
+    package var takesOver: Bool
+    /// The settings of a durable subscription, if this creates it, besides the defaults for its sharing. An existing
+    /// one keeps its settings.
+    package var settings: DurableSettingChanges
     /// The name of a durable subscription; empty for a volatile one.
     package var durableName: String
     /// Limits the subscription to messages with this object; empty for all.
@@ -24,7 +31,9 @@ package struct Subscribe: ControlFrame {
 
     package init(
         request: UInt64, subscription: UInt32, patterns: [String], object: String = "", durableName: String = "",
-        start: LogPosition = .now, window: UInt32 = 0, credit: UInt32 = unlimitedCredit
+        start: LogPosition = .now, window: UInt32 = 0, credit: UInt32 = unlimitedCredit,
+        sharing: DurableSharing = .exclusive, takesOver: Bool = false,
+        settings: DurableSettingChanges = DurableSettingChanges()
     ) {
         self.request = request
         self.subscription = subscription
@@ -34,6 +43,9 @@ package struct Subscribe: ControlFrame {
         self.start = start
         self.window = window
         self.credit = credit
+        self.sharing = sharing
+        self.takesOver = takesOver
+        self.settings = settings
     }
 
     package init(flags: UInt8, reading body: inout FieldReader) throws(WireError) {
@@ -46,10 +58,20 @@ package struct Subscribe: ControlFrame {
         let objectLength: UInt8 = try body.integer()
         let patternCount: UInt8 = try body.integer()
         let startValue: UInt64 = try body.integer()
+        let sharing: UInt8 = try body.integer()
+        let takesOver: UInt8 = try body.integer()
+        try body.skip(2)
+        settings = try DurableSettingChanges(reading: &body)
         durableName = try body.string(Int(durableNameLength))
         object = try body.string(Int(objectLength))
         patterns = try body.countedStrings(patternCount)
         start = try LogPosition(kind: startKind, value: startValue)
+        guard let known = DurableSharing(rawValue: sharing) else { throw DurableSharing.unknown(sharing) }
+        self.sharing = known
+        guard takesOver <= 1 else {
+            throw WireError(.unsupported, "unknown takeover \(takesOver): expected 0 (no) or 1 (yes)")
+        }
+        self.takesOver = takesOver == 1
     }
 
     package func writeBody(to buffer: inout ByteBuffer) {
@@ -62,6 +84,10 @@ package struct Subscribe: ControlFrame {
         buffer.writeInteger(UInt8(object.utf8.count))
         buffer.writeInteger(UInt8(patterns.count))
         buffer.writeLE(start.encoded.value)
+        buffer.writeInteger(sharing.rawValue)
+        buffer.writeInteger(UInt8(takesOver ? 1 : 0))
+        buffer.writeLE(UInt16(0))
+        settings.write(to: &buffer)
         buffer.writeString(durableName)
         buffer.writeString(object)
         for pattern in patterns {

@@ -113,6 +113,42 @@ import WireTestSupport
             let acknowledge = try Acknowledge(frame)
             let ranges = acknowledge.ranges.map { [$0.first, $0.last] }
             return (["subscription": acknowledge.subscription, "ranges": ranges], acknowledge.encoded)
+        case .reject:
+            let reject = try Reject(frame)
+            return (
+                [
+                    "subscription": reject.subscription, "sequence": reject.sequence,
+                    "outcome": reject.outcome.rawValue, "delay": reject.delayMicroseconds ?? UInt64.max,
+                    "reason": reject.reason,
+                ], reject.encoded
+            )
+        case .extend:
+            let extend = try Extend(frame)
+            return (
+                [
+                    "subscription": extend.subscription, "sequences": extend.sequences,
+                    "microseconds": extend.microseconds,
+                ], extend.encoded
+            )
+        case .configure:
+            let configure = try Configure(frame)
+            return (
+                [
+                    "request": configure.request, "uid": configure.uid, "durableName": configure.durableName,
+                    "settings": fields(configure.changes),
+                ], configure.encoded
+            )
+        case .deadLetters:
+            let letters = try DeadLetters(frame)
+            return (
+                [
+                    "request": letters.request, "uid": letters.uid, "action": letters.action.rawValue,
+                    "durableName": letters.durableName, "sequences": letters.sequences,
+                ], letters.encoded
+            )
+        case .deadLettersDone:
+            let done = try DeadLettersDone(frame)
+            return (["request": done.request, "messages": done.messages, "kept": done.kept], done.encoded)
         case .credit:
             let credit = try Credit(frame)
             return (["subscription": credit.subscription, "messages": credit.messages], credit.encoded)
@@ -261,8 +297,16 @@ import WireTestSupport
             var buffer = ByteBuffer()
             run.write(to: &buffer)
             #expect(run.isRedelivery == (kind == .redelivery))
-            return (["subscription": run.subscription, "count": run.count], Array(buffer.readableBytesView))
+            return (
+                ["subscription": run.subscription, "count": run.count, "delivery": run.delivery],
+                Array(buffer.readableBytesView)
+            )
         case .gap: return (try fields(Gap(frame)), try Gap(frame).encoded)
+        case .deadline:
+            let deadline = try DeadlineNotice(frame)
+            return (
+                ["subscription": deadline.subscription, "microseconds": deadline.microseconds], deadline.encoded
+            )
         case .error: return (try fields(ErrorFrame(frame)), try ErrorFrame(frame).encoded)
         case .closing:
             let closing = try Closing(frame)
@@ -344,6 +388,24 @@ import WireTestSupport
             "request": subscribe.request, "subscription": subscribe.subscription, "window": subscribe.window,
             "credit": subscribe.credit, "start": start, "startValue": value,
             "durableName": subscribe.durableName, "object": subscribe.object, "patterns": subscribe.patterns,
+            "sharing": subscribe.sharing.rawValue, "takesOver": subscribe.takesOver,
+            "settings": fields(subscribe.settings),
+        ]
+    }
+
+    private static func fields(_ changes: DurableSettingChanges) -> [String: Any] {
+        var fields: [String: Any] = ["retryDelays": changes.retryDelays]
+        fields["deadline"] = changes.deadlineMicroseconds
+        fields["maximumDeliveries"] = changes.maximumDeliveries
+        fields["maximumInFlight"] = changes.maximumInFlight
+        return fields
+    }
+
+    private static func fields(_ settings: DurableSettings) -> [String: Any] {
+        [
+            "sharing": settings.sharing.rawValue, "deadline": settings.deadlineMicroseconds,
+            "retryDelays": settings.retryDelays, "maximumDeliveries": settings.maximumDeliveries,
+            "maximumInFlight": settings.maximumInFlight,
         ]
     }
 
@@ -368,7 +430,8 @@ import WireTestSupport
         [
             "request": entry.request, "uid": entry.uid, "pid": entry.pid, "client": entry.client,
             "cursor": entry.cursor, "behind": entry.behind, "lost": entry.lost, "lostBound": entry.isLostUpperBound,
-            "inFlight": entry.inFlight, "pending": entry.pending?.messages ?? 0,
+            "inFlight": entry.inFlight, "members": entry.members, "waiting": entry.waiting,
+            "sharing": entry.sharing.rawValue, "pending": entry.pending?.messages ?? 0,
             "pendingBytes": entry.pending?.bytes ?? 0, "oldest": entry.pending?.oldestMicroseconds ?? 0,
             "pendingKnown": entry.pending != nil, "pendingBound": entry.pending?.isUpperBound ?? false,
             "durableName": entry.durableName, "object": entry.object, "patterns": entry.patterns,
@@ -377,7 +440,8 @@ import WireTestSupport
 
     private static func fields(_ description: DurableDescription) -> [String: Any] {
         let own: [String: Any] = [
-            "created": description.createdMicroseconds, "attached": description.attachedMicroseconds,
+            "settings": fields(description.settings), "created": description.createdMicroseconds,
+            "attached": description.attachedMicroseconds,
             "attachedPID": description.attachedPID, "expiry": description.expiryMicroseconds,
             "unused": description.unusedMicroseconds ?? 0, "unusedKnown": description.unusedMicroseconds != nil,
         ]

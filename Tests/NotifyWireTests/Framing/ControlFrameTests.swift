@@ -19,6 +19,11 @@ struct Sample: Sendable, CustomTestStringConvertible {
         isEqualAfterDecoding = { try Frame.decode(frame.encoded) == frame }
     }
 
+    private static let changes = DurableSettingChanges(
+        deadlineMicroseconds: DurableSettingChanges.maximumSpan,
+        retryDelays: Array(repeating: 7, count: DurableSettingChanges.maximumRetryDelays), maximumDeliveries: .max,
+        maximumInFlight: DurableSettingChanges.maximumInFlightLimit)
+
     private static var post: PostEntry {
         var post = PostEntry(
             request: 18, stamp: Stamp(sequence: 1, timeMicroseconds: 2, uid: 3, gid: 4, pid: 5), name: [0xFF, 0])
@@ -45,6 +50,31 @@ struct Sample: Sendable, CustomTestStringConvertible {
                 object: String(repeating: "o", count: 255), durableName: String(repeating: "n", count: 64),
                 start: .oldest, window: 9, credit: 0)),
         Sample(Subscribe(request: 4, subscription: 5, patterns: ["a"], start: .sequence(1 << 53 - 1))),
+        Sample(
+            Subscribe(
+                request: 4, subscription: 5, patterns: ["a"], object: "ø", durableName: "jobs", sharing: .group,
+                takesOver: true, settings: Self.changes)),
+        Sample(
+            Subscribe(
+                request: 4, subscription: 5, patterns: ["a"], durableName: "jobs", sharing: .group,
+                settings: DurableSettingChanges(deadlineMicroseconds: 0))),
+        Sample(Reject(subscription: 5, sequence: 6)),
+        Sample(
+            Reject(
+                subscription: 5, sequence: .max, outcome: .dead,
+                delayMicroseconds: DurableSettingChanges.maximumSpan,
+                reason: String(repeating: "é", count: Limits.reasonBytes / 2))),
+        Sample(Reject(subscription: 5, sequence: 6, outcome: .returned, delayMicroseconds: 0)),
+        Sample(Extend(subscription: 5, sequences: [])),
+        Sample(
+            Extend(
+                subscription: 5, sequences: Array(1...UInt64(Limits.acknowledgedRangesPerFrame)),
+                microseconds: DurableSettingChanges.maximumSpan)),
+        Sample(Configure(request: 8, uid: 9, durableName: "jobs", changes: Self.changes)),
+        Sample(Configure(request: 8, durableName: "", changes: DurableSettingChanges())),
+        Sample(DeadLetters(request: 8, action: .retry)),
+        Sample(DeadLetters(request: 8, uid: 9, action: .purge, durableName: "jobs", sequences: [1, .max])),
+        Sample(DeadLettersDone(request: 8, messages: 9, kept: .max)),
         Sample(Subscribe(request: 4, subscription: 5, patterns: ["a"], start: .age(microseconds: 0))),
         Sample(Subscribe(request: 4, subscription: 5, patterns: ["a"], start: .time(microseconds: 1 << 63 - 1))),
         Sample(Subscribed(request: 3, subscription: 4, sequence: 5, isResumed: true)),
@@ -68,6 +98,7 @@ struct Sample: Sendable, CustomTestStringConvertible {
         Sample(Acknowledge(subscription: 10, ranges: [.init(first: 1, last: 1), .init(first: 3, last: .max)])),
         Sample(Acknowledge(subscription: 10, ranges: [])),
         Sample(Credit(subscription: 11, messages: 12)),
+        Sample(DeadlineNotice(subscription: 11, microseconds: 12)),
         Sample(Gap(subscription: 0, dropped: 13, range: .init(first: 14, last: 15))),
         Sample(Ping(request: 16)),
         Sample(Pong(request: 16)),
@@ -82,7 +113,8 @@ struct Sample: Sendable, CustomTestStringConvertible {
         Sample(
             DurableEntry(
                 request: 17, uid: 18, pid: 19, client: 20, cursor: 21, behind: 22, lost: 23, isLostUpperBound: true,
-                inFlight: 24, pending: .init(messages: 25, bytes: 26, oldestMicroseconds: 27, isUpperBound: true),
+                inFlight: 24, members: 28, waiting: .max, sharing: .group,
+                pending: .init(messages: 25, bytes: 26, oldestMicroseconds: 27, isUpperBound: true),
                 durableName: "mail", object: "ø", patterns: ["a", ">"])),
         Sample(DurableEntry(request: 17, uid: 18, durableName: "mail", patterns: ["a"])),
         Sample(
@@ -91,9 +123,15 @@ struct Sample: Sendable, CustomTestStringConvertible {
                     request: 17, uid: 18, isLostUpperBound: true,
                     pending: .init(messages: 25, bytes: 26, oldestMicroseconds: 27), durableName: "mail",
                     patterns: ["a", ">"]),
+                settings: DurableSettings(
+                    sharing: .group, deadlineMicroseconds: .max, retryDelays: [0, .max], maximumDeliveries: .max,
+                    maximumInFlight: 2),
                 createdMicroseconds: 28, attachedMicroseconds: 29, attachedPID: .max, expiryMicroseconds: 30,
                 unusedMicroseconds: .max)),
-        Sample(DurableDescription(DurableEntry(request: 17, uid: 18, durableName: "mail", patterns: ["a"]))),
+        Sample(
+            DurableDescription(
+                DurableEntry(request: 17, uid: 18, durableName: "mail", patterns: ["a"]),
+                settings: DurableSettings(defaultsFor: .exclusive))),
         Sample(
             ClientEntry(
                 request: 17, client: 1, connectedMicroseconds: 2, uid: 3, gid: 4, pid: 5, subscriptions: 6, posts: 7,
@@ -186,8 +224,8 @@ struct Sample: Sendable, CustomTestStringConvertible {
         #expect(Set(Sample.all.map(\.kind)).union(readInPlace) == Set(FrameKind.allCases))
     }
 
-    /// The header states the length of the truncated body. Error frames and chunks are excluded: the text or the bytes at
-    /// their end may have any length. The epoch at the end of a welcome may be missing.
+    /// The header states the length of the truncated body. Error frames and chunks are excluded: the text or the bytes
+    /// at their end may have any length. The epoch at the end of a welcome may be missing.
     @Test(arguments: Sample.all.filter { $0.kind != .error && $0.kind != .backupChunk })
     func `a body truncated at any byte is malformed`(_ sample: Sample) throws {
         let body = Array(sample.bytes[8...])
@@ -246,6 +284,6 @@ struct Sample: Sendable, CustomTestStringConvertible {
     @Test func `kinds and codes are unique and not zero`() {
         #expect(FrameKind.allCases.allSatisfy { $0.rawValue != 0 })
         #expect(ErrorCode.allCases.allSatisfy { $0.rawValue != 0 })
-        #expect(FrameKind.allCases.filter { !$0.isFromDaemon }.count == 27)
+        #expect(FrameKind.allCases.filter { !$0.isFromDaemon }.count == 31)
     }
 }

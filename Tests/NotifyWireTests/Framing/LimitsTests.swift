@@ -24,7 +24,8 @@ import Testing
     @Test func `the largest post fits a frame`() {
         let parts = Limits.nameBytes + Limits.objectBytes + Limits.messageIDBytes + Limits.headerBytes
         #expect(Post.fixedSize + parts <= Limits.frameOverheadBytes)
-        #expect(Delivery.fixedSize + parts <= Limits.frameOverheadBytes)
+        #expect(Delivery.fixedSize + parts + Limits.reservedHeaderBytes <= Limits.frameOverheadBytes)
+        #expect(Limits.headerBytes + Limits.reservedHeaderBytes <= Int(UInt16.max))
         #expect(Limits.maximumPayloadBytes + Limits.frameOverheadBytes <= Int(UInt32.max))
     }
 }

@@ -7,10 +7,15 @@ import WireTestSupport
         try bytes.withUnsafeBytes { try HeaderList.decode($0) }
     }
 
+    private func validate(_ bytes: [UInt8]) throws {
+        try bytes.withUnsafeBytes { try HeaderList.validate($0) }
+    }
+
+    /// The error of a list that is refused in posts and in deliveries.
     private func code(of bytes: [UInt8]) -> ErrorCode? {
         let failure = #expect(throws: WireError.self) { try decode(bytes) }
-        let same = #expect(throws: WireError.self) { try bytes.withUnsafeBytes { try HeaderList.validate($0) } }
-        #expect(failure == same)
+        let same = #expect(throws: WireError.self) { try validate(bytes) }
+        #expect(failure?.code == same?.code)
         return failure?.code
     }
 
@@ -48,7 +53,7 @@ import WireTestSupport
         let headers = (0..<65).map { (key: "k\($0)", value: "") }
         let error = try #require(throws: WireError.self) { try HeaderList.encode(headers) }
         #expect(error.code == .invalidHeaders)
-        #expect(code(of: raw(headers.map { ($0.key, $0.value) })) == .invalidHeaders)
+        #expect(throws: error) { try validate(raw(headers.map { ($0.key, $0.value) })) }
     }
 
     @Test(arguments: [16 * 1024 - 1, 16 * 1024])
@@ -61,7 +66,7 @@ import WireTestSupport
         let value = String(repeating: "v", count: 16 * 1024 - 3)
         let error = try #require(throws: WireError.self) { try HeaderList.encode([(key: "k", value: value)]) }
         #expect(error.code == .invalidHeaders)
-        #expect(code(of: raw([("k", value)])) == .invalidHeaders)
+        #expect(throws: error) { try validate(raw([("k", value)])) }
         let far = String(repeating: "v", count: 70_000)
         #expect(throws: WireError.self) { try HeaderList.encode([(key: "k", value: far)]) }
     }
@@ -99,6 +104,54 @@ import WireTestSupport
         let bytes = raw([("key", "value"), ("k", "v")])
         for cut in 1..<bytes.count where cut != 11 {
             #expect(code(of: Array(bytes[..<cut])) == .invalidHeaders, "cut at \(cut)")
+        }
+    }
+
+    // MARK: Reserved headers
+
+    @Test(arguments: ["notifyd-", "notifyd-name", "Notifyd-Name", "NOTIFYD-X"])
+    func `reserved keys are refused in posts and decoded in deliveries`(_ key: String) throws {
+        let error = try #require(throws: WireError.self) { try HeaderList.encode([(key: key, value: "")]) }
+        #expect(error.code == .invalidHeaders && error.message.contains("'\(key)' is reserved"))
+        let bytes = raw([("a", "b"), (key, "v")])
+        let refusal = #expect(throws: WireError.self) { try bytes.withUnsafeBytes { try HeaderList.validate($0) } }
+        #expect(refusal == error)
+        #expect(try decode(bytes).map(\.key) == ["a", key])
+    }
+
+    @Test(arguments: ["notifyd", "notify-d", "notifydx-a", "x-notifyd-a", "notifyd_a"])
+    func `similar keys are not reserved`(_ key: String) throws {
+        #expect(try decode(HeaderList.encode([(key: key, value: "v")])).first?.key == key)
+    }
+
+    @Test func `reserved headers have a budget of their own`() throws {
+        let own = (0..<64).map { ("k\($0)", "") }
+        let reserved = (0..<16).map { ("notifyd-\($0)", "") }
+        #expect(try decode(raw(own + reserved)).count == 80)
+        #expect(code(of: raw(own + reserved + [("notifyd-x", "")])) == .invalidHeaders)
+        let largest = [("k", String(repeating: "v", count: 16 * 1024 - 4))]
+        let value = String(repeating: "v", count: 4096 - 3 - 9)
+        #expect(try decode(raw(largest + [("notifyd-x", value)])).count == 2)
+        #expect(code(of: raw(largest + [("notifyd-x", value + "v")])) == .invalidHeaders)
+    }
+
+    @Test func `reserved headers are appended, found and removed`() throws {
+        let own = raw([("a", "1"), ("b", "")])
+        let both = own.withUnsafeBytes {
+            HeaderList.encodeReserved([("notifyd-a", "2"), ("notifyd-b", "3")], after: $0)
+        }
+        #expect(both == own + raw([("notifyd-a", "2"), ("notifyd-b", "3")]))
+        both.withUnsafeBytes { bytes in
+            #expect(HeaderList.withoutReserved(bytes) == own)
+            #expect(HeaderList.value(of: "notifyd-b", in: bytes) == "3")
+            #expect(HeaderList.value(of: "b", in: bytes)?.isEmpty == true)
+            #expect(HeaderList.value(of: "c", in: bytes) == nil)
+            // Those that the list has are replaced.
+            #expect(HeaderList.encodeReserved([("notifyd-c", "4")], after: bytes) == own + raw([("notifyd-c", "4")]))
+        }
+        #expect(try decode(both).count == 4)
+        for cut in 0..<both.count {
+            both[..<cut].withUnsafeBytes { #expect(HeaderList.withoutReserved($0).count <= own.count) }
         }
     }
 

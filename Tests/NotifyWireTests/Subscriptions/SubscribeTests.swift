@@ -15,7 +15,9 @@ import WireTestSupport
             request: 1, subscription: 2,
             patterns: Array(repeating: longest, count: Limits.patternsPerSubscription),
             object: String(repeating: "x", count: Limits.objectBytes),
-            durableName: String(repeating: "x", count: Limits.subscriptionNameBytes))
+            durableName: String(repeating: "x", count: Limits.subscriptionNameBytes),
+            settings: DurableSettingChanges(
+                retryDelays: Array(repeating: 1, count: DurableSettingChanges.maximumRetryDelays)))
         #expect(frame.encoded.count - FrameHeader.size <= Limits.frameOverheadBytes)
     }
 
@@ -57,7 +59,7 @@ import WireTestSupport
     }
 
     /// The arguments are the offsets of the durable name "d", the object "o" and the pattern "abc" in the frame.
-    @Test(arguments: [40, 41, 43])
+    @Test(arguments: [68, 69, 71])
     func `text that is not UTF-8 is malformed`(_ offset: Int) throws {
         var bytes = Subscribe(request: 1, subscription: 2, patterns: ["abc"], object: "o", durableName: "d").encoded
         bytes[offset] = 0xFF

@@ -1,0 +1,14 @@
+extension String {
+    /// The text. If it is longer than a number of bytes, its beginning and an ellipsis, which fit it.
+    package func limited(toBytes limit: Int) -> String {
+        guard utf8.count > limit else { return self }
+        var text = ""
+        var count = 0
+        for scalar in unicodeScalars {
+            count += UTF8.width(scalar)
+            guard count <= limit - 3 else { break }
+            text.unicodeScalars.append(scalar)
+        }
+        return text + "…"
+    }
+}

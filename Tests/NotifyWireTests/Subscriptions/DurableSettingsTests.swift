@@ -1,0 +1,59 @@
+import NotifyWire
+import Testing
+import WireTestSupport
+
+@Suite struct DurableSettingsTests {
+    private typealias Changes = DurableSettingChanges
+
+    @Test func `the delay after a failure is that of the list, and then the last one`() {
+        let settings = DurableSettings(retryDelays: [1, 10, 60])
+        #expect([0, 1, 2, 3, 4, .max].map { settings.retryDelay(afterFailures: $0) } == [1, 1, 10, 60, 60, 60])
+    }
+
+    @Test func `changes replace what they contain`() {
+        let group = DurableSettings(defaultsFor: .group)
+        #expect(group.applying(Changes()) == group && Changes().isEmpty)
+        let changed = group.applying(
+            Changes(deadlineMicroseconds: 0, retryDelays: [5], maximumDeliveries: 0, maximumInFlight: 7))
+        #expect(
+            changed
+                == DurableSettings(
+                    sharing: .group, deadlineMicroseconds: 0, retryDelays: [5], maximumDeliveries: 0,
+                    maximumInFlight: 7))
+    }
+
+    private static let span = DurableSettingChanges.maximumSpan
+
+    @Test(arguments: [
+        Changes(deadlineMicroseconds: 0), Changes(deadlineMicroseconds: 100_000),
+        Changes(deadlineMicroseconds: span - 1), Changes(deadlineMicroseconds: span), Changes(retryDelays: [0, span]),
+        Changes(retryDelays: Array(repeating: 1, count: 15)), Changes(retryDelays: Array(repeating: 1, count: 16)),
+        Changes(maximumInFlight: 65_535), Changes(maximumInFlight: 65_536), Changes(maximumDeliveries: .max),
+    ])
+    func `values within their limits are accepted`(_ changes: DurableSettingChanges) throws {
+        try changes.validate()
+        let frame = Configure(request: 1, durableName: "d", changes: changes)
+        #expect(try Configure.decode(frame.encoded).changes == changes)
+    }
+
+    @Test(arguments: [
+        Changes(deadlineMicroseconds: 1), Changes(deadlineMicroseconds: 99_999),
+        Changes(deadlineMicroseconds: span + 1), Changes(retryDelays: [1, span + 1]),
+        Changes(retryDelays: Array(repeating: 1, count: 17)), Changes(maximumInFlight: 65_537),
+    ])
+    func `values beyond their limits are refused`(_ changes: DurableSettingChanges) throws {
+        let error = #expect(throws: WireError.self) { try changes.validate() }
+        #expect(error?.code == .invalidArgument)
+        let configure = Configure(request: 1, durableName: "d", changes: changes).encoded
+        #expect(#expect(throws: WireError.self) { try Configure.decode(configure) } == error)
+        let subscribe = Subscribe(request: 1, subscription: 2, patterns: ["a"], durableName: "d", settings: changes)
+        #expect(#expect(throws: WireError.self) { try Subscribe.decode(subscribe.encoded) } == error)
+    }
+
+    @Test func `a description without a retry delay is malformed`() {
+        let entry = DurableEntry(request: 1, uid: 2, durableName: "d", patterns: ["a"])
+        let bytes = DurableDescription(entry, settings: DurableSettings(retryDelays: [])).encoded
+        let error = #expect(throws: WireError.self) { try DurableDescription.decode(bytes) }
+        #expect(error?.code == .malformedFrame)
+    }
+}
