@@ -9,6 +9,8 @@ package protocol LogStore: AnyObject, Sendable {
     /// subscriptions.
     func commit(_ batch: CommitBatch, completion: @escaping @Sendable (CommitOutcome) -> Void)
     func readPage(_ request: PageRequest, completion: @escaping @Sendable (Page) -> Void)
+    /// Reads copies of messages that are kept for a durable subscription.
+    func readRedeliveries(_ request: RedeliveryRequest, completion: @escaping @Sendable (RedeliveryPage) -> Void)
     /// Finds the first stored message that was posted at `microseconds` since 1970 or later, by the wall clock.
     ///
     /// Reports the sequence of that message, or the sequence after the last stored message if there is none. If the

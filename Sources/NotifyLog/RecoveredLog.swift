@@ -8,6 +8,8 @@ package struct RecoveredLog: Sendable {
     /// The highest sequence committed to the log; 0 if the log is empty.
     package var persistedThrough: UInt64
     package var subscriptions: [DurableRecord]
+    /// The messages of which copies are kept for a subscription, in ascending order of sequence.
+    package var redeliveries: [DurableID: [Redelivery]] = [:]
     /// Whether the log may contain subscriptions that can't be read, besides ``subscriptions``.
     package var isMissingSubscriptions = false
     /// The number and bytes of each user's messages in the log.

@@ -70,6 +70,7 @@ package final class Store: LogStore {
         let (current, queue) = (current, queue)
         queue.add {
             completion(current.commit(batch))
+            current.reportDeletion()
             current.log?.checkpointIfDue()
             if current.log?.pace.isRequested ?? false, current.beginMaintaining() {
                 queue.add { Self.maintain(current, queue) }
@@ -82,6 +83,15 @@ package final class Store: LogStore {
         let current = current
         queue.add {
             completion(current.readPage(request))
+        }
+    }
+
+    package func readRedeliveries(
+        _ request: RedeliveryRequest, completion: @escaping @Sendable (RedeliveryPage) -> Void
+    ) {
+        let current = current
+        queue.add {
+            completion(current.readRedeliveries(request))
         }
     }
 

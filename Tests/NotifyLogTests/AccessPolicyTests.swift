@@ -75,7 +75,8 @@ import Testing
         ("user.1000.>", UInt32(1000), true), ("user.1000", 1000, true), ("user.1000.>", 0, true),
         ("user.1000.>", 1001, false), ("user.1000", 1001, false), ("user.1000.*", 1, false),
         ("user.*.mail", 1001, true), ("user.>", 1001, true), ("*.1000.>", 1001, true), (">", 1001, true),
-        ("notifyd.>", 1001, false), ("notifyd.>", 0, true), ("user", 1001, true), ("users.1000", 1001, true),
+        ("notifyd.limits.>", 1001, false), ("notifyd.>", 0, true), ("notifyd.dead.1001", 1001, true),
+        ("notifyd.dead.1000", 1001, false), ("notifyd.>", 1001, true), ("user", 1001, true), ("users.1000", 1001, true),
     ])
     func `a pattern with another user's token is refused`(_ pattern: String, uid: UInt32, allowed: Bool) throws {
         #expect(policy.maySubscribe(try NamePattern(pattern), Identity(uid: uid, gid: 5)) == allowed)

@@ -15,14 +15,22 @@ import Testing
 
     @Test func `the built-in rule keeps a day and a gibibyte of history, and all unread messages`() {
         let builtIn = RetentionPolicy().rules
-        #expect(builtIn == [.builtIn])
+        #expect(builtIn == [.builtIn, .deadLetters])
         #expect(builtIn[0].historyAge == .seconds(24 * 3600) && builtIn[0].historyBytes == 1 << 30)
         #expect(builtIn[0].maximumAge == nil && builtIn[0].maximumBytes == nil && builtIn[0].maximumMessages == nil)
     }
 
+    @Test func `dead letters are kept for 30 days and up to a gibibyte by default`() throws {
+        let deadLetters = RetentionPolicy().rules[rule(RetentionPolicy(), "notifyd.dead.1000")]
+        #expect(deadLetters.maximumAge == .seconds(30 * 86_400) && deadLetters.historyAge == deadLetters.maximumAge)
+        #expect(deadLetters.maximumBytes == 1 << 30 && deadLetters.maximumMessages == nil && deadLetters.isPerName)
+        #expect(rule(try policy(["notifyd.dead.1000"]), "notifyd.dead.1000") == 2)
+        #expect(rule(try policy([">"]), "notifyd.dead.1000") == 1)
+    }
+
     @Test(arguments: [
-        ("orders.created", 0), ("metrics.cpu", 1), ("metrics", 0), ("metrics.disk.sda", 3), ("logs.web", 2),
-        ("logs.web.error", 0), ("metrics.disk", 1),
+        ("orders.created", 0), ("metrics.cpu", 2), ("metrics", 0), ("metrics.disk.sda", 4), ("logs.web", 3),
+        ("logs.web.error", 0), ("metrics.disk", 2),
     ])
     func `the last rule that matches a name decides`(_ name: String, _ expected: Int) throws {
         let policy = try policy(["metrics.>"], ["logs.*"], ["audit", "metrics.disk.>"])
@@ -30,12 +38,12 @@ import Testing
     }
 
     @Test func `a later rule overrides a more specific earlier one`() throws {
-        #expect(rule(try policy(["a.b"], ["a.>"]), "a.b") == 2)
-        #expect(rule(try policy(["a.b"], [">"]), "a.b") == 2)
+        #expect(rule(try policy(["a.b"], ["a.>"]), "a.b") == 3)
+        #expect(rule(try policy(["a.b"], [">"]), "a.b") == 3)
     }
 
     @Test(arguments: [
-        ([">"], 0), (["*.storage"], 0), (["notifyd.>"], 1), (["notifyd.storage"], 1), ([">", "notifyd.*"], 1),
+        ([">"], 0), (["*.storage"], 0), (["notifyd.>"], 2), (["notifyd.storage"], 2), ([">", "notifyd.*"], 2),
     ])
     func `a leading wildcard of a configured rule does not match reserved names`(
         _ patterns: [String], _ expected: Int
@@ -47,11 +55,11 @@ import Testing
         for name in ["a", "notifyd.storage.disk", "user.7.a"] { #expect(rule(RetentionPolicy(), name) == 0) }
     }
 
-    @Test func `configured rules follow the built-in one`() throws {
+    @Test func `configured rules follow the built-in ones`() throws {
         var changed = RetentionPolicy()
         changed.configuredRules = try policy(["a"], ["b"]).configuredRules
         #expect(changed == (try policy(["a"], ["b"])))
-        #expect(changed.rules.count == 3 && changed.rules[0] == .builtIn)
+        #expect(changed.rules.count == 4 && changed.rules[0] == .builtIn)
         changed.configuredRules = []
         #expect(changed == RetentionPolicy())
     }

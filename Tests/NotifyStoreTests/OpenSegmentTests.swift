@@ -27,6 +27,8 @@ struct OpenSegmentTests {
 
         mutating func rollBack() { segment.rollBack(names) }
 
+        mutating func keep(_ entries: [SegmentEntry]) { segment.keep(entries, names) }
+
         var entries: [SegmentEntry] { segment.entries }
         var bounds: Segment { segment.segment }
     }
@@ -101,6 +103,38 @@ struct OpenSegmentTests {
         fixture.segment.commit()
         let after = fixture.entries
         #expect(after == [entry(1, 2, bytes: 20), entry(2, 1, bytes: 10), entry(3, 1, bytes: 10)])
+    }
+
+    @Test func `deleted messages leave the bounds, and those added later count`() throws {
+        var fixture = Fixture()
+        for name in [1, 2, 2, 3] as [UInt32] { try fixture.insert(name) }
+        fixture.segment.begin()
+        fixture.keep([entry(2, 1, bytes: 10), entry(3, 1, bytes: 10)])
+        for name in [1, 2] as [UInt32] { try fixture.insert(name) }
+        fixture.segment.commit()
+        let (bounds, entries) = (fixture.bounds, fixture.entries)
+        #expect(bounds == Segment(first: 1, last: 6, messages: 4, bytes: 40, earliest: 51, latest: 56))
+        #expect(entries == [entry(2, 2, bytes: 20), entry(3, 1, bytes: 10), entry(1, 1, bytes: 10)])
+        fixture.keep([])
+        let isEmpty = fixture.segment.isEmpty
+        #expect(isEmpty)
+    }
+
+    @Test(arguments: [0, 1, 2])
+    func `a rolled-back batch deletes nothing`(deletions: Int) throws {
+        var fixture = Fixture()
+        for name in [1, 2, 2] as [UInt32] { try fixture.insert(name) }
+        let (bounds, entries) = (fixture.bounds, fixture.entries)
+        fixture.segment.begin()
+        for name in [3, 1] as [UInt32] { try fixture.insert(name) }
+        for deletion in 0..<deletions {
+            fixture.keep(deletion == 0 ? [entry(1, 1, bytes: 10)] : [])
+            try fixture.insert(2)
+        }
+        fixture.rollBack()
+        let (boundsAfter, entriesAfter) = (fixture.bounds, fixture.entries)
+        #expect(boundsAfter == bounds)
+        #expect(entriesAfter == entries)
     }
 }
 

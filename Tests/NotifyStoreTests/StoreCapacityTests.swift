@@ -40,6 +40,29 @@ struct StoreCapacityTests {
         try store.close(nextSequence: 2)
     }
 
+    @Test func `changes are committed while the log is full, and make room`() async throws {
+        var options = StoreOptions.withoutTimer
+        options.segmentMessages = 50
+        options.retention.maximumBytes = 8 << 20
+        options.retention.maximumBacklog = .unlimited
+        let store = try Store.open(path: folder.database, options: options)
+        let record = try DurableRecord(id: 1, name: "one", SubscriptionFilter(">"))
+        #expect(await store.commit([], changes: [.create(record)]).failure == nil)
+        var last: UInt64 = 0
+        while await store.commit([message(last + 1)]).failure == nil { last += 1 }
+        #expect(last > 10)
+        let read = DurableChange.update(id: 1, DurableProgress(cursor: last, seenThrough: last))
+        let outcome = await store.commit(CommitBatch(id: 2, changes: [read], isProbe: true))
+        #expect(outcome.failure == nil && outcome.remainingFailure?.kind == .full)
+        // Now that all is read, the history gives way.
+        #expect(await store.commit(CommitBatch(id: 3, isProbe: true)).failure == nil)
+        #expect(await store.commit([message(last + 1)]).failure == nil)
+        try store.close(nextSequence: last + 2)
+        let again = try Store.open(path: folder.database)
+        #expect(again.recovered.subscriptions.first?.progress.cursor == last)
+        try again.close(nextSequence: last + 2)
+    }
+
     @Test func `a minimum of zero uses all of the disk`() async throws {
         var options = StoreOptions()
         options.retention.minimumFreeBytes = 0

@@ -71,6 +71,7 @@ extension AccessRule {
             AccessRule(.allow, [.post, .subscribe], names: ["user.$uid", "user.$uid.>"]),
             AccessRule(.allow, [.post, .subscribe], names: ["user.>"], uids: [0]),
             AccessRule(.allow, [.subscribe], names: ["notifyd", "notifyd.>"], uids: operators),
+            AccessRule(.allow, [.subscribe], names: ["notifyd.dead.$uid"]),
             AccessRule(.allow, [.manage], names: [">"], uids: operators),
         ]
     }

@@ -1,3 +1,5 @@
+package import NIOCore
+
 /// The messages and changes that the store commits in one transaction.
 package struct CommitBatch: Sendable {
     /// Identifies the batch. Returned with the outcome.
@@ -12,7 +14,8 @@ package struct CommitBatch: Sendable {
     /// Whether to flush to disk (fsync) before the outcome is reported.
     package var isSynced: Bool
     /// Whether the batch tests if storage works again after a failure. Such a batch fails unless there is some room
-    /// below the size limit and some disk space above the minimum: 1/16 of each limit or 1 MiB, whichever is less.
+    /// below the size limit and some disk space above the minimum: 1/16 of each limit or 1 MiB, whichever is less. If
+    /// it contains only changes, they are committed nevertheless, because acknowledgements make room.
     package var isProbe: Bool
 
     package init(
@@ -32,13 +35,22 @@ package enum DurableChange: Equatable, Sendable {
     case create(DurableRecord)
     /// Sets the subscription's progress. Ignored if its generation is lower than the stored one.
     case update(id: DurableID, DurableProgress)
-    /// Replaces the filter, the start and the progress of a subscription. Its losses end if the generation changes.
+    /// Replaces the filter, the settings, the start and the progress of a subscription. Its losses end if the
+    /// generation changes.
     case replace(DurableRecord)
     /// Sets the subscription's owner, the identity of the client that attached last, and when that was.
     case setOwner(id: DurableID, Identity, LastAttachment = LastAttachment())
     /// Forgets the subscription's loss if it ends at or before a sequence.
     case forgetLoss(id: DurableID, through: UInt64)
     case remove(id: DurableID)
+    /// Keeps a copy of a message for its next delivery, or changes what is recorded of an earlier copy. If there is no
+    /// earlier copy, it is made from `frame`, the message's deliver frame, or if that is nil from the log. If the
+    /// log does not contain the message, the outcome reports that.
+    case keep(id: DurableID, Redelivery, reason: String, frame: ByteBuffer? = nil)
+    /// Deletes the copies of messages. Those that do not exist are ignored.
+    case forget(id: DurableID, sequences: [UInt64])
+    /// Deletes messages from the log: dead letters. Those that do not exist are ignored.
+    case delete(sequences: [UInt64])
 
     /// The approximate heap memory of the change's contents, in bytes.
     package var byteCount: Int {
@@ -47,6 +59,8 @@ package enum DurableChange: Equatable, Sendable {
         case .update(_, let progress): progress.acknowledged.count * 16
         case .setOwner(_, let identity, _): identity.groups.count * MemoryLayout<UInt32>.stride
         case .forgetLoss, .remove: 0
+        case .keep(_, _, let reason, let frame): reason.utf8.count + (frame?.readableBytes ?? 0)
+        case .forget(_, let sequences), .delete(let sequences): sequences.count * MemoryLayout<UInt64>.stride
         }
     }
 }

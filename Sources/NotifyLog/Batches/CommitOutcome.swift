@@ -3,11 +3,21 @@ package struct CommitOutcome: Sendable {
     package var batchID: UInt64
     package var result: Result<Void, StorageFailure>
     package var statistics: StoreStatistics
+    /// The messages of which the batch should have kept a copy, and that the log no longer contains.
+    package var missingCopies: [DurableID: [UInt64]]
+    /// Why a batch with messages would have failed, although the changes of this one are committed; nil if it would
+    /// not.
+    package var remainingFailure: StorageFailure?
 
-    package init(batchID: UInt64, result: Result<Void, StorageFailure>, statistics: StoreStatistics) {
+    package init(
+        batchID: UInt64, result: Result<Void, StorageFailure>, statistics: StoreStatistics,
+        missingCopies: [DurableID: [UInt64]] = [:], remainingFailure: StorageFailure? = nil
+    ) {
         self.batchID = batchID
         self.result = result
         self.statistics = statistics
+        self.missingCopies = missingCopies
+        self.remainingFailure = remainingFailure
     }
 }
 

@@ -4,11 +4,11 @@ package struct RetentionPolicy: Equatable, Sendable {
     /// removed in whole segments.
     package static let minimumBytes: UInt64 = 1 << 20
 
-    /// The rules. The first one is ``RetentionRule/builtIn``; the configured ones follow.
+    /// The rules. The first ones are built in; the configured ones follow.
     package private(set) var rules: [RetentionRule]
-    /// The limit in bytes of the database and its write-ahead log, not counting unused pages; nil for none. A batch with
-    /// messages fails as `full` if it would exceed the limit. A batch that contains only changes to subscriptions may
-    /// exceed it.
+    /// The limit in bytes of the database and its write-ahead log, not counting unused pages; nil for none. A batch
+    /// with messages fails as `full` if it would exceed the limit. A batch that contains only changes to subscriptions
+    /// may exceed it.
     package var maximumBytes: UInt64? = 10 << 30
     /// The free bytes of the file system below which a batch with messages fails as `full`.
     package var minimumFreeBytes: UInt64 = 256 << 20
@@ -19,13 +19,13 @@ package struct RetentionPolicy: Equatable, Sendable {
     package var subscriptionExpiry: Duration?
 
     package init(rules: [RetentionRule] = []) {
-        self.rules = [.builtIn] + rules
+        self.rules = RetentionRule.allBuiltIn + rules
     }
 
-    /// The rules that follow the built-in one.
+    /// The rules that follow the built-in ones.
     package var configuredRules: [RetentionRule] {
-        get { Array(rules.dropFirst()) }
-        set { rules = [.builtIn] + newValue }
+        get { Array(rules.dropFirst(RetentionRule.allBuiltIn.count)) }
+        set { rules = RetentionRule.allBuiltIn + newValue }
     }
 
     /// The index in ``rules`` of the last rule that matches the name. The built-in rule matches every name, reserved

@@ -7,15 +7,17 @@ import NotifyWire
 /// none. The maximums apply to all messages, and drop unread ones with a gap.
 package struct RetentionRule: Equatable, Sendable {
     package var patterns: [NamePattern]
+    /// Whether the limits of bytes and messages apply to each name by itself, instead of to all names together.
+    package var isPerName = false
     /// The age after which a read message is removed.
     package var historyAge: Duration?
-    /// The bytes of read messages that are kept, of all names under the rule together.
+    /// The bytes of read messages that are kept, of all names under the rule together unless ``isPerName``.
     package var historyBytes: UInt64?
     /// The age after which a message is removed, whether read or not.
     package var maximumAge: Duration?
-    /// The bytes of messages that are kept, of all names under the rule together.
+    /// The bytes of messages that are kept, of all names under the rule together unless ``isPerName``.
     package var maximumBytes: UInt64?
-    /// The number of messages that are kept, of all names under the rule together.
+    /// The number of messages that are kept, of all names under the rule together unless ``isPerName``.
     package var maximumMessages: UInt64?
 
     /// Creates a rule with the history of ``builtIn``, and without maximums.
@@ -27,6 +29,18 @@ package struct RetentionRule: Equatable, Sendable {
 
     /// The rule for names that no other rule matches: a history of 24 hours and 1 GiB, and no maximums.
     package static let builtIn = RetentionRule(patterns: [.everyName])
+
+    /// The rule for dead letters: for each user 30 days and 1 GiB, read or not. Each user has one name, so the dead
+    /// letters of one do not displace those of another.
+    package static let deadLetters = {
+        var rule = RetentionRule(patterns: ["notifyd.dead.*"])
+        (rule.historyAge, rule.maximumAge) = (.seconds(30 * 86_400), .seconds(30 * 86_400))
+        rule.maximumBytes = 1 << 30
+        rule.isPerName = true
+        return rule
+    }()
+
+    static let allBuiltIn = [builtIn, deadLetters]
 
     /// Whether one of the patterns matches the name. A pattern whose first token is a wildcard does not match a
     /// reserved name.

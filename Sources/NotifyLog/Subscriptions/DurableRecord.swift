@@ -7,6 +7,7 @@ package struct DurableRecord: Equatable, Sendable {
     package var owner: Identity
     package var name: String
     package var filter: SubscriptionFilter
+    package var settings: DurableSettings
     /// The sequence after which the subscription began: its cursor when it was created. Also 0 if the start is unknown,
     /// because an earlier version created the subscription.
     package var startedAfter: UInt64
@@ -19,9 +20,10 @@ package struct DurableRecord: Equatable, Sendable {
     package var loss: Loss?
 
     package init(
-        id: DurableID, owner: Identity, name: String, filter: SubscriptionFilter, startedAfter: UInt64,
-        createdMicroseconds: UInt64 = 0, lastAttachment: LastAttachment = LastAttachment(),
-        progress: DurableProgress, loss: Loss? = nil
+        id: DurableID, owner: Identity, name: String, filter: SubscriptionFilter,
+        settings: DurableSettings = DurableSettings(defaultsFor: .exclusive), startedAfter: UInt64,
+        createdMicroseconds: UInt64 = 0, lastAttachment: LastAttachment = LastAttachment(), progress: DurableProgress,
+        loss: Loss? = nil
     ) {
         self.createdMicroseconds = createdMicroseconds
         self.lastAttachment = lastAttachment
@@ -29,6 +31,7 @@ package struct DurableRecord: Equatable, Sendable {
         self.owner = owner
         self.name = name
         self.filter = filter
+        self.settings = settings
         self.startedAfter = startedAfter
         self.progress = progress
         self.loss = loss

@@ -130,6 +130,10 @@ private final class FileRepairer: LogScanReceiver {
     private let log: Log
     private var block = LogBlock()
     private var rows: [SubscriptionRow] = []
+    /// The copies of messages, and their bodies, that are not written yet. The subscriptions follow after the messages,
+    /// so the copies are written without them.
+    private var copies: [(row: RedeliveryRow, body: [UInt8])] = []
+    private var copyBytes = 0
     private var oldest: UInt64?
     private var lost = LostMessages()
     private var result: FileRepair
@@ -190,6 +194,40 @@ private final class FileRepairer: LogScanReceiver {
         block = LogBlock()
     }
 
+    // MARK: Copies
+
+    func redelivery(_ row: RedeliveryRow, body: UnsafeRawBufferPointer) throws {
+        copies.append((row, Array(body)))
+        copyBytes += body.count
+        if copies.count == Self.batchMessages || copyBytes >= Self.batchBytes { try flushCopies() }
+    }
+
+    private func flushCopies() throws {
+        let insert = try PreparedStatement(
+            log.connection,
+            """
+            INSERT OR IGNORE INTO redeliveries (
+                failures, due, dead, reason, crc, subscription, sequence, frame_crc, frame)
+            VALUES (?, ?, ?, coalesce(?, ''), ?, ?, ?, ?, ?)
+            """)
+        try log.inTransaction(.normal) { _ in
+            for (row, body) in copies { try body.withUnsafeBytes { try row.insert($0, with: insert) } }
+        }
+        (copies, copyBytes) = ([], 0)
+        log.checkpointIfDue()
+    }
+
+    /// Removes the copies for subscriptions that are lost, and those of messages that a subscription without progress
+    /// receives from the log again.
+    private func removeCopies(ofRestarted ids: [DurableID]) throws {
+        let ids = ids.map(\.description).joined(separator: ", ")
+        try log.connection.execute(
+            """
+            DELETE FROM redeliveries WHERE subscription NOT IN (SELECT id FROM subscriptions);
+            DELETE FROM redeliveries WHERE subscription IN (\(ids)) AND sequence IN (SELECT sequence FROM messages);
+            """)
+    }
+
     // MARK: Subscriptions
 
     func subscription(_ row: SubscriptionRow) { rows.append(row) }
@@ -201,6 +239,8 @@ private final class FileRepairer: LogScanReceiver {
             let end = max(range.lowerBound, min(range.upperBound, scan.state == nil ? scan.highest : next - 1))
             lost.add(range.lowerBound...end, count: end - range.lowerBound + 1)
         }
+        try flushCopies()
+        var restarted: [DurableID] = []
         for var row in rows {
             let name = "'\(row.record.name)' of user \(row.record.owner.uid)"
             guard row.isDefinitionSound else {
@@ -210,6 +250,7 @@ private final class FileRepairer: LogScanReceiver {
             let damaged = row.damagedParts
             let loss = lost.loss(of: row.record.filter, since: row.knownProgress, names)
             row.replaceDamagedParts(oldest: oldest, next: next)
+            if !row.isProgressSound { restarted.append(row.record.id) }
             if let loss, row.record.loss?.add(loss) == nil { row.record.loss = loss }
             try log.inTransaction(.normal) { try log.apply(.create(row.record), $0) }
             result.subscriptions += 1
@@ -224,6 +265,7 @@ private final class FileRepairer: LogScanReceiver {
                         + "\(loss.count), from \(loss.first) to \(loss.last)")
             }
         }
+        try removeCopies(ofRestarted: restarted)
         for range in scan.unreadableSubscriptions {
             result.lostSubscriptions.append("all with the ids \(range.lowerBound) to \(range.upperBound)")
         }

@@ -16,6 +16,10 @@ protocol LogScanReceiver: AnyObject {
     func missingMessages(_ sequences: ClosedRange<UInt64>, count: UInt64)
     /// A subscription, also if parts of its row are damaged.
     func subscription(_ row: SubscriptionRow)
+    /// A sound copy of a message.
+    ///
+    /// - Parameter body: The body of the message's frame.
+    func redelivery(_ row: RedeliveryRow, body: UnsafeRawBufferPointer) throws
     func unreadableMessages(_ sequences: ClosedRange<Int64>)
 }
 
@@ -35,6 +39,7 @@ final class LogScan {
         case state
         case names
         case subscriptions
+        case redeliveries
         case messages
         case end
     }
@@ -84,6 +89,7 @@ final class LogScan {
             case .state: try readState()
             case .names: try readNames(&names)
             case .subscriptions: try readSubscriptions()
+            case .redeliveries: try readRedeliveries()
             case .messages: try readMessages(names)
             case .end: break
             }
@@ -170,9 +176,8 @@ final class LogScan {
             if try readsWithoutLosses() { return }
             noteUnreadable(.subscription, "durable subscriptions with the ids")
             unreadableSubscriptions = rows?.unreadable ?? []
-            rows = nil
-            messages = try MessageScan(self, through: through)
-            stage = .messages
+            rows = try open("\(RedeliveryRow.columns), frame", from: "redeliveries", key: "id")
+            stage = .redeliveries
             return
         }
         let subscription = SubscriptionRow(row)
@@ -203,6 +208,25 @@ final class LogScan {
         findings.add(.subscription, "the losses of durable subscriptions can't be read")
         rows = try open(SubscriptionRow.columns, from: SubscriptionRow.tableWithoutLosses, key: "id")
         return true
+    }
+
+    private func readRedeliveries() throws {
+        guard let row = try rows?.next() else {
+            noteUnreadable(.subscription, "copies of messages with the ids")
+            rows = nil
+            messages = try MessageScan(self, through: through)
+            stage = .messages
+            return
+        }
+        guard let copy = RedeliveryRow(row), let body = copy.body(in: row) else {
+            return findings.add(
+                .subscription,
+                "the copy of message \(row.integer(2)) for the durable subscription with the id \(row.integer(1)) is damaged"
+            )
+        }
+        // A sequence is not used again while a subscription has its message.
+        highest = max(highest, copy.redelivery.sequence)
+        try receiver?.redelivery(copy, body: body)
     }
 
     private func readMessages(_ names: borrowing NameTable) throws {

@@ -151,6 +151,15 @@ final class CurrentLog: @unchecked Sendable {
         }
     }
 
+    func readRedeliveries(_ request: RedeliveryRequest) -> RedeliveryPage {
+        do throws(StorageFailure) {
+            return try openLog().readRedeliveries(request)
+        } catch {
+            return RedeliveryPage(
+                subscription: request.subscription, result: .failure(error), statistics: StoreStatistics())
+        }
+    }
+
     func setRetention(_ policy: RetentionPolicy) {
         options.retention = policy
         log?.options.retention = policy

@@ -9,6 +9,8 @@ extension Log {
     /// commit. Before a commit, only the size of the write-ahead log is checked, unless the last check found damage.
     func commit(_ batch: CommitBatch) -> CommitOutcome {
         var result: Result<Void, StorageFailure> = .success(())
+        var remaining: StorageFailure?
+        missingCopies = [:]
         do {
             if let corruption { throw corruption }
             try checkDamage()
@@ -16,13 +18,24 @@ extension Log {
             do {
                 try write(batch)
             } catch {
-                guard failure(error).kind == .full, makesRoom, makeRoom(for: batch) else { throw error }
-                try write(batch)
+                guard failure(error).kind == .full else { throw error }
+                do {
+                    guard makesRoom, makeRoom(for: batch) else { throw error }
+                    try write(batch)
+                } catch {
+                    guard batch.isProbe, batch.blocks.isEmpty, !batch.changes.isEmpty else { throw error }
+                    var changes = batch
+                    changes.isProbe = false
+                    try write(changes)
+                    remaining = failure(error)
+                }
             }
         } catch {
             result = .failure(failure(error))
         }
-        return CommitOutcome(batchID: batch.id, result: result, statistics: statistics)
+        return CommitOutcome(
+            batchID: batch.id, result: result, statistics: statistics, missingCopies: missingCopies,
+            remainingFailure: remaining)
     }
 
     /// Runs `body` in a transaction. On an error, the database is rolled back; the caller restores the state in memory.
@@ -49,9 +62,13 @@ extension Log {
         var last = persistedThrough
         let removed = try recordsRemoved(by: batch)
         openSegment.begin()
+        batchDeletion = Deletion()
+        missingCopies = [:]
         do {
             try inTransaction(isFlushed ? .full : .normal) { statements in
                 try write(batch, last: &last, isFlushed: isFlushed, statements)
+                // Undoing a refused batch does not restore what it has deleted.
+                if batch.changesCopies, let damage = findDamage() { throw damage.storageFailure }
             }
         } catch {
             names.rollBack(toNextID: nextName)
@@ -76,6 +93,8 @@ extension Log {
         statistics.commits += 1
         statistics.syncs += isFlushed ? 1 : 0
         for block in batch.blocks { statistics.logMessages += UInt64(block.entries.count) }
+        // The batch may delete messages that it appends.
+        noteDeletedMessages()
     }
 
     /// Forgets what was found out about a subscription before a change.
@@ -85,7 +104,7 @@ extension Log {
         case .replace(let record):
             matchCaches[record.id] = nil
             backlogSurvey = nil
-        case .create, .update, .setOwner, .forgetLoss: break
+        case .create, .update, .setOwner, .forgetLoss, .keep, .forget, .delete: break
         }
     }
 

@@ -31,10 +31,18 @@ extension Log {
         try track(records)
         isMarkedInUse = !wasClean
         measureFiles()
-        return RecoveredLog(
+        var recovered = RecoveredLog(
             nextSequence: next, persistedThrough: persistedThrough,
             subscriptions: records, usage: contents.usage, names: contents.names, wasClosedCleanly: wasClean,
             nextSubscriptionID: DurableID(UInt32(clamping: state.nextSubscription)), epoch: state.epoch)
+        let (redeliveries, damaged) = try readRedeliveries()
+        recovered.redeliveries = redeliveries
+        if damaged > 0 {
+            recovered.problem =
+                "the log is damaged: copies of messages that durable subscriptions were to receive again are lost "
+                + "(\(damaged)); \"notifyctl check\" lists the damage"
+        }
+        return recovered
     }
 
     /// Marks the log as in use, so that the next start detects a crash. On a full disk the first commit does this:

@@ -25,7 +25,15 @@ extension Log {
             try statements.forgetLoss.bind(1, id.rawValue)
             try statements.forgetLoss.bind(2, last)
             try statements.forgetLoss.run()
+        case .keep(let id, let row, let reason, let frame):
+            try keep(row, reason, frame, for: id, statements)
+        case .forget(let id, let sequences):
+            try forget(sequences, of: id, statements)
+        case .delete(let sequences):
+            try delete(sequences, statements)
         case .remove(let id):
+            try statements.forgetRedeliveries.bind(1, id.rawValue)
+            try statements.forgetRedeliveries.run()
             try statements.removeLoss.bind(1, id.rawValue)
             try statements.removeLoss.run()
             try statements.removeSubscription.bind(1, id.rawValue)
@@ -65,6 +73,7 @@ extension Log {
         try insert.bind(18, record.createdMicroseconds)
         try insert.bind(19, record.lastAttachment.microseconds)
         try insert.bind(20, record.lastAttachment.pid)
+        try insert.bindText(21, copying: record.settings.encoded)
         try run(insert, with: record.progress, used: clock.now, of: record.id)
         if let loss = record.loss { try statements.addLoss(loss, of: record.id) }
         try changeState(statements) { state in
@@ -72,18 +81,22 @@ extension Log {
         }
     }
 
-    /// Replaces the filter, the start and the progress of a subscription. A new generation has lost nothing.
+    /// Replaces the filter, the settings, the start and the progress of a subscription. A new generation has lost
+    /// nothing, and gets every message from the log.
     private func replace(_ record: DurableRecord, _ statements: Statements) throws {
         let statement = statements.replaceFilter
         try statement.bindText(1, copying: patterns(of: record))
         try statement.bindText(2, copying: record.filter.object ?? "")
         try statement.bind(3, record.startedAfter)
         try statement.bind(4, definitionChecksum(record))
-        try statement.bind(5, record.id.rawValue)
+        try statement.bindText(5, copying: record.settings.encoded)
+        try statement.bind(6, record.id.rawValue)
         try statement.run()
         if subscriptions.generation(of: record.id) != record.progress.generation {
             try statements.removeLoss.bind(1, record.id.rawValue)
             try statements.removeLoss.run()
+            try statements.forgetRedeliveries.bind(1, record.id.rawValue)
+            try statements.forgetRedeliveries.run()
         }
         try apply(.update(id: record.id, record.progress), statements)
     }
@@ -92,7 +105,7 @@ extension Log {
         SubscriptionChecksums.ofDefinition(
             id: UInt64(record.id.rawValue), uid: UInt64(record.owner.uid), startedAfter: record.startedAfter,
             created: record.createdMicroseconds, name: record.name, patterns: patterns(of: record),
-            object: record.filter.object ?? "")
+            object: record.filter.object ?? "", settings: record.settings.encoded)
     }
 
     /// No pattern contains a space.

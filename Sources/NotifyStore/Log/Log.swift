@@ -54,6 +54,10 @@ final class Log {
     var check: LogScan?
     /// What was deleted and not yet reported.
     var deletion = Deletion()
+    /// What the batch that is being written deletes.
+    var batchDeletion = Deletion()
+    /// The messages of which the current batch should have kept a copy, and that the log no longer contains.
+    var missingCopies: [DurableID: [UInt64]] = [:]
     /// The reason why the last pass failed; nil if it did not.
     var retentionFailure: StorageFailure?
 
@@ -92,8 +96,8 @@ final class Log {
         statistics.logByteLimit = options.retention.maximumBytes
         statistics.backlogLimit = options.retention.backlogBytes
         statistics.subscriptionExpiry = options.retention.subscriptionExpiry
-        // The file of the write-ahead log stays as large as it was once, and is truncated to this size when it restarts. A
-        // log of 512 MiB and more writes over the same 64 MiB, without allocating them again.
+        // The file of the write-ahead log stays as large as it was once, and is truncated to this size when it
+        // restarts. A log of 512 MiB and more writes over the same 64 MiB, without allocating them again.
         let limit = min(64 << 20, (options.retention.maximumBytes ?? .max) / 8)
         try? connection.execute("PRAGMA journal_size_limit = \(limit)")
     }
@@ -160,7 +164,9 @@ final class Statements {
     let readLoss, insertLoss, forgetLoss, removeLoss: PreparedStatement
     let deleteMessages, deleteSegment, removeName, messageKeys, segmentBelow, segmentAbove: PreparedStatement
     let segmentsFrom, scanMessages, readMessages, readMessage: PreparedStatement
-    let scanMessagesDown, readMessagesDown: PreparedStatement
+    let scanMessagesDown, readMessagesDown, messageSize: PreparedStatement
+    let readRedelivery, insertRedelivery, updateRedelivery: PreparedStatement
+    let forgetRedelivery, forgetRedeliveries: PreparedStatement
 
     init(_ connection: DatabaseConnection) throws(SQLiteFailure) {
         func prepare(_ sql: String) throws(SQLiteFailure) -> PreparedStatement {
@@ -180,8 +186,8 @@ final class Statements {
             """
             INSERT INTO subscriptions (
                 cursor, seen_through, acknowledged, generation, attached, progress_crc, used, id, uid, gid, groups,
-                name, patterns, object, started_after, crc, owner_crc, created, attached_at, attached_pid)
-            VALUES (?, ?, coalesce(?, x''), ?, ?, ?, ?, ?, ?, ?, coalesce(?, ''), ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                name, patterns, object, started_after, crc, owner_crc, created, attached_at, attached_pid, settings)
+            VALUES (?, ?, coalesce(?, x''), ?, ?, ?, ?, ?, ?, ?, coalesce(?, ''), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """)
         updateSubscription = try prepare(
             """
@@ -196,7 +202,7 @@ final class Statements {
             SET gid = ?, groups = coalesce(?, ''), attached_at = ?, attached_pid = ?, owner_crc = ? WHERE id = ?
             """)
         replaceFilter = try prepare(
-            "UPDATE subscriptions SET patterns = ?, object = ?, started_after = ?, crc = ? WHERE id = ?")
+            "UPDATE subscriptions SET patterns = ?, object = ?, started_after = ?, crc = ?, settings = ? WHERE id = ?")
         removeSubscription = try prepare("DELETE FROM subscriptions WHERE id = ?")
         readLoss = try prepare("SELECT first, last, count, is_upper_bound, crc FROM losses WHERE subscription = ?")
         insertLoss = try prepare("INSERT OR REPLACE INTO losses VALUES (?, ?, ?, ?, ?, ?)")
@@ -223,5 +229,22 @@ final class Statements {
         readMessagesDown = try prepare(
             "SELECT \(MessageRow.columns) FROM messages WHERE sequence BETWEEN ? AND ? ORDER BY sequence DESC")
         readMessage = try prepare("SELECT \(MessageRow.columns) FROM messages WHERE sequence = ?")
+        messageSize = try prepare(
+            "SELECT \(MessageRow.keyColumns), \(MessageRow.byteCount) FROM messages WHERE sequence = ?")
+        readRedelivery = try prepare(
+            "SELECT \(RedeliveryRow.columns), frame FROM redeliveries WHERE subscription = ? AND sequence = ?")
+        insertRedelivery = try prepare(
+            """
+            INSERT INTO redeliveries (failures, due, dead, reason, crc, subscription, sequence, frame_crc, frame)
+            SELECT ?, ?, ?, coalesce(?, ''), ?, ?6, ?, ?, ?
+            WHERE EXISTS (SELECT 1 FROM subscriptions WHERE id = ?6)
+            """)
+        updateRedelivery = try prepare(
+            """
+            UPDATE redeliveries SET failures = ?, due = ?, dead = ?, reason = coalesce(?, ''), crc = ?
+            WHERE subscription = ? AND sequence = ?
+            """)
+        forgetRedelivery = try prepare("DELETE FROM redeliveries WHERE subscription = ? AND sequence = ?")
+        forgetRedeliveries = try prepare("DELETE FROM redeliveries WHERE subscription = ?")
     }
 }

@@ -27,7 +27,7 @@ extension Log {
             // The log also works without shared memory.
             let mark = try? SequenceMark(logID: log.state.logID, databasePath: path)
             var recovered = try log.recover(usedBelow: mark?.value ?? 0)
-            recovered.problem = database.rewriteProblem
+            recovered.problem = database.rewriteProblem ?? recovered.problem
             return OpenedLog(log: log, recovered: recovered, mark: mark)
         } catch {
             let problem = StoreError(opening: path, error)

@@ -10,8 +10,9 @@ enum MessageRow {
     /// - `key`: the ``SegmentEntry/Key`` of its name and user
     /// - `checksums`: in the high 32 bits the checksum of these columns, in the low ones that of the message
     static let keyColumns = "sequence, key, object, checksums"
-    /// The columns of a message, in the order in which ``read(_:sequence:uid:name:)`` reads them. `process` has the gid in its high
-    /// 32 bits and the pid in the low ones: a column of its own for each would take 160 instructions more of a reader.
+    /// The columns of a message, in the order in which ``read(_:sequence:uid:name:)`` reads them. `process` has the gid
+    /// in its high 32 bits and the pid in the low ones: a column of its own for each would take 160 instructions more
+    /// of a reader.
     static let columns = "\(keyColumns), time, process, id, headers, payload"
     /// The number of bytes of a message besides its name and the overhead of a message.
     static let byteCount = """
@@ -40,7 +41,8 @@ enum MessageRow {
             pid: UInt32(truncatingIfNeeded: process))
         let (object, id, headers, payload) = (row.bytes(2), row.bytes(6), row.bytes(7), row.bytes(8))
         guard object.count <= Limits.objectBytes, id.count <= Limits.messageIDBytes,
-            headers.count <= Limits.headerBytes, payload.count <= Limits.maximumPayloadBytes
+            headers.count <= Limits.headerBytes + Limits.reservedHeaderBytes,
+            payload.count <= Limits.maximumPayloadBytes
         else { return nil }
         return Content(
             stamp: stamp,

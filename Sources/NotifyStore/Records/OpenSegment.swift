@@ -31,6 +31,8 @@ struct OpenSegment: ~Copyable {
         var added: [(entry: Int32, bytes: Int)] = []
         /// The entries of the segment when the batch closed it; nil if the batch has not closed it.
         var entries: [SegmentEntry]?
+        /// The entries before the batch, once the batch has deleted messages of the segment.
+        var earlier: [SegmentEntry]?
     }
 
     var isEmpty: Bool { segment.messages == 0 }
@@ -62,18 +64,28 @@ struct OpenSegment: ~Copyable {
     mutating func rollBack(_ names: borrowing NameTable) {
         guard let savepoint else { return }
         self.savepoint = nil
-        var restored = savepoint.entries ?? entries
+        set(earlierEntries(savepoint), names)
+        segment = savepoint.segment
+        opened = savepoint.opened
+    }
+
+    /// The entries of the segment before the batch.
+    private func earlierEntries(_ savepoint: Savepoint) -> [SegmentEntry] {
+        if let earlier = savepoint.earlier { return earlier }
+        var earlier = savepoint.entries ?? entries
         for (entry, bytes) in savepoint.added {
-            restored[Int(entry)].messages -= 1
-            restored[Int(entry)].bytes -= UInt64(bytes)
+            earlier[Int(entry)].messages -= 1
+            earlier[Int(entry)].bytes -= UInt64(bytes)
         }
+        return Array(earlier.prefix(savepoint.entryCount))
+    }
+
+    private mutating func set(_ entries: [SegmentEntry], _ names: borrowing NameTable) {
         reset()
-        for entry in restored.prefix(savepoint.entryCount) {
+        for entry in entries {
             if let number = names.number(ofID: entry.name) { _ = append(entry, number.index) }
             if entry.isDamaged { appendDamaged(entry) }
         }
-        segment = savepoint.segment
-        opened = savepoint.opened
     }
 
     // MARK: Messages
@@ -108,6 +120,19 @@ struct OpenSegment: ~Copyable {
     private mutating func appendDamaged(_ entry: SegmentEntry) {
         entries.append(entry)
         previousEntries.append(-1)
+    }
+
+    /// Replaces the entries by those without the messages that the batch has deleted. The bounds stay.
+    mutating func keep(_ entries: [SegmentEntry], _ names: borrowing NameTable) {
+        var kept = segment
+        kept.messages = entries.reduce(0) { $0 + Int($1.messages) }
+        kept.bytes = entries.reduce(0) { $0 + Int($1.bytes) }
+        if let savepoint, savepoint.entries == nil {
+            let earlier = earlierEntries(savepoint)
+            self.savepoint?.earlier = earlier
+        }
+        set(entries, names)
+        if kept.messages > 0 { segment = kept }
     }
 
     /// Begins another, empty segment.

@@ -3,11 +3,12 @@ import NotifyLog
 /// The checksums of a durable subscription's row. Each covers the columns that are written together, and the id.
 enum SubscriptionChecksums {
     static func ofDefinition(
-        id: UInt64, uid: UInt64, startedAfter: UInt64, created: UInt64, name: String, patterns: String, object: String
+        id: UInt64, uid: UInt64, startedAfter: UInt64, created: UInt64, name: String, patterns: String, object: String,
+        settings: String
     ) -> UInt32 {
         var checksum = Checksum()
         for number in [id, uid, startedAfter, created] { checksum.add(number) }
-        for text in [name, patterns, object] { checksum.add(text) }
+        for text in [name, patterns, object, settings] { checksum.add(text) }
         return checksum.value
     }
 

@@ -19,7 +19,7 @@ struct SubscriptionRow {
     static let columns = """
         id, uid, gid, groups, name, patterns, object, cursor, seen_through, acknowledged, generation,
         attached, started_after, losses.first, losses.last, losses.count, losses.is_upper_bound, subscriptions.crc,
-        owner_crc, progress_crc, losses.crc, used, created, attached_at, attached_pid
+        owner_crc, progress_crc, losses.crc, used, created, attached_at, attached_pid, settings
         """
     static let table = "subscriptions LEFT JOIN losses ON losses.subscription = subscriptions.id"
     /// For a database whose losses can't be read.
@@ -45,12 +45,13 @@ struct SubscriptionRow {
         let acknowledged = RangeListEncoding.decode(row.bytes(9))
         let object = row.text(6)
         let loss = Self.loss(row)
+        let settings = DurableSettings(encoded: row.text(25))
         record = DurableRecord(
             id: DurableID(row.integer32(0)),
             owner: Identity(uid: row.integer32(1), gid: row.integer32(2), groups: groups.compactMap { $0 }),
             name: row.text(4),
             filter: SubscriptionFilter(patterns: patterns ?? [], object: object.isEmpty ? nil : object),
-            startedAfter: row.integer(12),
+            settings: settings ?? DurableSettings(defaultsFor: .exclusive), startedAfter: row.integer(12),
             createdMicroseconds: row.integer(22),
             lastAttachment: LastAttachment(microseconds: row.integer(23), pid: row.integer32(24)),
             progress: DurableProgress(
@@ -59,7 +60,8 @@ struct SubscriptionRow {
             loss: loss)
         let id = row.integer(0)
         isDefinitionSound =
-            patterns != nil && id < UInt64(UInt32.max) && Self.definitionChecksum(row) == row.integer32(17)
+            patterns != nil && settings != nil && id < UInt64(UInt32.max)
+            && Self.definitionChecksum(row) == row.integer32(17)
         isOwnerSound =
             !groups.contains(nil)
             && SubscriptionChecksums.ofOwner(
@@ -78,7 +80,7 @@ struct SubscriptionRow {
     private static func definitionChecksum(_ row: PreparedStatement) -> UInt32 {
         SubscriptionChecksums.ofDefinition(
             id: row.integer(0), uid: row.integer(1), startedAfter: row.integer(12), created: row.integer(22),
-            name: row.text(4), patterns: row.text(5), object: row.text(6))
+            name: row.text(4), patterns: row.text(5), object: row.text(6), settings: row.text(25))
     }
 
     private static func progressChecksum(_ row: PreparedStatement) -> UInt32 {

@@ -15,7 +15,7 @@ extension Log {
         survey.releasedFrom = row.segment.first
         let releases = survey.releases
         let entries = row.withEntries { Array($0) }
-        let unread = unreadEntries(of: entries, in: row).compactMap { entry, behind in
+        let unread = unreadEntries(of: entries, through: row.segment.last).compactMap { entry, behind in
             let behind = behind.filter { releases[$0.uid] ?? 0 >= row.segment.last }
             return behind.isEmpty ? nil : (entry: entry, behind: behind)
         }

@@ -16,7 +16,7 @@ extension Log {
         var result = Deletion(usage: deleted.usage)
         result.isPurge = isPurge
         try inTransaction(.normal) { statements in
-            let unread = unreadEntries(of: dropped, in: row)
+            let unread = unreadEntries(of: dropped, through: row.segment.last)
             let isWhole = kept.isEmpty
             if !isWhole || !unread.isEmpty {
                 let sequences = try sequences(of: deleted, in: row, statements)
@@ -80,13 +80,15 @@ extension Log {
         try row.write(with: statements.insertSegment)
     }
 
-    /// The entries that some subscriptions have not read, with these subscriptions.
+    /// The entries of a segment that some subscriptions have not read, with these subscriptions.
+    ///
+    /// - Parameter end: The end of the segment.
     func unreadEntries(
-        of entries: [SegmentEntry], in row: SegmentRow
+        of entries: [SegmentEntry], through end: UInt64
     ) -> [(SegmentEntry, behind: [StoredSubscriptions.Subscription])] {
         entries.compactMap { entry in
             guard let name = names.number(ofID: entry.name) else { return nil }
-            let behind = names.withBytes(of: name) { subscriptions.behind(row.segment.last, for: $0) }
+            let behind = names.withBytes(of: name) { subscriptions.behind(end, for: $0) }
             return behind.isEmpty ? nil : (entry, behind)
         }
     }
@@ -119,6 +121,34 @@ extension Log {
             loss.isUpperBound = loss.isUpperBound || subscriptions.isAttached(id)
             try statements.addLoss(loss, of: id)
         }
+    }
+}
+
+/// The messages of a segment's entry that are deleted.
+struct DeletedPart {
+    /// Ascending.
+    private(set) var sequences: [UInt64] = []
+    private(set) var bytes: UInt64 = 0
+
+    mutating func add(_ sequence: UInt64, bytes: Int) {
+        sequences.append(sequence)
+        self.bytes += UInt64(bytes)
+    }
+}
+
+extension SegmentEntry {
+    /// The entry without some of its messages. The sizes of damaged messages may differ from what was counted.
+    func reduced(by part: DeletedPart?) -> SegmentEntry {
+        guard let part else { return self }
+        var rest = self
+        rest.messages -= min(messages, UInt32(part.sequences.count))
+        rest.bytes -= rest.messages == 0 ? bytes : min(bytes, part.bytes)
+        return rest
+    }
+
+    /// The messages that the entry has in addition to those of `rest`.
+    func reduced(to rest: SegmentEntry) -> SegmentEntry {
+        SegmentEntry(name: name, uid: uid, messages: messages - rest.messages, bytes: bytes - rest.bytes)
     }
 }
 

@@ -88,7 +88,7 @@ extension Log {
             let rest = entries.map { $0.reduced(by: parts[$0.key]) }
             let deleted = zip(entries, rest).map { $0.reduced(to: $1) }
             result = Deletion(usage: deleted.filter { $0.messages > 0 }.usage)
-            for (entry, behind) in unreadEntries(of: entries, in: row) {
+            for (entry, behind) in unreadEntries(of: entries, through: row.segment.last) {
                 addLosses(of: parts[entry.key]?.sequences ?? [], to: behind, &result)
             }
             for part in parts.values {
@@ -107,8 +107,8 @@ extension Log {
     /// The messages of each entry in a range of sequences. Damaged ones, whose name is unknown, stay.
     private func messages(
         of entries: [SegmentEntry], from first: UInt64, through last: UInt64
-    ) throws -> [SegmentEntry.Key: PurgedPart] {
-        var parts = Dictionary(entries.map { ($0.key, PurgedPart()) }) { first, _ in first }
+    ) throws -> [SegmentEntry.Key: DeletedPart] {
+        var parts = Dictionary(entries.map { ($0.key, DeletedPart()) }) { first, _ in first }
         let rows = try PreparedStatement(
             connection,
             """
@@ -122,33 +122,8 @@ extension Log {
             guard MessageRow.isKeySound(rows), parts[key] != nil, let name = names.number(ofID: key.name) else {
                 continue
             }
-            parts[key]?.sequences.append(rows.integer(0))
-            parts[key]?.bytes += UInt64(StoredUsage.messageOverhead) + rows.integer(4)
-            parts[key]?.bytes += names.withBytes(of: name) { UInt64($0.count) }
+            parts[key]?.add(rows.integer(0), bytes: storedBytes(rows, of: name))
         }
         return parts
-    }
-}
-
-/// The messages of an entry that are deleted.
-private struct PurgedPart {
-    /// Ascending.
-    var sequences: [UInt64] = []
-    var bytes: UInt64 = 0
-}
-
-extension SegmentEntry {
-    /// The entry without some of its messages. The sizes of damaged messages may differ from what was counted.
-    fileprivate func reduced(by part: PurgedPart?) -> SegmentEntry {
-        guard let part else { return self }
-        var rest = self
-        rest.messages -= min(messages, UInt32(part.sequences.count))
-        rest.bytes -= rest.messages == 0 ? bytes : min(bytes, part.bytes)
-        return rest
-    }
-
-    /// The messages that the entry has in addition to those of `rest`.
-    fileprivate func reduced(to rest: SegmentEntry) -> SegmentEntry {
-        SegmentEntry(name: name, uid: uid, messages: messages - rest.messages, bytes: bytes - rest.bytes)
     }
 }

@@ -29,6 +29,8 @@ struct RetentionSurvey {
     /// The rule of a name, and the sequence up to which its messages are read.
     struct NameState {
         fileprivate(set) var rule: Int
+        /// The index in `totals`.
+        fileprivate var totals = 0
         /// `UInt64.max` if no subscription matches.
         fileprivate(set) var readThrough: UInt64
         /// The index in `claimLists`.
@@ -56,7 +58,10 @@ struct RetentionSurvey {
     /// The id of the next new name when the pass began. Later names are not examined.
     let nextName: UInt32
     private let rules: [RetentionRule]
+    /// For each rule, and behind them for each name whose rule applies to it by itself.
     private var totals: [Totals]
+    /// The indices in `totals` of names, by the index of the name.
+    private var totalsOfNames: [Int: Int] = [:]
     private var states: [CachedState] = []
     /// Incremented when the cached states become outdated.
     private var pass: UInt32 = 1
@@ -102,9 +107,17 @@ struct RetentionSurvey {
             states[index].pass = pass
             let (rule, claims) = find()
             states[index].state = NameState(
-                rule: rule, readThrough: claims.reduce(.max) { min($0, $1.cursor) }, claims: number(of: claims))
+                rule: rule, totals: rules[rule].isPerName ? totals(ofNameAt: index) : rule,
+                readThrough: claims.reduce(.max) { min($0, $1.cursor) }, claims: number(of: claims))
         }
         return states[index].state
+    }
+
+    private mutating func totals(ofNameAt name: Int) -> Int {
+        if let index = totalsOfNames[name] { return index }
+        totals.append(Totals())
+        totalsOfNames[name] = totals.count - 1
+        return totals.count - 1
     }
 
     private mutating func number(of claims: [Claim]) -> Int {
@@ -150,14 +163,14 @@ struct RetentionSurvey {
     }
 
     private mutating func add(_ entry: SegmentEntry, _ state: NameState) {
-        totals[state.rule].bytes += entry.bytes
-        totals[state.rule].messages += UInt64(entry.messages)
+        totals[state.totals].bytes += entry.bytes
+        totals[state.totals].messages += UInt64(entry.messages)
     }
 
     /// Decides about an entry of a closed segment. Entries must be given from the newest segment to the oldest.
     mutating func judge(_ entry: SegmentEntry, _ state: NameState, in row: SegmentRow) -> Verdict {
         let rule = rules[state.rule]
-        let before = totals[state.rule]
+        let before = totals[state.totals]
         let age = now - row.closed
         add(entry, state)
         if rule.maximumAge.map({ age >= $0 }) ?? false || rule.maximumBytes.map({ before.bytes >= $0 }) ?? false
@@ -172,7 +185,7 @@ struct RetentionSurvey {
             }
             return .keep
         }
-        totals[state.rule].historyBytes += entry.bytes
+        totals[state.totals].historyBytes += entry.bytes
         if rule.historyAge.map({ age >= $0 }) ?? false || rule.historyBytes.map({ before.historyBytes >= $0 }) ?? false
         {
             return .delete

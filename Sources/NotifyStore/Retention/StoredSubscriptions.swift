@@ -20,7 +20,8 @@ struct StoredSubscriptions: ~Copyable {
     private var subscriptions: [Int32: Subscription] = [:]
     private var slots: [DurableID: Int32] = [:]
     private var nextSlot: Int32 = 0
-    /// Changes when a subscription is created or edited, or its cursor is moved back: messages that were read may then be unread.
+    /// Changes when a subscription is created or edited, or its cursor is moved back: messages that were read may then
+    /// be unread.
     private(set) var creations = 0
 
     /// Applies a committed change.
@@ -37,7 +38,7 @@ struct StoredSubscriptions: ~Copyable {
         case .replace(let record):
             replaceFilter(of: record)
             apply(.update(id: record.id, record.progress), at: now)
-        case .setOwner, .forgetLoss: break
+        case .setOwner, .forgetLoss, .keep, .forget, .delete: break
         case .remove(let id): remove(id)
         }
     }

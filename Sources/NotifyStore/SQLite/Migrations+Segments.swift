@@ -4,7 +4,8 @@ import NotifyWire
 extension Migrations {
     /// Gives each segment its own bounds, its size and its entries for each name and user, from which the usage of
     /// users follows. Adds checksums to all rows, the next id of a name, the log's time and its epoch, and the log's
-    /// time at which each subscription was attached last.
+    /// time at which each subscription was attached last. Adds the settings of subscriptions, and copies of messages
+    /// that they receive again.
     ///
     /// Messages stored before count as stored at the time of the migration.
     @Sendable
@@ -55,6 +56,20 @@ extension Migrations {
             ALTER TABLE subscriptions ADD COLUMN created INTEGER NOT NULL DEFAULT 0;
             ALTER TABLE subscriptions ADD COLUMN attached_at INTEGER NOT NULL DEFAULT 0;
             ALTER TABLE subscriptions ADD COLUMN attached_pid INTEGER NOT NULL DEFAULT 0;
+            ALTER TABLE subscriptions ADD COLUMN settings TEXT NOT NULL DEFAULT '0 0 0 0 1000000 10000000 60000000';
+            CREATE TABLE redeliveries (
+                id INTEGER PRIMARY KEY,
+                subscription INTEGER NOT NULL,
+                sequence INTEGER NOT NULL,
+                failures INTEGER NOT NULL,
+                due INTEGER NOT NULL,
+                dead INTEGER NOT NULL,
+                reason TEXT NOT NULL,
+                frame_crc INTEGER NOT NULL,
+                crc INTEGER NOT NULL,
+                frame BLOB NOT NULL,
+                UNIQUE (subscription, sequence)
+            ) STRICT;
             ALTER TABLE subscriptions ADD COLUMN crc INTEGER NOT NULL DEFAULT 0;
             ALTER TABLE subscriptions ADD COLUMN owner_crc INTEGER NOT NULL DEFAULT 0;
             ALTER TABLE subscriptions ADD COLUMN progress_crc INTEGER NOT NULL DEFAULT 0;
@@ -91,7 +106,7 @@ extension Migrations {
             let id = rows.integer(0)
             let definition = SubscriptionChecksums.ofDefinition(
                 id: id, uid: rows.integer(1), startedAfter: rows.integer(2), created: 0, name: rows.text(3),
-                patterns: rows.text(4), object: rows.text(5))
+                patterns: rows.text(4), object: rows.text(5), settings: "0 0 0 0 1000000 10000000 60000000")
             let owner = SubscriptionChecksums.ofOwner(
                 id: id, gid: rows.integer(6), groups: rows.text(7), attached: 0, pid: 0)
             let progress = SubscriptionChecksums.ofProgress(

@@ -1,0 +1,75 @@
+import NotifyWire
+
+/// A message of a durable subscription that has failed, was given back, or has held the cursor for too long. The log
+/// has a copy of it for the subscription, and the cursor passes it.
+package struct Redelivery: Equatable, Sendable {
+    package var sequence: UInt64
+    /// The recorded failures. The next delivery is number `failures + 1`.
+    package var failures: UInt32
+    /// When the message is delivered again, in microseconds since 1970, by the wall clock. In the past while a client
+    /// processes the message.
+    package var dueMicroseconds: UInt64
+    /// Whether the message is to become a dead letter, and is not delivered again.
+    package var isDead: Bool
+    /// The size of the message's deliver frame in bytes, with its header.
+    package var bytes: UInt32
+
+    package init(
+        sequence: UInt64, failures: UInt32 = 0, dueMicroseconds: UInt64 = 0, isDead: Bool = false, bytes: UInt32
+    ) {
+        self.sequence = sequence
+        self.failures = failures
+        self.dueMicroseconds = dueMicroseconds
+        self.isDead = isDead
+        self.bytes = bytes
+    }
+
+    /// The most messages that are kept for a subscription, and their most bytes.
+    package static let maximumCount = 100_000
+    package static let maximumBytes = 256 << 20
+    /// The most bytes while the log, or the owner's share of it, has no room. Not zero, so that a single message that
+    /// fails does not stop a subscription whose deliveries would make room.
+    package static let bytesWithoutRoom = 1 << 20
+}
+
+/// A request for the copies of messages that are kept for a durable subscription.
+package struct RedeliveryRequest: Equatable, Sendable {
+    package var subscription: DurableID
+    /// The sequences of the messages. At most ``maximumMessages``.
+    package var sequences: [UInt64]
+
+    package static let maximumMessages = 1_024
+
+    package init(subscription: DurableID, sequences: [UInt64]) {
+        self.subscription = subscription
+        self.sequences = sequences
+    }
+}
+
+/// The copies of messages that are kept for a durable subscription.
+package struct RedeliveryPage: Sendable {
+    package struct Content: Sendable {
+        /// The messages in the order of the request, without those that are missing.
+        package var block: LogBlock
+        /// Why each message of the block failed last; empty if unknown.
+        package var reasons: [String]
+        /// The sequences of requested messages of which there is no copy, or a damaged one.
+        package var missing: [UInt64]
+
+        package init(block: LogBlock, reasons: [String], missing: [UInt64] = []) {
+            self.block = block
+            self.reasons = reasons
+            self.missing = missing
+        }
+    }
+
+    package var subscription: DurableID
+    package var result: Result<Content, StorageFailure>
+    package var statistics: StoreStatistics
+
+    package init(subscription: DurableID, result: Result<Content, StorageFailure>, statistics: StoreStatistics) {
+        self.subscription = subscription
+        self.result = result
+        self.statistics = statistics
+    }
+}

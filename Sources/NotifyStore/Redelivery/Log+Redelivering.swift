@@ -1,0 +1,158 @@
+import NIOCore
+import NotifyLog
+import NotifyWire
+
+/// Copies of messages that durable subscriptions receive again.
+extension Log {
+    /// Keeps a copy of a message, or changes what is recorded of an earlier one.
+    func keep(
+        _ redelivery: Redelivery, _ reason: String, _ frame: ByteBuffer?, for id: DurableID, _ statements: Statements
+    ) throws {
+        if let stored = try row(of: redelivery.sequence, id, statements) {
+            var redelivery = redelivery
+            redelivery.bytes = stored.redelivery.bytes
+            let row = RedeliveryRow(id, redelivery, reason: reason, frameChecksum: stored.frameChecksum)
+            defer { statements.updateRedelivery.clearBindings() }
+            try row.bind(to: statements.updateRedelivery)
+            try statements.updateRedelivery.run()
+            return
+        }
+        guard let frame = try frame ?? readFrame(redelivery.sequence, statements) else {
+            return missingCopies[id, default: []].append(redelivery.sequence)
+        }
+        // A damaged row.
+        try forget([redelivery.sequence], of: id, statements)
+        try frame.withUnsafeReadableBytes { bytes in
+            let body = bytes.slice(from: FrameHeader.size)
+            var redelivery = redelivery
+            redelivery.bytes = UInt32(bytes.count)
+            let row = RedeliveryRow(id, redelivery, reason: reason, frameChecksum: Checksum.of(body))
+            let insert = statements.insertRedelivery
+            defer { insert.clearBindings() }
+            try row.bind(to: insert)
+            try insert.bind(8, row.frameChecksum)
+            try insert.bindBlob(9, body)
+            try insert.run()
+        }
+        // Such a change is not refused for lack of room, but counts towards the limits of what follows.
+        let growth = UInt64(2 * frame.readableBytes + 512)
+        usedBytesBound = usedBytesBound.map { $0 + growth }
+        unmeasuredBytes += growth
+    }
+
+    func forget(_ sequences: [UInt64], of id: DurableID, _ statements: Statements) throws {
+        for sequence in sequences {
+            try statements.forgetRedelivery.bind(1, id.rawValue)
+            try statements.forgetRedelivery.bind(2, sequence)
+            try statements.forgetRedelivery.run()
+        }
+    }
+
+    private func row(
+        of sequence: UInt64, _ id: DurableID, _ statements: Statements
+    ) throws -> RedeliveryRow? {
+        let rows = statements.readRedelivery
+        defer { rows.reset() }
+        try rows.bind(1, id.rawValue)
+        try rows.bind(2, sequence)
+        guard try rows.step(), let row = RedeliveryRow(rows), row.isOf(sequence, id) else { return nil }
+        return row
+    }
+
+    /// The frame of a stored message; nil if there is none, or if it is damaged.
+    private func readFrame(_ sequence: UInt64, _ statements: Statements) throws -> ByteBuffer? {
+        let rows = statements.readMessage
+        defer { rows.reset() }
+        try rows.bind(1, sequence)
+        guard try rows.step(), MessageRow.isKeySound(rows) else { return nil }
+        let key = MessageRow.key(rows)
+        guard let number = names.number(ofID: key.name) else { return nil }
+        var frame = ByteBuffer()
+        let isSound = names.withBytes(of: number) { name in
+            MessageRow.read(rows, sequence: sequence, uid: key.uid, name: name).map {
+                MessageRow.append($0, to: &frame)
+            } ?? false
+        }
+        return isSound ? frame : nil
+    }
+
+    // MARK: Reading
+
+    /// Reads copies.
+    func readRedeliveries(_ request: RedeliveryRequest) -> RedeliveryPage {
+        let result: Result<RedeliveryPage.Content, StorageFailure>
+        do {
+            if let corruption { throw corruption }
+            result = .success(try read(request))
+        } catch {
+            result = .failure(failure(error))
+        }
+        return RedeliveryPage(subscription: request.subscription, result: result, statistics: statistics)
+    }
+
+    private func read(_ request: RedeliveryRequest) throws -> RedeliveryPage.Content {
+        guard request.sequences.count <= RedeliveryRequest.maximumMessages else {
+            throw StorageFailure(
+                kind: .inputOutput, message: "more copies of messages are requested than can be read at once")
+        }
+        let rows = try openStatements().readRedelivery
+        defer { rows.reset() }
+        var content = RedeliveryPage.Content(block: LogBlock(), reasons: [])
+        for sequence in request.sequences {
+            rows.reset()
+            try rows.bind(1, request.subscription.rawValue)
+            try rows.bind(2, sequence)
+            if try rows.step(), let row = RedeliveryRow(rows), row.isOf(sequence, request.subscription),
+                content.block.append(row, body: rows.bytes(10))
+            {
+                content.reasons.append(row.reason)
+            } else {
+                content.missing.append(sequence)
+            }
+        }
+        return content
+    }
+
+    /// What is recorded of the copies of each subscription, and the number of damaged rows, which are left out.
+    func readRedeliveries() throws -> ([DurableID: [Redelivery]], damaged: Int) {
+        let rows = try PreparedStatement(
+            connection, "SELECT \(RedeliveryRow.columns) FROM redeliveries ORDER BY subscription, sequence")
+        var (redeliveries, damaged): ([DurableID: [Redelivery]], Int) = ([:], 0)
+        while try rows.step() {
+            // A damaged index can name a row twice.
+            guard let row = RedeliveryRow(rows),
+                redeliveries[row.subscription]?.last.map({ $0.sequence < row.redelivery.sequence }) ?? true
+            else {
+                damaged += 1
+                continue
+            }
+            redeliveries[row.subscription, default: []].append(row.redelivery)
+        }
+        return (redeliveries, damaged)
+    }
+}
+
+extension CommitBatch {
+    /// Whether the batch may change copies of messages, or delete messages.
+    var changesCopies: Bool {
+        changes.contains { change in
+            switch change {
+            case .keep, .forget, .delete, .remove, .replace: true
+            case .create, .update, .setOwner, .forgetLoss: false
+            }
+        }
+    }
+}
+
+extension LogBlock {
+    /// Appends a copy as a frame. Returns false, and appends nothing, if it is damaged.
+    fileprivate mutating func append(_ row: RedeliveryRow, body: UnsafeRawBufferPointer) -> Bool {
+        guard body.count + FrameHeader.size == Int(row.redelivery.bytes), Checksum.of(body) == row.frameChecksum,
+            let message = try? Delivery(reading: body), message.stamp.sequence == row.redelivery.sequence
+        else { return false }
+        let start = frames.writerIndex
+        let size = Delivery.append(message.stamp, message.parts, to: &frames)
+        entries.append(Entry(sequence: row.redelivery.sequence, offset: UInt32(start), length: UInt32(size)))
+        return true
+    }
+}
