@@ -24,6 +24,9 @@ package struct Broker: ~Copyable {
     var commits: CommitPipeline
     var readers: LogReaders
     var durables: DurableSubscriptions
+    var redeliveryReads = RedeliveryReads()
+    var unsavedRedeliveries = UnsavedRedeliveries()
+    var deadLetterRequests = StoreRequests<DeadLetterRequest>()
     var backlogs = Backlogs()
     var storedUsages: StoredUsages
     var nameCounts = NameCounts()
@@ -79,7 +82,7 @@ package struct Broker: ~Copyable {
             nextID: recovered.nextSubscriptionID, areComplete: !recovered.isMissingSubscriptions)
         storedUsages = StoredUsages(recovered.usage)
         for record in recovered.subscriptions {
-            recover(record)
+            recover(record, recovered.redeliveries[record.id] ?? [])
         }
         if commits.health.isFailing { reportHealth() }
     }
@@ -104,22 +107,26 @@ package struct Broker: ~Copyable {
     var workDeadline: Duration? {
         let deadline = Duration?.earlier(
             .earlier(commits.nextDeadline(pageStarted: readStarted), connections.nextDeadline),
-            .earlier(rates.nextDeadline, .earlier(backlogs.deadline, lossLog.deadline)))
+            .earlier(
+                .earlier(rates.nextDeadline, unsavedRedeliveries.areMany ? nil : durables.nextTime),
+                .earlier(backlogs.deadline, lossLog.deadline)))
         return recordsPosts ? .earlier(deadline, .earlier(monitors.deadline, nameCounts.deadline)) : deadline
     }
 
     /// The time of the oldest read that the store has not answered; nil if there is none.
     @inline(__always)
-    private var readStarted: Duration? { .earlier(readers.pageStarted, timeSearches.started) }
+    private var readStarted: Duration? {
+        .earlier(.earlier(readers.pageStarted, timeSearches.started), redeliveryReads.started)
+    }
 
     /// Handles passed deadlines: fails connections without a hello, closes connections whose final error is unread,
-    /// resumes connections that exceeded a rate limit and lists that wait for the store, logs losses, reports a store that
-    /// does not respond, stops recording posts for clients that no longer request them, and checks the conditions for
-    /// warnings.
+    /// resumes connections that exceeded a rate limit and lists that wait for the store, logs losses, reports a store
+    /// that does not respond, stops recording posts for clients that no longer request them, and checks the conditions
+    /// for warnings.
     package mutating func deadlinePassed(now: BrokerTime) {
         for slot in connections.takeExpired(now: now.monotonic) {
             if connections[slot].session.isClosing {
-                close(slot)
+                close(slot, now: now)
             } else {
                 fail(
                     slot, WireError(.greetingTimeout, "no hello within \(configuration.greetingTimeout.text)"), now: now
@@ -129,6 +136,7 @@ package struct Broker: ~Copyable {
         for id in rates.takeReady(now: now.monotonic) where connections.contains(id) {
             resume(id.slot, .rateExceeded)
         }
+        timeOfDurablesPassed(now: now)
         expireBacklogs(now: now.monotonic)
         logLosses(now: now.monotonic)
         if recordsPosts { expireMonitoring(now: now.monotonic) }

@@ -15,6 +15,8 @@ struct BrokerStatistics {
     var gaps: UInt64 = 0
     /// Requests that were refused because the policy forbids them.
     var forbidden: UInt64 = 0
+    /// Messages that became dead letters.
+    var deadLetters: UInt64 = 0
     /// Messages that the store deleted by itself.
     var deleted: UInt64 = 0
     /// The reason why retention fails; nil while it works.
@@ -45,6 +47,7 @@ extension Broker {
         case .droppedByClients: statistics.droppedByClients
         case .gaps: statistics.gaps
         case .forbidden: statistics.forbidden
+        case .deadLetters: statistics.deadLetters
         case .deletedMessages: statistics.deleted
         case .damagedMessages: logChecks.damagedMessages
         case .firstDamagedSequence: logChecks.damagedRanges.first?.first ?? 0
@@ -82,8 +85,8 @@ extension Broker {
         ]
     }
 
-    /// The use of the log's size, without the unused pages of the database and with its write-ahead log; nil if it has no
-    /// limit. A warning of its own reports it.
+    /// The use of the log's size, without the unused pages of the database and with its write-ahead log; nil if it has
+    /// no limit. A warning of its own reports it.
     private var logUse: ResourceUse? {
         statistics.store.logByteLimit.map {
             ResourceUse("log_used_bytes", Int(clamping: statistics.store.usedBytes), limit: Int(clamping: $0))

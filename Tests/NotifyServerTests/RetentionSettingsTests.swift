@@ -50,7 +50,7 @@ import Testing
         second.historyBytes = 0
         var third = RetentionRule(patterns: [NamePattern("c")])
         (third.historyAge, third.historyBytes) = (.seconds(30 * 86_400), 5)
-        #expect(policy.rules == [.builtIn, metrics, audit, second, third])
+        #expect(policy.rules == [.builtIn, .deadLetters, metrics, audit, second, third])
     }
 
     @Test(

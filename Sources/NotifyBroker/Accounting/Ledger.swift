@@ -130,6 +130,13 @@ struct Ledger {
         if bytes > 0 { change(.nameBytes, by: bytes, uid: uid) }
     }
 
+    /// Records that a dead letter of `uid` is stored, in a batch. The limit of names does not apply, because a user has
+    /// one name for dead letters.
+    mutating func noteStored(deadLetter name: UnsafeRawBufferPointer, uid: UInt32, in batch: UInt64) {
+        let bytes = try? storedNames.note(name, by: uid, in: batch, isLimited: false)
+        if let bytes, bytes > 0 { change(.nameBytes, by: bytes, uid: uid) }
+    }
+
     /// Records that the log no longer contains a message of the name, unless a batch with an unknown outcome adds one.
     mutating func nameRemoved(_ name: [UInt8], unlessIn unfinished: ClosedRange<UInt64>) {
         for (uid, bytes) in storedNames.remove(name, unlessIn: unfinished) { change(.nameBytes, by: -bytes, uid: uid) }

@@ -21,12 +21,14 @@ struct StoredNames {
     /// - Parameter batch: The batch with the message.
     /// - Returns: The memory of a new name in bytes; 0 for a known one.
     /// - Throws: `limitReached` if the name is new and the user has reached the limit.
-    mutating func note(_ name: UnsafeRawBufferPointer, by uid: UInt32, in batch: UInt64) throws(WireError) -> Int {
+    mutating func note(
+        _ name: UnsafeRawBufferPointer, by uid: UInt32, in batch: UInt64, isLimited: Bool = true
+    ) throws(WireError) -> Int {
         let hash = StoredNameSet.hash(name)
         if let latest, latest == (uid, hash, batch) { return 0 }
         latest = (uid, hash, batch)
         if names[uid]?.note(hash: hash, in: batch) ?? false { return 0 }
-        guard names[uid]?.count ?? 0 < limit else {
+        guard !isLimited || names[uid]?.count ?? 0 < limit else {
             latest = nil
             throw WireError(
                 .limitReached,

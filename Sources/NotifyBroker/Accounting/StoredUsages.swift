@@ -1,7 +1,8 @@
 import NotifyLog
 import NotifyWire
 
-/// The number and bytes of each user's messages in the log, including messages that wait for the store.
+/// The number and bytes of each user's messages in the log, including messages that wait for the store. The bytes
+/// include those of the copies for the redeliveries of the user's durable subscriptions.
 struct StoredUsages {
     /// The account of a user. Valid as long as the daemon runs.
     struct Account {
@@ -10,13 +11,15 @@ struct StoredUsages {
 
     private var accounts: [UInt32: Account] = [:]
     private var usages: ContiguousArray<StoredUsage> = []
+    /// The bytes of copies among those of the users that have any.
+    private var copies: [UInt32: Int] = [:]
 
     init(_ recovered: [UInt32: StoredUsage] = [:]) {
         for (uid, usage) in recovered { usages[account(of: uid).index] = usage }
     }
 
     /// The users with stored messages.
-    var users: some Sequence<UInt32> { accounts.lazy.filter { usages[$0.value.index].messages > 0 }.map(\.key) }
+    var users: some Sequence<UInt32> { accounts.lazy.filter { usages[$0.value.index].bytes > 0 }.map(\.key) }
 
     func usage(of uid: UInt32) -> StoredUsage { accounts[uid].map { usages[$0.index] } ?? StoredUsage() }
 
@@ -55,10 +58,21 @@ struct StoredUsages {
         for (uid, usage) in messages { usages[account(of: uid).index] += -usage }
     }
 
-    /// Sets the usage of each user to that of `messages`.
+    /// The bytes of a user's copies.
+    func copyBytes(of uid: UInt32) -> Int { copies[uid] ?? 0 }
+
+    /// Adds the bytes of copies, or subtracts them if the number is negative.
+    mutating func changeCopies(by bytes: Int, of uid: UInt32) {
+        usages[account(of: uid).index].bytes += bytes
+        let sum = copyBytes(of: uid) + bytes
+        copies[uid] = sum == 0 ? nil : sum
+    }
+
+    /// Sets the usage of each user to that of `messages` and of the copies.
     mutating func reset(to messages: UsageSum) {
         for index in usages.indices { usages[index] = StoredUsage() }
         for (uid, usage) in messages.byUser { usages[account(of: uid).index] = usage }
+        for (uid, bytes) in copies { usages[account(of: uid).index].bytes += bytes }
     }
 
     /// A size such as `1.5 GiB`, rounded down to a tenth.

@@ -6,11 +6,14 @@ package import NotifyWire
 package enum BrokerAction: Sendable {
     case commit(CommitBatch)
     case readPage(PageRequest)
+    /// Read copies of messages of a durable subscription, and report them with `redeliveriesRead`. The next ones are
+    /// requested only after the report.
+    case readRedeliveries(RedeliveryRequest)
     /// Find the first stored message posted at this time or later, in microseconds since 1970, and report it with
     /// `sequenceFound`. The next search is requested only after the report.
     case findSequence(atOrAfter: UInt64)
-    /// Count the unacknowledged messages of each durable subscription, and report them with `backlogsMeasured`. The next
-    /// count is requested only after the report.
+    /// Count the unacknowledged messages of each durable subscription, and report them with `backlogsMeasured`. The
+    /// next count is requested only after the report.
     case measureBacklogs
     /// Sum up the stored messages of each name, and report them with `summarized`. The next summary is requested only
     /// after the report.

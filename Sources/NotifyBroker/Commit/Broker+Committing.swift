@@ -19,10 +19,15 @@ extension Broker {
     package mutating func committed(_ outcome: CommitOutcome, now: BrokerTime) {
         guard let batch = commits.takeInFlight(outcome) else { return }
         statistics.store = outcome.statistics
+        durables.setTime(now.monotonic)
         warnings.schedule(now: now.monotonic)
         for (uid, bytes) in batch.log.charges { ledger.change(.pendingBytes, by: -bytes, uid: uid) }
         switch outcome.result {
-        case .success: succeeded(batch)
+        case .success:
+            for (id, sequences) in outcome.missingCopies.sorted(by: { $0.key < $1.key }) {
+                notCopied(sequences, of: id)
+            }
+            succeeded(batch, outcome.remainingFailure, now: now)
         case .failure(let failure): failed(batch, failure, now: now)
         }
         for slot in commits.takePausedConnections() {
@@ -30,8 +35,8 @@ extension Broker {
         }
     }
 
-    private mutating func succeeded(_ batch: InFlightBatch) {
-        storageSucceeded()
+    private mutating func succeeded(_ batch: InFlightBatch, _ remaining: StorageFailure?, now: BrokerTime) {
+        if let remaining { storageFailed(remaining, now: now) } else { storageSucceeded() }
         statistics.stored += UInt64(batch.messageCount)
         for part in batch.log.sealed {
             deliverToLiveReaders(part)
@@ -39,6 +44,10 @@ extension Broker {
         }
         commits.persisted(batch)
         durables.forgotten(batch.passedLosses)
+        if !batch.redeliveries.isEmpty {
+            durables.saved(batch.redeliveries)
+            for id in batch.redeliveries.keys.sorted() { wakeRedeliveries(of: id, now: now) }
+        }
         if batch.messageCount > 0 { histories.committed() }
         monitors.committed(through: batch.lastSequence)
         for waiter in batch.log.waiters where waiter.wantsReceipt && connections.contains(waiter.connection) {
@@ -59,6 +68,8 @@ extension Broker {
                 if connections.contains(connection) { answer(connection.slot, Removed(request: request)) }
             case .changed(let id, let connection, let request):
                 changeEnded(id, connection: connection, request: request)
+            case .deadLettered(let id, let sequences): deadLettered(sequences, of: id)
+            case .deadLetters(let work): deadLettersDone(work)
             case .expired(let id): expired(id)
             }
         }
@@ -71,6 +82,7 @@ extension Broker {
         storedUsages.remove(batch.log.usage.byUser)
         histories.committed()
         durables.progressFailed(batch.progressOf)
+        durables.saveFailed(batch.redeliveries)
         let error = failure.wireError
         monitors.committed(through: batch.lastSequence, error: error)
         for waiter in batch.log.waiters where connections.contains(waiter.connection) {
@@ -79,7 +91,7 @@ extension Broker {
         }
         for continuation in batch.log.continuations {
             switch continuation {
-            case .attached(let id, let attachment): attachFailed(id, attachment, error)
+            case .attached(let id, let attachment): attachFailed(id, attachment, error, now: now)
             case .detached(let connection, let detached):
                 guard connections.contains(connection) else { continue }
                 refuse(connection.slot, request: detached.request, error, subscription: detached.subscription)
@@ -88,6 +100,8 @@ extension Broker {
                 if connections.contains(connection) { refuse(connection.slot, request: request, error) }
             case .changed(let id, let connection, let request):
                 changeEnded(id, connection: connection, request: request, failure: error)
+            case .deadLettered(let id, let sequences): notDeadLettered(sequences, of: id)
+            case .deadLetters(let work): deadLettersFailed(work, error)
             case .expired(let id): removalFailed(id)
             }
         }
@@ -114,6 +128,7 @@ extension Broker {
     private mutating func storageSucceeded() {
         if commits.storageSucceeded() { reportHealth() }
         readers.retryPages()
+        redeliveryReads.retry()
     }
 }
 

@@ -49,7 +49,8 @@ extension DurableSubscriptions {
     func record(of slot: DurableSlot, owner: Identity) -> DurableRecord {
         DurableRecord(
             id: self[slot].id, owner: owner, name: self[slot].name, filter: self[slot].filter,
-            startedAfter: self[slot].startedAfter, createdMicroseconds: self[slot].createdMicroseconds,
+            settings: self[slot].settings, startedAfter: self[slot].startedAfter,
+            createdMicroseconds: self[slot].createdMicroseconds,
             lastAttachment: self[slot].lastAttachment, progress: self[slot].progress, loss: self[slot].loss)
     }
 }

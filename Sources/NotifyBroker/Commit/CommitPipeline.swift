@@ -54,8 +54,8 @@ struct CommitPipeline {
 
     /// Checks whether a message may be stored.
     ///
-    /// - Throws: `storageFailed`, `logFull` or `logDamaged` while storage fails. `storageFailed` while too many bytes are
-    ///   pending.
+    /// - Throws: `storageFailed`, `logFull` or `logDamaged` while storage fails. `storageFailed` while too many bytes
+    ///   are pending.
     func checkRoom() throws(WireError) {
         if let failure = health.failure, !isRetryRequested, !(inFlight?.isRetry ?? false) { throw failure.wireError }
         guard pending.bytes < pendingLimit * Self.maximumPendingFactor else {
@@ -96,12 +96,19 @@ struct CommitPipeline {
         pending.isRequested = true
     }
 
+    /// Adds a change to the next batch. If the batch fails, the caller must add it again.
+    mutating func append(_ change: DurableChange) {
+        pending.append(change)
+        pending.isRequested = true
+    }
+
     /// Drops the pending changes of a subscription whose creation failed, besides its removal.
     mutating func dropChanges(of id: DurableID) {
         pending.changes.removeAll { change in
             switch change {
             case .setOwner(id, _, _): true
             case .replace(let record): record.id == id
+            case .keep(id, _, _, _), .forget(id, _): true
             default: false
             }
         }
@@ -167,7 +174,7 @@ struct CommitPipeline {
         _ = pending.sealOpenBlock()
         let batch = InFlightBatch(
             id: nextBatchID, log: pending, progressOf: progress.slots, passedLosses: progress.passedLosses,
-            reserveBelow: reservation, started: now, isRetry: isRetryRequested)
+            redeliveries: progress.redeliveries, reserveBelow: reservation, started: now, isRetry: isRetryRequested)
         isRetryRequested = false
         pending = PendingLog()
         deadline = nil

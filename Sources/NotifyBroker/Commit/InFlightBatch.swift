@@ -8,6 +8,8 @@ struct InFlightBatch {
     let progressOf: Set<DurableSlot>
     /// The losses that the batch removes from the log.
     var passedLosses: [PassedLoss] = []
+    /// What the batch records of redeliveries.
+    var redeliveries: [DurableID: Redeliveries.Unsaved] = [:]
     /// The upper bound of reserved sequences that the batch writes, exclusive; nil if it writes none.
     let reserveBelow: UInt64?
     let started: Duration

@@ -28,6 +28,10 @@ struct PendingLog {
         case removed(DurableID, connection: ConnectionID, request: UInt64)
         /// A reset or edit.
         case changed(DurableID, connection: ConnectionID, request: UInt64)
+        /// The messages of a subscription that become dead letters.
+        case deadLettered(DurableID, sequences: [UInt64])
+        /// Dead letters that are delivered again or deleted.
+        case deadLetters(DeadLetterWork)
         /// The removal of a subscription that was not attached for too long.
         case expired(DurableID)
     }
@@ -73,12 +77,14 @@ struct PendingLog {
 
     /// Adds a change, if there is one, and the continuation for the outcome.
     mutating func append(_ change: DurableChange?, then continuation: Continuation) {
-        if let change {
-            changes.append(change)
-            bytes += change.byteCount
-        }
+        if let change { append(change) }
         continuations.append(continuation)
         bytes += Self.changeBytes
+    }
+
+    mutating func append(_ change: DurableChange) {
+        changes.append(change)
+        bytes += change.byteCount
     }
 
     /// The sequence of the first message; nil if there is none.

@@ -55,7 +55,7 @@ extension Broker {
         if logs(.debug) {
             log(.refused(request: 0, code: error.code, message: error.message, isFatal: true), on: slot)
         }
-        release(slot)
+        release(slot, now: now)
         answer(slot, ErrorFrame(code: error.code, detail: detail, message: error.message, isFatal: true))
         connections.failed(slot, closingDeadline: now.monotonic + configuration.closingTimeout)
     }

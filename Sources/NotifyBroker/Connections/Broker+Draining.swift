@@ -11,10 +11,11 @@ extension Broker {
         refuseLogChecks()
         logAllLosses()
         refuse(summaries.removeAll(), "not summed up")
+        refuse(deadLetterRequests.removeAll(), "not handled, or in part")
         refuse(purges.removeAll(), "not purged, or in part")
         for slot in connections.slots {
-            for case .durable(let durable) in connections[slot].subscriptions.values {
-                detach(durable)
+            for case .durable(let durable, _) in connections[slot].subscriptions.values {
+                detachAll(durable)
             }
             connections[slot].subscriptions = connections[slot].subscriptions.filter {
                 if case .volatile = $0.value { true } else { false }

@@ -153,12 +153,13 @@ extension Broker {
 extension Broker {
     private func entry(_ slot: DurableSlot, request: UInt64) -> SubscriptionEntry {
         let durable = durables[slot]
-        let attachment = durable.member?.attachment
+        let attachment = durable.firstMember?.attachment
         return SubscriptionEntry(
             request: request, uid: durable.uid, pid: attachment?.pid ?? 0,
             client: attachment.map { connections[$0.connection.slot].number } ?? 0, cursor: durable.cursor.position,
-            behind: sequencesBehind(of: durable), acknowledged: durable.member?.acknowledgedCount ?? 0,
-            unacknowledged: UInt32(durable.member?.unacknowledged ?? 0), durableName: durable.name,
+            behind: sequencesBehind(of: durable),
+            acknowledged: durable.members.acknowledgedCount,
+            unacknowledged: UInt32(durable.members.unacknowledged), durableName: durable.name,
             object: durable.filter.object ?? "", patterns: durable.filter.patterns.map(\.description))
     }
 
@@ -192,5 +193,5 @@ extension Broker {
 
 extension UInt64 {
     /// The distance of the sequence above `other`; 0 if the sequence is lower.
-    fileprivate func distance(above other: UInt64) -> UInt64 { self > other ? self - other : 0 }
+    func distance(above other: UInt64) -> UInt64 { self > other ? self - other : 0 }
 }

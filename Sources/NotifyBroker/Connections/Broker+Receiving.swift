@@ -51,9 +51,9 @@ extension Broker {
 
     /// Removes a connection that the peer or the host has closed. Ends its volatile subscriptions and detaches its
     /// durable ones.
-    package mutating func connectionClosed(_ id: ConnectionID) {
+    package mutating func connectionClosed(_ id: ConnectionID, now: BrokerTime) {
         guard connections.contains(id) else { return }
-        removeConnection(id.slot)
+        removeConnection(id.slot, now: now)
     }
 
     /// Processes received bytes, on arrival or in the connection's turn. Does not keep `bytes`. Frames are processed
@@ -199,14 +199,14 @@ extension Broker {
 
     // MARK: Closing
 
-    mutating func close(_ slot: ConnectionSlot) {
+    mutating func close(_ slot: ConnectionSlot, now: BrokerTime) {
         actions.append(.close(connections[slot].id))
-        removeConnection(slot)
+        removeConnection(slot, now: now)
     }
 
-    private mutating func removeConnection(_ slot: ConnectionSlot) {
+    private mutating func removeConnection(_ slot: ConnectionSlot, now: BrokerTime) {
         if logs(.debug) { log(.disconnected, on: slot) }
-        release(slot)
+        release(slot, now: now)
         if connections[slot].pauses.contains(.rateExceeded) {
             rates.remove(connections[slot].id, uid: connections[slot].uid)
         }
@@ -220,8 +220,8 @@ extension Broker {
     }
 
     /// Releases the connection's subscriptions, received bytes and output.
-    mutating func release(_ slot: ConnectionSlot) {
-        endSubscriptions(of: slot)
+    mutating func release(_ slot: ConnectionSlot, now: BrokerTime) {
+        endSubscriptions(of: slot, now: now)
         endMonitor(of: slot)
         traces.remove(connections[slot].id)
         endTimeSearch(of: slot)
@@ -230,6 +230,7 @@ extension Broker {
         endSummary(of: slot)
         endBackup(of: slot)
         endPurge(of: slot)
+        endDeadLetters(of: slot)
         let uid = connections[slot].uid
         ledger.change(.receivedBytes, by: connections[slot].charge(receivedBytes: 0), uid: uid)
         egress.discard(slot)

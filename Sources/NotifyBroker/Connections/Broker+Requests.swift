@@ -19,6 +19,14 @@ extension Broker {
                 let frame = try Credit(frame)
                 if logs(.trace) { log(.received(kind, subscription: frame.subscription), on: slot) }
                 try addCredit(frame, slot)
+            case .reject:
+                let frame = try Reject(frame)
+                if logs(.trace) { log(.received(kind, subscription: frame.subscription), on: slot) }
+                try reject(frame, slot, now: now)
+            case .extend:
+                let frame = try Extend(frame)
+                if logs(.trace) { log(.received(kind, subscription: frame.subscription), on: slot) }
+                try extend(frame, slot, now: now)
             case .dropped:
                 let frame = try Dropped(frame)
                 if logs(.trace) { log(.received(kind, subscription: frame.subscription), on: slot) }
@@ -42,11 +50,13 @@ extension Broker {
     ) throws(WireError) {
         switch kind {
         case .subscribe: try subscribe(Subscribe(frame), slot, now: now)
-        case .detach: try detach(Detach(frame), slot)
+        case .detach: try detach(Detach(frame), slot, now: now)
         case .remove: try remove(Remove(frame), slot)
         case .describe: try describe(Describe(frame), slot, now: now)
         case .reset: try reset(Reset(frame), slot, now: now)
         case .edit: try edit(Edit(frame), slot)
+        case .configure: try configure(Configure(frame), slot, now: now)
+        case .deadLetters: try work(on: DeadLetters(frame), slot, now: now)
         case .list: try list(ListRequest(frame), slot, now: now)
         case .ping: try answer(slot, Pong(request: Ping(frame).request))
         case .statistics:

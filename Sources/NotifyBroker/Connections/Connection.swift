@@ -7,7 +7,7 @@ struct Connection {
     /// A subscription, under the number that the client assigned.
     enum Subscription {
         case volatile([SubscriptionLink])
-        case durable(DurableSlot)
+        case durable(DurableSlot, member: Int)
     }
 
     /// Reasons to pause reading from the connection.

@@ -33,19 +33,29 @@ extension Broker {
 
     func durableEntry(_ slot: DurableSlot, request: UInt64) -> DurableEntry {
         let durable = durables[slot]
-        let attachment = durable.member?.attachment
+        let attachment = durable.firstMember?.attachment
         return DurableEntry(
             request: request, uid: durable.uid, pid: attachment?.pid ?? 0,
             client: attachment.map { connections[$0.connection.slot].number } ?? 0, cursor: durable.cursor.position,
             behind: sequencesBehind(of: durable), lost: durable.loss?.count ?? 0,
             isLostUpperBound: durable.loss?.isUpperBound ?? false,
-            inFlight: UInt32(durable.member?.unacknowledged ?? 0), pending: pending(of: durable),
-            durableName: durable.name, object: durable.filter.object ?? "",
+            inFlight: UInt32(durable.members.unacknowledged), members: UInt32(durable.members.count),
+            waiting: UInt32(durable.redeliveries.count - durable.redeliveries.inFlightCount),
+            sharing: durable.settings.sharing, pending: pending(of: durable), durableName: durable.name,
+            object: durable.filter.object ?? "",
             patterns: durable.filter.patterns.map(\.description))
     }
 
-    /// The messages that the subscription has not acknowledged; nil if not known.
+    /// The messages that the subscription has not finished; nil if not known.
     private func pending(of durable: DurableSubscription) -> DurableEntry.Pending? {
+        guard var pending = pendingInLog(of: durable) else { return nil }
+        pending.messages += UInt64(durable.redeliveries.count)
+        pending.bytes += UInt64(durable.redeliveries.bytes)
+        return pending
+    }
+
+    /// The messages above the cursor that the subscription has not finished; nil if not known.
+    private func pendingInLog(of durable: DurableSubscription) -> DurableEntry.Pending? {
         if durable.cursor.inFlight.isEmpty, sequencesBehind(of: durable) == 0 {
             return DurableEntry.Pending(messages: 0, bytes: 0, oldestMicroseconds: 0)
         }

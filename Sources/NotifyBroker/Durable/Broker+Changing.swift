@@ -2,12 +2,14 @@ import NotifyCenter
 import NotifyLog
 import NotifyWire
 
-/// Resetting and editing durable subscriptions.
+/// Resetting, editing and configuring durable subscriptions.
 ///
-/// A change is in force at once, so that no acknowledgement of before can follow it, and is restored if its commit fails.
-/// An attached client loses the subscription, and attaches again: what it sends for the earlier attachment is refused.
+/// A change is in force at once, so that no acknowledgement of before can follow it, and is restored if its commit
+/// fails. An attached client loses the subscription, and attaches again: what it sends for the earlier attachment is
+/// refused.
 extension Broker {
-    /// Moves the cursor of a subscription. A reset to a time continues once the store has found the sequence of that time.
+    /// Moves the cursor of a subscription. A reset to a time continues once the store has found the sequence of that
+    /// time.
     mutating func reset(_ reset: Reset, _ slot: ConnectionSlot, now: BrokerTime) throws(WireError) {
         let durable = try managed(reset.durableName, uid: reset.uid, by: slot)
         if let time = try reset.position.pastTime(at: now) { return try search(.reset(reset), at: time, slot) }
@@ -19,7 +21,7 @@ extension Broker {
                 "durable subscription '\(reset.durableName)' can't be reset again: remove it and create it again")
         }
         scheduler.spend(FairScheduler.Cost.subscribe)
-        makeHolderAttachAgain(durable, isEdited: false)
+        makeHoldersAttachAgain(durable, isEdited: false)
         durables[durable].reset(to: cursor)
         commitChange(of: durable, request: reset.request, slot)
     }
@@ -43,11 +45,39 @@ extension Broker {
             try? register(durable, as: earlier)
             throw error
         }
-        makeHolderAttachAgain(durable, isEdited: true)
+        makeHoldersAttachAgain(durable, isEdited: true)
         // Until the commit, messages for the earlier patterns are kept, too.
         try? register(durable, as: filter.union(earlier))
         durables[durable].edit(to: filter)
         commitChange(of: durable, request: edit.request, slot)
+    }
+
+    /// Changes settings of a subscription. They apply to messages that are delivered or fail from now on.
+    mutating func configure(_ configure: Configure, _ slot: ConnectionSlot, now: BrokerTime) throws(WireError) {
+        let durable = try managed(configure.durableName, uid: configure.uid, by: slot)
+        scheduler.spend(FairScheduler.Cost.subscribe)
+        try durables[durable].checkChangeable()
+        let settings = durables[durable].settings.applying(configure.changes)
+        guard settings != durables[durable].settings else {
+            return answer(slot, description(of: durable, request: configure.request))
+        }
+        let earlier = durables[durable].settings.deadlineMicroseconds
+        durables[durable].configure(settings)
+        if settings.deadlineMicroseconds != earlier { sendDeadline(of: durable) }
+        commitChange(of: durable, request: configure.request, slot)
+        answersChanged(durable, now: now)
+    }
+
+    /// Sends the deadline to the members, which extend it in time.
+    private mutating func sendDeadline(of durable: DurableSlot) {
+        scheduler.spend(durables[durable].members.count * FairScheduler.Cost.frame)
+        let deadline = durables[durable].settings.deadlineMicroseconds
+        for attachment in durables[durable].members.all.map(\.attachment)
+        where connections.contains(attachment.connection) {
+            answer(
+                attachment.connection.slot,
+                DeadlineNotice(subscription: attachment.number, microseconds: deadline))
+        }
     }
 
     private mutating func commitChange(of durable: DurableSlot, request: UInt64, _ slot: ConnectionSlot) {
@@ -66,7 +96,9 @@ extension Broker {
     ) {
         if let durable = durables.slot(of: id) {
             let isEdited = if case .edit? = durables[durable].pendingChange { true } else { false }
+            let isConfigured = if case .settings? = durables[durable].pendingChange { true } else { false }
             durables[durable].changeEnded(succeeded: failure == nil)
+            if isConfigured, failure != nil { sendDeadline(of: durable) }
             if isEdited { try? register(durable, as: durables[durable].filter) }
             if failure != nil { durables.noteProgress(durable) }
             backlogs.forget(id)
@@ -84,17 +116,17 @@ extension Broker {
         }
     }
 
-    /// Ends the attachment of a client, which is expected to attach again.
-    private mutating func makeHolderAttachAgain(_ durable: DurableSlot, isEdited: Bool) {
-        guard let attachment = durables[durable].member?.attachment else { return }
-        endAttachment(durable)
-        refuse(
-            attachment.connection.slot, request: takeUnanswered(attachment) ? attachment.request : 0,
-            WireError(
-                .subscriptionChanged,
-                "durable subscription '\(durables[durable].name)' was \(isEdited ? "edited" : "reset"): attach to it again"
-            ),
-            subscription: attachment.number, detail: isEdited ? ErrorFrame.editedDetail : 0)
+    /// Ends the attachments of all clients, which are expected to attach again.
+    private mutating func makeHoldersAttachAgain(_ durable: DurableSlot, isEdited: Bool) {
+        let change = isEdited ? "edited" : "reset"
+        for attachment in endAttachments(durable) {
+            refuse(
+                attachment.connection.slot, request: takeUnanswered(attachment) ? attachment.request : 0,
+                WireError(
+                    .subscriptionChanged,
+                    "durable subscription '\(durables[durable].name)' was \(change): attach to it again"),
+                subscription: attachment.number, detail: isEdited ? ErrorFrame.editedDetail : 0)
+        }
     }
 
     /// Replaces the registration of a subscription in the center.

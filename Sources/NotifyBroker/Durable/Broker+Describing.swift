@@ -27,9 +27,10 @@ extension Broker {
 
     func description(of slot: DurableSlot, request: UInt64) -> DurableDescription {
         let durable = durables[slot]
-        let unused = durable.member == nil ? backlogs[durable.id]?.unusedMicroseconds : 0
+        let unused = durable.members.isEmpty ? backlogs[durable.id]?.unusedMicroseconds : 0
         return DurableDescription(
-            durableEntry(slot, request: request), createdMicroseconds: durable.createdMicroseconds,
+            durableEntry(slot, request: request), settings: durable.settings,
+            createdMicroseconds: durable.createdMicroseconds,
             attachedMicroseconds: durable.lastAttachment.microseconds, attachedPID: durable.lastAttachment.pid,
             expiryMicroseconds: statistics.store.subscriptionExpiry.map { UInt64($0.components.seconds) * 1_000_000 }
                 ?? 0,

@@ -6,6 +6,10 @@ extension Broker {
     /// Must be called when the store has deleted messages by itself, or retention has found something else.
     package mutating func deleted(_ deletion: Deletion, now: BrokerTime) {
         storedUsages.remove(deletion.usage)
+        if !deletion.usage.isEmpty {
+            redeliveryReads.retry()
+            actions.append(.scheduleTick)
+        }
         if let store = deletion.statistics {
             statistics.store = store
             warnings.schedule(now: now.monotonic)
@@ -68,9 +72,13 @@ extension Broker {
         removeDurable(slot)
     }
 
-    /// Tells the attached client what the subscription does not get.
+    /// Reports messages that the subscription does not receive, to the member that is attached for longest.
     mutating func sendGap(_ loss: Loss, _ reason: Gap.Reason, to slot: DurableSlot) {
-        guard let attachment = durables[slot].member?.attachment else { return }
+        if let member = durables[slot].firstMember { sendGap(loss, reason, to: member.attachment) }
+    }
+
+    mutating func sendGap(_ loss: Loss, _ reason: Gap.Reason, to attachment: Attachment) {
+        guard connections.contains(attachment.connection) else { return }
         answer(
             attachment.connection.slot,
             Gap(

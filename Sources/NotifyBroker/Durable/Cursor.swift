@@ -12,7 +12,7 @@ struct Cursor {
     private(set) var seenThrough: UInt64
     /// The number of times the position was reset.
     let generation: UInt32
-    /// Messages above the position that were delivered in this attachment, or were skipped because a client had
+    /// Messages above the position that were delivered in these attachments, or were skipped because a client had
     /// acknowledged them in an earlier attachment.
     private(set) var inFlight = InFlightMessages()
     /// The sequences acknowledged in earlier attachments, above the position at which this attachment began: ascending
@@ -31,6 +31,9 @@ struct Cursor {
         acknowledgedBefore = progress.acknowledged.coalesced
     }
 
+    /// The sequence after which the log is to be read.
+    var readPosition: UInt64 { inFlight.isEmpty ? position : passedThrough }
+
     /// The memory of messages in flight and of ranges acknowledged in earlier attachments, in bytes.
     var byteCount: Int {
         inFlight.byteCount + acknowledgedBefore.count * MemoryLayout<SequenceRange>.stride
@@ -43,24 +46,33 @@ struct Cursor {
 
     /// Records the delivery of a matching message to a member, unless the message is skipped.
     ///
-    /// - Parameter sequence: The message's sequence, which must be higher than all earlier ones.
+    /// - Parameters:
+    ///   - sequence: The message's sequence, which must be higher than all earlier ones.
+    ///   - bytes: The size of the message's frame.
     /// - Returns: False if the message was acknowledged in an earlier attachment or released, and is skipped.
-    mutating func take(_ sequence: UInt64, member: MemberID) -> Bool {
+    mutating func take(_ sequence: UInt64, bytes: UInt32, member: MemberID, at time: CoarseTime) -> Bool {
         // A message that was released while the reader was at an earlier one.
         guard sequence > position else { return false }
         passedThrough = sequence
         if !acknowledgedBefore.isEmpty, acknowledgedBefore.containsSequence(sequence) {
-            if inFlight.isEmpty {
-                position = sequence
-            } else {
-                inFlight.append(sequence, member: member, isAcknowledged: true)
-            }
+            skip(sequence, member: member, at: time)
             return false
         }
         if inFlight.isEmpty { position = max(position, sequence - 1) }
-        inFlight.append(sequence, member: member)
+        inFlight.append(sequence, member: member, bytes: bytes, at: time)
         seenThrough = max(seenThrough, sequence)
         return true
+    }
+
+    /// Skips a matching message, whose sequence must be higher than all earlier ones, as if it were acknowledged.
+    mutating func skip(_ sequence: UInt64, member: MemberID, at time: CoarseTime) {
+        guard sequence > position else { return }
+        passedThrough = sequence
+        if inFlight.isEmpty {
+            position = sequence
+        } else {
+            inFlight.appendAcknowledged(sequence, member: member, at: time)
+        }
     }
 
     /// Records that every matching message up to `sequence` was delivered or acknowledged.
@@ -78,21 +90,57 @@ struct Cursor {
         for range in ranges where range.last > position {
             count += inFlight.acknowledge(range, member: member)
         }
-        inFlight.removeAcknowledged()
-        position = max(position, inFlight.oldest.map { $0 - 1 } ?? passedThrough)
+        advance()
         return count
     }
 
+    private mutating func advance() {
+        inFlight.removeAcknowledged()
+        position = max(position, inFlight.oldest.map { $0 - 1 } ?? passedThrough)
+    }
+
+    // MARK: Taking out
+
+    /// Takes a message out that is in flight to a member. The cursor passes it.
+    mutating func take(_ sequence: UInt64, from member: MemberID) -> InFlightMessages.Taken? {
+        defer { advance() }
+        return inFlight.take(sequence, from: member)
+    }
+
+    /// Takes the oldest message out that is in flight. The cursor passes it.
+    mutating func takeOldest() -> InFlightMessages.Taken? {
+        defer { advance() }
+        return inFlight.takeOldest()
+    }
+
+    /// Takes a message out that is in flight. The cursor passes it.
+    mutating func take(_ sequence: UInt64) -> InFlightMessages.Taken? {
+        defer { advance() }
+        return inFlight.take(sequence)
+    }
+
+    /// Takes the oldest messages after a sequence out that are in flight to one of several members. The cursor passes
+    /// them.
+    mutating func takeAll(
+        from members: Set<MemberID>, after sequence: UInt64, maximumCount: Int, maximumSearched: Int
+    ) -> InFlightMessages.Found {
+        defer { advance() }
+        return inFlight.takeAll(
+            from: members, after: sequence, maximumCount: maximumCount, maximumSearched: maximumSearched)
+    }
+
+    // MARK: Skipping
+
     /// Skips the messages up to a sequence, as if all of them were acknowledged.
     ///
-    /// - Returns: The number of skipped messages that were delivered in this attachment and not acknowledged.
-    mutating func released(through sequence: UInt64) -> Int {
-        guard sequence > position else { return 0 }
-        let count = inFlight.remove(through: sequence)
+    /// - Returns: For each member, the number of skipped messages that were delivered to it and not acknowledged.
+    mutating func released(through sequence: UInt64) -> [MemberID: Int] {
+        guard sequence > position else { return [:] }
+        let counts = inFlight.remove(through: sequence)
         inFlight.removeAcknowledged()
         passedThrough = max(passedThrough, sequence)
         position = max(sequence, inFlight.oldest.map { $0 - 1 } ?? passedThrough)
-        return count
+        return counts
     }
 
     /// The state of a matching message, for a trace.
@@ -105,7 +153,7 @@ struct Cursor {
         }
     }
 
-    /// Ends the attachment. The next attachment begins with the unacknowledged messages.
+    /// Ends all attachments. The next one begins with the unacknowledged messages.
     mutating func rewind() {
         self = Cursor(progress(isAttached: false))
     }

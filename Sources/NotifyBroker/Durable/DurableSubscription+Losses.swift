@@ -22,6 +22,25 @@ extension DurableSubscription {
         return generation == cursor.generation ? messages : nil
     }
 
+    /// Ends redeliveries of which the log has made no copy, because it had deleted the messages before.
+    ///
+    /// - Returns: Those that are not part of a loss that is reported already.
+    mutating func notCopied(_ sequences: [UInt64]) -> [UInt64] {
+        for sequence in sequences {
+            if case .inFlight(let holder, _)? = redeliveries.state(of: sequence),
+                let index = members.index(of: holder)
+            {
+                members.update(index) { $0.released(1) }
+            }
+        }
+        updateStoredRedeliveries { rows in
+            for sequence in sequences { rows.discard(sequence) }
+        }
+        return sequences.filter { sequence in
+            loss.map { !($0.first...$0.last).contains(sequence) } ?? true
+        }
+    }
+
     /// Records that a client has acknowledged a message. The loss before it ends with the next commit.
     mutating func lossAcknowledged(through sequence: UInt64) {
         guard loss != nil else { return }

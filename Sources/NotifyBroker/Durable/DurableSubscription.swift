@@ -1,9 +1,11 @@
 import NotifyLog
 import NotifyWire
 
-/// A durable subscription: its filter and cursor, which are persisted, and the attached member. A pure state machine.
+/// A durable subscription: its filter, settings, cursor and redeliveries, which are persisted, and the attached
+/// members. A pure state machine.
 ///
-/// At most one member is attached at a time. A log reader delivers messages to the member.
+/// An exclusive subscription has at most one member at a time, a group several. A log reader delivers each message to
+/// one of them for the first time. A message that fails moves from the cursor to the redeliveries.
 struct DurableSubscription {
     enum State: Equatable {
         case detached
@@ -14,15 +16,10 @@ struct DurableSubscription {
         case removing
     }
 
-    /// The maximum number of messages in flight, as a multiple of the window. The messages in flight include
-    /// acknowledged messages above the cursor.
-    private static let spanWindows = 8
-    /// The maximum number of messages in flight besides a window of them. Limits the acknowledged ranges to persist.
-    private static let maximumSpan = 8_192
-
     let id: DurableID
     let name: String
     private(set) var filter: SubscriptionFilter
+    private(set) var settings: DurableSettings
     let uid: UInt32
     /// The sequence after which the subscription began. Also 0 if the start is unknown.
     private(set) var startedAfter: UInt64
@@ -37,109 +34,128 @@ struct DurableSubscription {
     var reader: ReaderID?
 
     private(set) var losses: LossRecord
-    /// The reset or edit whose commit is pending. Its effect is already in force.
+    /// The change whose commit is pending. Its effect is already in force.
     private(set) var pendingChange: PendingChange?
 
-    private(set) var state = State.detached
-    private(set) var cursor: Cursor
-    private(set) var member: Member?
-    private var nextMemberID = MemberID(rawValue: 0)
+    /// Whether the commit of a change of the sharing is pending. Its effect is already in force.
+    private(set) var isSharingPending = false
+    private var isRemoving = false
+    var cursor: Cursor
+    var redeliveries: Redeliveries
+    var members = Members()
+    /// Members that have ended, and whose messages are still to be moved to the redeliveries.
+    var endedMembers = EndedMembers()
+    var earlierDeadlines = EarlierDeadlines()
+    /// The number of first deliveries that go before redeliveries that are due: both get equal parts.
+    var firstDeliveries = 0
+    /// The time for which a timer is set; nil if none is.
+    var timer: Duration?
     /// The bytes charged to the user, as of the last `charge`.
-    private(set) var chargedBytes = 0
+    private(set) var charged = Charge()
 
-    init(_ record: DurableRecord, owner: IdentityID) {
+    init(_ record: DurableRecord, redeliveries: Redeliveries = Redeliveries(), owner: IdentityID) {
         id = record.id
         name = record.name
         filter = record.filter
+        settings = record.settings
         uid = record.owner.uid
         startedAfter = record.startedAfter
         createdMicroseconds = record.createdMicroseconds
         lastAttachment = record.lastAttachment
         self.owner = owner
         cursor = Cursor(record.progress)
+        self.redeliveries = redeliveries
         losses = LossRecord(record.loss)
     }
 
-    /// The progress to persist.
-    var progress: DurableProgress { cursor.progress(isAttached: member != nil) }
+    var state: State {
+        if isRemoving { return .removing }
+        if members.isEmpty { return .detached }
+        return members.hasCommitted ? .attached : .attaching
+    }
 
-    /// Identifies the committed cursor for clients. Changes when the subscription is removed and created again, and when
-    /// the cursor is reset.
+    /// The member that has been attached for longest; nil if there is none.
+    var firstMember: Member? { members.first }
+
+    /// The progress to persist.
+    var progress: DurableProgress { cursor.progress(isAttached: !members.isEmpty) }
+
+    /// Identifies the committed cursor for clients. Changes when the subscription is removed and created again, and
+    /// when the cursor is reset.
     var generation: UInt64 { UInt64(id.rawValue) << 32 | UInt64(committedCursor.generation) }
 
     // MARK: Memory
 
-    /// The memory besides filter and cursor, in bytes.
+    /// The memory besides filter, cursor and redeliveries, in bytes.
     private static let ownBytes = 1024
+    private static let memberBytes = 256
 
-    /// Sets the charge to the memory in use.
+    /// What a subscription uses.
+    struct Charge {
+        /// The memory in bytes.
+        var memory = 0
+        /// The bytes of copies in the log.
+        var copies = 0
+        /// The rows of redeliveries that the log does not have yet, and the bytes of their copies.
+        var unsavedRows = 0
+        var unsavedBytes = 0
+
+        static func - (left: Charge, right: Charge) -> Charge {
+            Charge(
+                memory: left.memory - right.memory, copies: left.copies - right.copies,
+                unsavedRows: left.unsavedRows - right.unsavedRows,
+                unsavedBytes: left.unsavedBytes - right.unsavedBytes)
+        }
+    }
+
+    /// Sets the charge to the present use.
     ///
-    /// - Returns: The change of the charge in bytes.
-    mutating func charge() -> Int {
-        let bytes = Self.ownBytes + filter.byteCount + cursor.byteCount
-        defer { chargedBytes = bytes }
-        return bytes - chargedBytes
+    /// - Returns: The change of the charge.
+    mutating func charge() -> Charge {
+        var use = Charge(
+            memory: Self.ownBytes + filter.byteCount + cursor.byteCount + members.count * Self.memberBytes
+                + (pendingChange?.byteCount ?? 0))
+        if !redeliveries.isEmpty || redeliveries.unsavedCount > 0 {
+            use.memory += redeliveries.byteCount
+            use.copies = redeliveries.bytes
+            (use.unsavedRows, use.unsavedBytes) = (redeliveries.unsavedCount, redeliveries.uncopiedBytes)
+        }
+        defer { charged = use }
+        return use - charged
     }
 
-    // MARK: Attaching
+    // MARK: Members
 
-    enum AttachDecision: Equatable {
-        /// No client is attached.
-        case free
-        /// The same client is attached on an earlier connection, which loses the subscription.
-        case takeOver(from: Attachment)
-        case refused(WireError, holderPID: UInt32)
-    }
-
-    /// Decides whether a client may attach on a connection.
-    func attachRequested(
-        by instance: InstanceID, on connection: ConnectionID, filter: SubscriptionFilter
-    ) -> AttachDecision {
-        guard self.filter == filter else {
-            return .refused(mismatch(with: filter), holderPID: 0)
-        }
-        if state == .removing {
-            return .refused(
-                WireError(.subscriptionInUse, "durable subscription '\(name)' is being removed"), holderPID: 0)
-        }
-        guard let attachment = member?.attachment else { return .free }
-        guard attachment.connection != connection else {
-            return .refused(
-                WireError(
-                    .subscriptionInUse,
-                    "durable subscription '\(name)' is attached on this connection: detach it first"),
-                holderPID: attachment.pid)
-        }
-        guard attachment.instance == instance else {
-            return .refused(
-                WireError(.subscriptionHeld, "durable subscription '\(name)' is held by process \(attachment.pid)"),
-                holderPID: attachment.pid)
-        }
-        return .takeOver(from: attachment)
-    }
-
-    mutating func attached(_ attachment: Attachment, credit: UInt32) {
-        member = Member(attachment, id: nextMemberID, credit: credit)
-        nextMemberID = nextMemberID.next
-        state = .attaching
+    /// Adds a member, and returns its index.
+    mutating func attached(_ attachment: Attachment, credit: UInt32) -> Int {
+        members.add(attachment, credit: credit)
     }
 
     /// Records that an attachment is committed.
     ///
-    /// - Returns: False if the attachment is no longer the current one.
+    /// - Returns: False if the attachment has ended.
     mutating func attachmentCommitted(_ attachment: Attachment) -> Bool {
-        guard state == .attaching, member?.attachment == attachment else { return false }
-        state = .attached
+        guard let index = members.index(of: attachment), members[index]?.isCommitted == false else { return false }
+        members.update(index) { $0.committed() }
         return true
     }
 
-    /// Ends the attachment, if there is one. The next attachment begins with the unacknowledged messages.
+    /// Ends all attachments. The next one begins with the unacknowledged messages.
     mutating func detached() {
-        guard member != nil else { return }
-        member = nil
+        guard !members.isEmpty else { return }
+        for index in members.allIndices {
+            if let member = members.remove(index) { redeliveries.giveBackAll(from: member.id) }
+        }
         reader = nil
-        state = .detached
+        endedMembers = EndedMembers()
+        rewind()
+    }
+
+    /// Lets the next attachment begin with the unacknowledged messages. Nothing may be in flight for the first time
+    /// that is still to be moved to the redeliveries.
+    mutating func rewind() {
         cursor.rewind()
+        earlierDeadlines = EarlierDeadlines()
     }
 
     // MARK: Removal
@@ -147,44 +163,56 @@ struct DurableSubscription {
     mutating func removalRequested() throws(WireError) {
         switch state {
         case .detached:
-            state = .removing
+            isRemoving = true
         case .removing:
             throw WireError(.subscriptionInUse, "durable subscription '\(name)' is being removed already")
         case .attaching, .attached:
             throw WireError(
                 .subscriptionInUse,
-                "durable subscription '\(name)' is held by process \(member?.attachment.pid ?? 0): "
+                "durable subscription '\(name)' is held by process \(firstMember?.attachment.pid ?? 0): "
                     + "stop that process first")
         }
     }
 
     mutating func removalFailed() {
-        if state == .removing { state = .detached }
+        isRemoving = false
     }
 
-    // MARK: Resetting and editing
+    // MARK: Changing
 
-    /// A reset or edit whose commit is pending, with what it has replaced.
+    /// A change whose commit is pending, with what it has replaced.
     enum PendingChange {
-        case reset(Cursor, LossRecord, startedAfter: UInt64)
+        case reset(Cursor, Redeliveries, LossRecord, startedAfter: UInt64)
         case edit(SubscriptionFilter)
+        case settings(DurableSettings)
+
+        /// The memory of what is restored if the commit fails, in bytes.
+        var byteCount: Int {
+            switch self {
+            case .reset(let cursor, let redeliveries, _, _): cursor.byteCount + redeliveries.byteCount
+            case .edit(let filter): filter.byteCount
+            case .settings: 0
+            }
+        }
     }
 
     /// - Throws: `subscriptionInUse` if another change is pending.
     func checkChangeable() throws(WireError) {
-        if state == .removing {
+        if isRemoving {
             throw WireError(.subscriptionInUse, "durable subscription '\(name)' is being removed")
         }
-        guard pendingChange == nil else {
+        guard pendingChange == nil, !isSharingPending else {
             throw WireError(
-                .subscriptionInUse, "durable subscription '\(name)' is being reset or edited; try again later")
+                .subscriptionInUse, "durable subscription '\(name)' is being changed; try again later")
         }
     }
 
-    /// Moves the cursor, under a new generation, for which nothing is acknowledged or lost. No client may be attached.
+    /// Moves the cursor, under a new generation, for which nothing is acknowledged, lost or to be redelivered. No
+    /// client may be attached.
     mutating func reset(to position: UInt64) {
-        pendingChange = .reset(cursor, losses, startedAfter: startedAfter)
+        pendingChange = .reset(cursor, redeliveries, losses, startedAfter: startedAfter)
         cursor = cursor.reset(to: position)
+        redeliveries = Redeliveries()
         losses = LossRecord(nil)
         startedAfter = min(startedAfter, position)
     }
@@ -199,46 +227,62 @@ struct DurableSubscription {
         if createdMicroseconds == 0 { cursor.forgetRanges() }
     }
 
+    /// Replaces the settings.
+    mutating func configure(_ settings: DurableSettings) {
+        pendingChange = .settings(self.settings)
+        change(to: settings)
+    }
+
+    /// Messages that were delivered before keep their deadlines.
+    private mutating func change(to settings: DurableSettings) {
+        if settings.deadlineMicroseconds != self.settings.deadlineMicroseconds, !cursor.inFlight.isEmpty {
+            earlierDeadlines.changed(
+                from: self.settings.deadlineMicroseconds, deliveredThrough: cursor.passedThrough)
+        }
+        self.settings = settings
+    }
+
+    /// Changes how the subscription is shared. No client may be attached.
+    mutating func share(_ sharing: DurableSharing) {
+        settings.sharing = sharing
+        isSharingPending = true
+    }
+
+    /// Ends the pending change of the sharing. If its commit failed, the earlier sharing is restored.
+    mutating func sharingEnded(restoring earlier: DurableSharing? = nil) {
+        isSharingPending = false
+        if let earlier { settings.sharing = earlier }
+    }
+
     /// The cursor as in the log, apart from progress.
     var committedCursor: Cursor {
-        if case .reset(let earlier, _, _)? = pendingChange { earlier } else { cursor }
+        if case .reset(let earlier, _, _, _)? = pendingChange { earlier } else { cursor }
     }
 
     /// Ends the pending change. If its commit failed, what it has replaced is restored.
     mutating func changeEnded(succeeded: Bool) {
         switch succeeded ? nil : pendingChange {
-        case .reset(let earlier, let earlierLosses, let earlierStart):
-            (cursor, losses, startedAfter) = (earlier, earlierLosses, earlierStart)
+        case .reset(let earlier, let earlierRedeliveries, let earlierLosses, let earlierStart):
+            (cursor, redeliveries) = (earlier, earlierRedeliveries)
+            (losses, startedAfter) = (earlierLosses, earlierStart)
         case .edit(let earlier): filter = earlier
+        case .settings(let earlier): change(to: earlier)
         case nil: break
         }
         pendingChange = nil
     }
 
-    // MARK: Delivering
+    // MARK: Redeliveries
 
-    /// The number of messages that may be delivered now.
-    var room: Int {
-        guard state == .attached, let member else { return 0 }
-        let window = member.attachment.window
-        let span = min(window * Self.spanWindows, window + Self.maximumSpan)
-        return min(member.room, span - cursor.inFlight.count)
-    }
-
-    /// Records the delivery of a matching message, unless the message is skipped.
-    ///
-    /// - Parameter sequence: The message's sequence, which must be higher than all earlier ones.
-    /// - Returns: The attachment that receives the message; nil if the message was acknowledged in an earlier
-    ///   attachment and is skipped.
-    mutating func take(_ sequence: UInt64) -> Attachment? {
-        guard let id = member?.id, cursor.take(sequence, member: id) else { return nil }
-        member?.delivered(sequence)
-        return member?.attachment
-    }
-
-    /// Records that every matching message up to `sequence` was delivered or acknowledged.
-    mutating func passed(through sequence: UInt64) {
-        cursor.passed(through: sequence)
+    /// Changes the redeliveries to which what the store has answered belongs: those before a pending reset, if there is
+    /// one.
+    mutating func updateStoredRedeliveries(_ change: (inout Redeliveries) -> Void) {
+        if case .reset(let earlier, var rows, let losses, let start)? = pendingChange {
+            change(&rows)
+            pendingChange = .reset(earlier, rows, losses, startedAfter: start)
+        } else {
+            change(&redeliveries)
+        }
     }
 
     // MARK: Losses
@@ -247,41 +291,25 @@ struct DurableSubscription {
     mutating func changeLosses(of generation: UInt32, _ change: (inout LossRecord) -> Void) {
         if generation == cursor.generation {
             change(&losses)
-        } else if case .reset(let earlier, var losses, let start) = pendingChange, earlier.generation == generation {
+        } else if case .reset(let earlier, let rows, var losses, let start) = pendingChange,
+            earlier.generation == generation
+        {
             change(&losses)
-            pendingChange = .reset(earlier, losses, startedAfter: start)
+            pendingChange = .reset(earlier, rows, losses, startedAfter: start)
         }
     }
 
     /// Skips the messages up to a sequence, as if all of them were acknowledged, for a generation of the cursor.
     mutating func released(through sequence: UInt64, generation: UInt32) {
         if generation == cursor.generation {
-            let skipped = cursor.released(through: sequence)
-            member?.released(skipped)
-        } else if case .reset(var earlier, let losses, let start) = pendingChange, earlier.generation == generation {
+            for (id, skipped) in cursor.released(through: sequence) {
+                if let index = members.index(of: id) { members.update(index) { $0.released(skipped) } }
+            }
+        } else if case .reset(var earlier, let rows, let losses, let start) = pendingChange,
+            earlier.generation == generation
+        {
             _ = earlier.released(through: sequence)
-            pendingChange = .reset(earlier, losses, startedAfter: start)
+            pendingChange = .reset(earlier, rows, losses, startedAfter: start)
         }
-    }
-
-    // MARK: Flow control
-
-    mutating func creditAdded(_ messages: UInt32) {
-        member?.creditAdded(messages)
-    }
-
-    /// Acknowledges those messages in the ranges that were delivered to the current member.
-    ///
-    /// - Throws: `notDelivered` if a range ends above the highest sequence delivered to the member. No message is then
-    ///   acknowledged.
-    mutating func acknowledged(_ ranges: [SequenceRange]) throws(WireError) {
-        guard let member else { return }
-        if let wrong = ranges.first(where: { $0.last > member.deliveredThrough }) {
-            throw WireError(
-                .notDelivered,
-                "sequence \(wrong.last) was not delivered to '\(name)': the last one was \(member.deliveredThrough)")
-        }
-        let count = cursor.acknowledged(ranges.coalesced, member: member.id)
-        self.member?.acknowledged(count)
     }
 }

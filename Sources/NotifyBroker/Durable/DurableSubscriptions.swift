@@ -1,3 +1,4 @@
+import HeapModule
 import NotifyCenter
 import NotifyLog
 import NotifyWire
@@ -30,10 +31,19 @@ struct UnsavedProgress {
     var changes: [DurableChange] = []
     /// The losses that the changes remove from the log.
     var passedLosses: [PassedLoss] = []
+    /// What the changes record of redeliveries.
+    var redeliveries: [DurableID: Redeliveries.Unsaved] = [:]
 }
 
-/// All durable subscriptions, and the set of those with unpersisted progress.
+/// All durable subscriptions, the set of those with unpersisted progress, and their timers.
 struct DurableSubscriptions {
+    private struct Timer: Comparable {
+        let time: Duration
+        let slot: DurableSlot
+
+        static func < (left: Timer, right: Timer) -> Bool { (left.time, left.slot) < (right.time, right.slot) }
+    }
+
     private var table = SlotTable<PlainSlotID, DurableSubscription>()
     private var slotsByKey: [DurableKey: DurableSlot] = [:]
     private var slotsByID: [DurableID: DurableSlot] = [:]
@@ -42,6 +52,12 @@ struct DurableSubscriptions {
     let areComplete: Bool
     /// Subscriptions with progress to persist.
     private var unsaved: Set<DurableSlot> = []
+    /// The current time, for deadlines.
+    private(set) var now = Duration.zero
+    /// The same, once it was needed: the conversion takes 150 instructions.
+    private var coarseNow: CoarseTime?
+    /// Some are out of date.
+    private var timers = Heap<Timer>()
 
     /// The number of subscriptions with a member.
     private(set) var attachedCount = 0
@@ -84,8 +100,10 @@ struct DurableSubscriptions {
     }
 
     /// Adds a subscription. The caller must register the subscription in the center.
-    mutating func add(_ record: DurableRecord, owner: IdentityID) -> DurableSlot {
-        let id = table.insert { _ in DurableSubscription(record, owner: owner) }
+    mutating func add(
+        _ record: DurableRecord, redeliveries: Redeliveries = Redeliveries(), owner: IdentityID
+    ) -> DurableSlot {
+        let id = table.insert { _ in DurableSubscription(record, redeliveries: redeliveries, owner: owner) }
         let slot = DurableSlot(Int32(id.index))
         slotsByKey[DurableKey(uid: record.owner.uid, name: record.name)] = slot
         slotsByID[record.id] = slot
@@ -104,9 +122,10 @@ struct DurableSubscriptions {
 
     // MARK: Members
 
-    mutating func attach(_ slot: DurableSlot, _ attachment: Attachment, credit: UInt32) {
-        self[slot].attached(attachment, credit: credit)
-        attachedCount += 1
+    /// Adds a member, and returns its index.
+    mutating func attach(_ slot: DurableSlot, _ attachment: Attachment, credit: UInt32) -> Int {
+        if self[slot].members.isEmpty { attachedCount += 1 }
+        return self[slot].attached(attachment, credit: credit)
     }
 
     /// Records the reader that was opened for a committed attachment.
@@ -118,19 +137,110 @@ struct DurableSubscriptions {
         self[slot].owner = owner
     }
 
-    mutating func detach(_ slot: DurableSlot) {
-        if self[slot].member != nil { attachedCount -= 1 }
+    /// Ends the attachments of all members.
+    mutating func detachAll(_ slot: DurableSlot) {
+        if !self[slot].members.isEmpty { attachedCount -= 1 }
         self[slot].detached()
         noteProgress(slot)
     }
 
-    /// Acknowledges those messages in the ranges that were delivered to the current member.
+    /// Ends the attachments of some members.
+    mutating func detach(
+        _ slot: DurableSlot, _ indices: [Int], _ ending: DurableSubscription.Ending, now: BrokerTime
+    ) {
+        let wasAttached = !self[slot].members.isEmpty
+        self[slot].detached(indices, ending, now: now)
+        if wasAttached, self[slot].members.isEmpty { attachedCount -= 1 }
+        noteProgress(slot)
+    }
+
+    /// Acknowledges those messages in the ranges that were delivered to the member.
     ///
     /// - Throws: `notDelivered` if a range ends above the highest sequence delivered to the member. No message is then
     ///   acknowledged.
-    mutating func acknowledged(_ ranges: [SequenceRange], of slot: DurableSlot) throws(WireError) {
-        try table.update(slot.index) { (durable) throws(WireError) in try durable.acknowledged(ranges) }
+    mutating func acknowledged(
+        _ ranges: [SequenceRange], of slot: DurableSlot, by index: Int, now: BrokerTime
+    ) throws(WireError) {
+        try table.update(slot.index) { (durable) throws(WireError) in
+            try durable.acknowledged(ranges, by: index, now: now)
+        }
         noteProgress(slot)
+    }
+
+    /// Gives back a message that a member holds.
+    ///
+    /// - Throws: `notDelivered` if the message was not delivered to the member.
+    mutating func rejected(
+        _ reject: Reject, of slot: DurableSlot, by index: Int, now: BrokerTime
+    ) throws(WireError) {
+        try table.update(slot.index) { (durable) throws(WireError) in
+            try durable.rejected(
+                reject.sequence, reject.outcome, delay: reject.delayMicroseconds, reason: reject.reason, by: index,
+                now: now)
+        }
+        noteProgress(slot)
+    }
+
+    // MARK: Timers
+
+    /// Must be called before messages are delivered.
+    mutating func setTime(_ now: Duration) {
+        self.now = now
+        coarseNow = nil
+    }
+
+    /// Records the first delivery of a message to a member, unless the message is skipped.
+    @inline(__always)
+    mutating func take(
+        _ sequence: UInt64, bytes: UInt32, of slot: DurableSlot, for member: Int
+    ) -> Bool {
+        let time = coarseTime()
+        return table.update(slot.index) { $0.take(sequence, bytes: bytes, for: member, at: time) }
+    }
+
+    /// The next member to get a message, if its connection has room; nil if no member has room.
+    @inline(__always)
+    mutating func candidate(of slot: DurableSlot) -> Int? {
+        self[slot].members.turnHolder ?? table.update(slot.index) { $0.candidate() }
+    }
+
+    /// The current time, for messages in flight.
+    private mutating func coarseTime() -> CoarseTime {
+        if let coarseNow { return coarseNow }
+        let time = CoarseTime(now)
+        coarseNow = time
+        return time
+    }
+
+    /// The time at which `takeTimer` must be called; nil if there is none. May be too early.
+    var nextTime: Duration? { timers.min?.time }
+
+    /// Sets the timer of a subscription to the next of its times.
+    mutating func setTimer(_ slot: DurableSlot, now: Duration) {
+        guard let time = self[slot].nextTime(now: now) else { return }
+        if let timer = self[slot].timer, timer <= time { return }
+        self[slot].timer = time
+        timers.insert(Timer(time: time, slot: slot))
+        if timers.count > 2 * table.count + 64 { rebuildTimers() }
+    }
+
+    /// Removes those that are out of date.
+    private mutating func rebuildTimers() {
+        timers = Heap(
+            table.indices.compactMap { index in
+                table[index].timer.map { Timer(time: $0, slot: DurableSlot(Int32(index))) }
+            })
+    }
+
+    /// Takes the next subscription whose timer has passed; nil if there is none.
+    mutating func takeTimer(now: Duration) -> DurableSlot? {
+        while let timer = timers.min, timer.time <= now {
+            timers.removeMin()
+            guard table.isUsed(timer.slot.index), self[timer.slot].timer == timer.time else { continue }
+            self[timer.slot].timer = nil
+            return timer.slot
+        }
+        return nil
     }
 
     // MARK: Progress
@@ -148,11 +258,32 @@ struct DurableSubscriptions {
         unsaved = []
         for slot in progress.slots.sorted() where self[slot].state != .removing {
             progress.changes.append(.update(id: self[slot].id, self[slot].progress))
+            if self[slot].redeliveries.hasUnsaved {
+                let unsaved = self[slot].redeliveries.takeUnsaved(of: self[slot].id)
+                progress.changes += unsaved.changes
+                progress.redeliveries[self[slot].id] = unsaved
+            }
             guard let loss = self[slot].passedLoss else { continue }
             progress.changes.append(.forgetLoss(id: loss.id, through: loss.last))
             progress.passedLosses.append(loss)
         }
         return progress
+    }
+
+    /// Records that the log has what a batch contained of redeliveries.
+    mutating func saved(_ redeliveries: [DurableID: Redeliveries.Unsaved]) {
+        for (id, saved) in redeliveries {
+            if let slot = slot(of: id) {
+                self[slot].updateStoredRedeliveries { $0.saved(saved.reasons.keys.sorted()) }
+            }
+        }
+    }
+
+    /// Marks the redeliveries of a failed batch for the next batch.
+    mutating func saveFailed(_ redeliveries: [DurableID: Redeliveries.Unsaved]) {
+        for (id, failed) in redeliveries {
+            if let slot = slot(of: id) { self[slot].updateStoredRedeliveries { $0.saveFailed(failed) } }
+        }
     }
 
     /// Records that a batch has removed losses from the log.

@@ -7,10 +7,25 @@ struct InFlightMessages {
     private struct Message {
         var sequence: UInt64
         var member: MemberID
+        /// The size of the frame; 0 for a message that is skipped.
+        var bytes: UInt32
+        var delivered: CoarseTime
         var isAcknowledged: Bool
     }
 
+    /// A message in flight, as it is taken out.
+    struct Taken: Equatable {
+        var sequence: UInt64
+        var member: MemberID
+        var bytes: UInt32
+        var delivered: CoarseTime
+    }
+
     private var messages: Deque<Message> = []
+    /// The sizes of the frames, also of acknowledged messages.
+    private(set) var bytes = 0
+    /// The number of messages that acknowledgements have visited, also those of other members.
+    private(set) var work = 0
 
     var count: Int { messages.count }
     var isEmpty: Bool { messages.isEmpty }
@@ -18,10 +33,96 @@ struct InFlightMessages {
     /// The sequence of the oldest message. After a call of `removeAcknowledged`, that message is unacknowledged.
     var oldest: UInt64? { messages.first?.sequence }
 
-    /// Adds a message, whose sequence must be higher than all others.
-    mutating func append(_ sequence: UInt64, member: MemberID, isAcknowledged: Bool = false) {
-        messages.append(Message(sequence: sequence, member: member, isAcknowledged: isAcknowledged))
+    /// The first message after a sequence that is not acknowledged, and the time at which it was delivered.
+    func first(after sequence: UInt64, now: Duration) -> (sequence: UInt64, delivered: Duration)? {
+        var index = 0
+        if let oldest, oldest <= sequence { index = messages.partitioningIndex { $0.sequence > sequence } }
+        while index < messages.count {
+            if !messages[index].isAcknowledged {
+                return (messages[index].sequence, messages[index].delivered.time(before: now))
+            }
+            index += 1
+        }
+        return nil
     }
+
+    /// Adds a message, whose sequence must be higher than all others.
+    mutating func append(_ sequence: UInt64, member: MemberID, bytes: UInt32, at time: CoarseTime) {
+        self.bytes += Int(bytes)
+        messages.append(
+            Message(sequence: sequence, member: member, bytes: bytes, delivered: time, isAcknowledged: false))
+    }
+
+    /// Adds a message that was acknowledged earlier, whose sequence must be higher than all others.
+    mutating func appendAcknowledged(_ sequence: UInt64, member: MemberID, at time: CoarseTime) {
+        messages.append(
+            Message(sequence: sequence, member: member, bytes: 0, delivered: time, isAcknowledged: true))
+    }
+
+    // MARK: Taking out
+
+    /// Takes a message out that is in flight to a member, as if it were acknowledged.
+    mutating func take(_ sequence: UInt64, from member: MemberID) -> Taken? {
+        guard let index = index(of: sequence), messages[index].member == member else { return nil }
+        return take(at: index)
+    }
+
+    /// Takes a message out, as if it were acknowledged.
+    mutating func take(_ sequence: UInt64) -> Taken? { index(of: sequence).flatMap { take(at: $0) } }
+
+    /// Takes the oldest message out that is not acknowledged.
+    mutating func takeOldest() -> Taken? {
+        messages.firstIndex { !$0.isAcknowledged }.flatMap { take(at: $0) }
+    }
+
+    /// Messages that were searched and taken out.
+    struct Found {
+        var messages: [Taken] = []
+        /// The number of messages that were searched.
+        var searched = 0
+        /// The sequence through which was searched; nil if that was all.
+        var end: UInt64?
+    }
+
+    /// Takes the oldest messages after a sequence out that are in flight to one of several members.
+    mutating func takeAll(
+        from members: Set<MemberID>, after sequence: UInt64, maximumCount: Int, maximumSearched: Int
+    ) -> Found {
+        var found = Found()
+        var index = messages.partitioningIndex { $0.sequence > sequence }
+        // Messages to one member follow one another.
+        var last: (id: MemberID, isWanted: Bool)?
+        while index < messages.count {
+            guard found.searched < maximumSearched, found.messages.count < maximumCount else {
+                found.end = index > 0 ? messages[index - 1].sequence : sequence
+                break
+            }
+            found.searched += 1
+            let member = messages[index].member
+            if !messages[index].isAcknowledged {
+                let isWanted = last?.id == member ? last?.isWanted ?? false : members.contains(member)
+                last = (member, isWanted)
+                if isWanted, let taken = take(at: index) { found.messages.append(taken) }
+            }
+            index += 1
+        }
+        return found
+    }
+
+    private mutating func take(at index: Int) -> Taken? {
+        let message = messages[index]
+        guard !message.isAcknowledged else { return nil }
+        messages[index].isAcknowledged = true
+        return Taken(
+            sequence: message.sequence, member: message.member, bytes: message.bytes, delivered: message.delivered)
+    }
+
+    private func index(of sequence: UInt64) -> Int? {
+        let index = messages.partitioningIndex { $0.sequence >= sequence }
+        return index < messages.count && messages[index].sequence == sequence ? index : nil
+    }
+
+    // MARK: Acknowledging
 
     /// Acknowledges those messages in the range that were delivered to the member.
     ///
@@ -31,6 +132,7 @@ struct InFlightMessages {
         var index =
             messages.first?.sequence ?? 0 >= range.first
             ? 0 : messages.partitioningIndex { $0.sequence >= range.first }
+        let start = index
         while index < messages.count, messages[index].sequence <= range.last {
             if !messages[index].isAcknowledged, messages[index].member == member {
                 messages[index].isAcknowledged = true
@@ -38,34 +140,35 @@ struct InFlightMessages {
             }
             index += 1
         }
+        work &+= index - start
         return count
     }
 
     /// Removes the messages up to a sequence.
     ///
-    /// - Returns: The number of removed messages that were not acknowledged.
-    mutating func remove(through sequence: UInt64) -> Int {
-        var count = 0
+    /// - Returns: For each member, the number of removed messages that were not acknowledged.
+    mutating func remove(through sequence: UInt64) -> [MemberID: Int] {
+        var counts: [MemberID: Int] = [:]
         while let oldest = messages.first, oldest.sequence <= sequence {
-            messages.removeFirst()
-            count += oldest.isAcknowledged ? 0 : 1
+            removeFirst()
+            if !oldest.isAcknowledged { counts[oldest.member, default: 0] += 1 }
         }
-        return count
+        return counts
+    }
+
+    private mutating func removeFirst() {
+        bytes -= Int(messages.removeFirst().bytes)
     }
 
     /// Removes acknowledged messages from the front.
     mutating func removeAcknowledged() {
         while let oldest = messages.first, oldest.isAcknowledged {
-            messages.removeFirst()
+            removeFirst()
         }
     }
 
     /// Whether a message is acknowledged; nil if it is not in flight.
-    func isAcknowledged(_ sequence: UInt64) -> Bool? {
-        let index = messages.partitioningIndex { $0.sequence >= sequence }
-        guard index < messages.count, messages[index].sequence == sequence else { return nil }
-        return messages[index].isAcknowledged
-    }
+    func isAcknowledged(_ sequence: UInt64) -> Bool? { index(of: sequence).map { messages[$0].isAcknowledged } }
 
     /// The acknowledged messages as ranges, which contain no other sequences: messages that do not match may match
     /// after an edit.

@@ -7,7 +7,9 @@ extension Broker {
     /// that the host can take.
     package mutating func finishTick(now: BrokerTime) {
         turnEnded()
+        durables.setTime(now.monotonic)
         continueReaders(now: now)
+        requestRedeliveries(now: now)
         requestTimeSearch(now: now)
         requestSummary(now: now)
         requestPurge(now: now)

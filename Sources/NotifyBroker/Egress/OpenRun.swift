@@ -10,6 +10,8 @@ struct OpenRun {
         /// The number that the client assigned to the subscription.
         var subscription: UInt32
         var isRedelivery: Bool
+        /// The number of the delivery: 1, and the recorded failures.
+        var delivery: UInt32 = 1
     }
 
     let destination: Destination
@@ -36,7 +38,9 @@ struct OpenRun {
     }
 
     func writeHeader(to buffer: inout ByteBuffer) {
-        Run(subscription: destination.subscription, count: count, isRedelivery: destination.isRedelivery)
-            .write(to: &buffer)
+        Run(
+            subscription: destination.subscription, count: count, isRedelivery: destination.isRedelivery,
+            delivery: destination.delivery
+        ).write(to: &buffer)
     }
 }

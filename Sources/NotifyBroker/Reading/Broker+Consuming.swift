@@ -12,31 +12,61 @@ extension Broker {
         }
     }
 
-    /// The connection to which the consumer's messages go; nil if no client is attached.
+    /// The member of the consumer that gets its next message; nil if none has room.
+    ///
+    /// - Parameter ignoresOutbox: Whether the room in the outbox of its connection does not count.
     @inline(__always)
-    func connection(for reader: ReaderID) -> ConnectionSlot? {
-        switch readers[reader].consumer {
-        case .durable(let slot): durables[slot].member?.attachment.connection.slot
+    mutating func nextMember(for reader: ReaderID, ignoresOutbox: Bool = false) -> Int? {
+        guard room(for: reader) > 0 else { return nil }
+        return switch readers[reader].consumer {
+        case .durable(let slot): nextMember(of: slot, ignoresOutbox: ignoresOutbox)
         }
     }
 
-    /// Gives a matching message to the consumer. Must be called in ascending order of sequences.
+    /// The member that gets the next message after `nextMember`, in the same piece of reading: the same one, whose
+    /// outbox is not looked at again, or the next one that has room. The caller checks the room of the consumer.
+    @inline(__always)
+    mutating func nextMemberWhileReading(for reader: ReaderID) -> Int? {
+        switch readers[reader].consumer {
+        case .durable(let slot): durables[slot].members.turnHolder ?? nextMember(of: slot)
+        }
+    }
+
+    /// The member that gets the next message of a durable subscription; nil if none has room. Those whose connection
+    /// has no room are woken when it has.
+    mutating func nextMember(of slot: DurableSlot, ignoresOutbox: Bool = false) -> Int? {
+        while let index = durables.candidate(of: slot) {
+            guard !ignoresOutbox, let connection = durables[slot].members[index]?.attachment.connection.slot else {
+                return index
+            }
+            if hasRoom(connection) { return index }
+            connections[connection].hasBlockedReaders = true
+            durables[slot].skipCandidate()
+        }
+        return nil
+    }
+
+    /// Gives a matching message to a member of the consumer. Must be called in ascending order of sequences.
     ///
     /// - Returns: The destination of the message; nil if the consumer skips it.
-    mutating func take(_ sequence: UInt64, for reader: ReaderID) -> OpenRun.Destination? {
+    mutating func take(_ entry: LogBlock.Entry, for reader: ReaderID, _ member: Int) -> OpenRun.Destination? {
         switch readers[reader].consumer {
         case .durable(let slot):
-            guard let attachment = durables[slot].take(sequence) else { return nil }
+            guard durables.take(entry.sequence, bytes: entry.length, of: slot, for: member) else { return nil }
+            let (connection, number) = durables[slot].members.recipient(at: member)
             return OpenRun.Destination(
-                connection: attachment.connection.slot, subscription: attachment.number,
-                isRedelivery: durables[slot].cursor.isRedelivery(sequence))
+                connection: connection, subscription: number,
+                isRedelivery: durables[slot].cursor.isRedelivery(entry.sequence))
         }
     }
 
-    /// Charges the consumer's user for the consumer's memory. Must be called after messages were given to the consumer.
-    mutating func chargeConsumer(of reader: ReaderID) {
+    /// Charges the consumer's user for the consumer's memory, and sets its timer. Must be called after messages were
+    /// given to the consumer.
+    mutating func messagesGiven(to reader: ReaderID) {
         switch readers[reader].consumer {
-        case .durable(let slot): chargeDurable(slot)
+        case .durable(let slot):
+            chargeDurable(slot)
+            if durables[slot].timer == nil { durables.setTimer(slot, now: durables.now) }
         }
     }
 

@@ -7,8 +7,8 @@ extension Broker {
     // MARK: At the tail
 
     /// Delivers a newly committed block to the live readers. The resolution made at the time of the post selects the
-    /// readers of a message. If rights or the patterns of a subscription have changed since then, the message is resolved
-    /// again.
+    /// readers of a message. If rights or the patterns of a subscription have changed since then, the message is
+    /// resolved again.
     mutating func deliverToLiveReaders(_ part: PendingLog.Part) {
         let live = readers.liveReaders
         guard !live.isEmpty else { return }
@@ -33,26 +33,26 @@ extension Broker {
     }
 
     /// Moves the open runs into outboxes.
-    private mutating func closeRuns() {
-        for reader in egress.readersWithRuns { chargeConsumer(of: reader) }
+    mutating func closeRuns() {
+        for reader in egress.readersWithRuns { messagesGiven(to: reader) }
         egress.closeRuns()
     }
 
     private mutating func deliver(_ entry: LogBlock.Entry, to reader: ReaderID, _ source: UInt32) {
         guard readers[reader].isLive else { return }
-        guard room(for: reader) > 0, hasRoom(reader) else {
+        guard let member = nextMember(for: reader) else {
             consumerPassed(through: entry.sequence - 1, reader)
             readers.fellBehind(reader, at: entry.sequence - 1)
             return
         }
-        take(entry, for: reader, source)
+        take(entry, for: reader, member, source)
     }
 
     /// Adds a matching message to the reader's run, unless the consumer skips the message. Must be called in ascending
     /// order of sequences.
-    private mutating func take(_ entry: LogBlock.Entry, for reader: ReaderID, _ source: UInt32) {
+    private mutating func take(_ entry: LogBlock.Entry, for reader: ReaderID, _ member: Int, _ source: UInt32) {
         readers[reader].passed(through: entry.sequence)
-        guard let destination = take(entry.sequence, for: reader) else { return }
+        guard let destination = take(entry, for: reader, member) else { return }
         egress.extendRun(of: reader, with: entry, in: source, to: destination)
     }
 
@@ -76,24 +76,12 @@ extension Broker {
     }
 
     private mutating func continueReading(_ reader: ReaderID, within budget: inout RingBudget) {
-        guard room(for: reader) > 0, hasRoomOrBlocks(reader) else { return }
+        guard nextMember(for: reader) != nil else { return }
         switch readers.source(for: reader, persistedThrough: commits.persistedThrough) {
         case .end: becomeLive(reader)
         case .ring: readRing(reader, within: &budget)
         case .page: readers.queueForPage(reader)
         }
-    }
-
-    /// Returns whether the consumer's connection has room. If not, the reader is woken when the connection has room.
-    private mutating func hasRoomOrBlocks(_ reader: ReaderID) -> Bool {
-        guard let slot = connection(for: reader) else { return false }
-        if hasRoom(slot) { return true }
-        connections[slot].hasBlockedReaders = true
-        return false
-    }
-
-    private func hasRoom(_ reader: ReaderID) -> Bool {
-        connection(for: reader).map { hasRoom($0) } ?? false
     }
 
     /// Whether the connection's outbox has room for more stored messages.
@@ -107,8 +95,10 @@ extension Broker {
     /// Wakes the connection's readers. Must be called when the connection's outbox has room again.
     mutating func wakeReaders(of slot: ConnectionSlot) {
         histories.wake(connections[slot].id)
-        for case .durable(let durable) in connections[slot].subscriptions.values {
+        for case .durable(let durable, let member) in connections[slot].subscriptions.values {
+            durables[durable].wakeMember(member)
             if let reader = durables[durable].reader { readers.wake(reader) }
+            redeliveryReads.wake(durable)
         }
     }
 
@@ -118,19 +108,21 @@ extension Broker {
     }
 
     private mutating func readRing(_ reader: ReaderID, within budget: inout RingBudget) {
-        var bytesLeft = configuration.durableOutboxBytes
+        var (bytesLeft, room) = (configuration.durableOutboxBytes, room(for: reader))
         let registration = readers[reader].interest.registration
         for (block, first) in readers.ring.blocks(after: readers[reader].position) {
             let source = egress.addSource(block.frames)
             for entry in block.entries[first...] {
-                guard bytesLeft > 0, room(for: reader) > 0, budget.takeEntry(work: subscriptions.work) else {
+                guard bytesLeft > 0, room > 0, budget.takeEntry(work: subscriptions.work) else {
                     readers.wake(reader)
                     actions.append(.scheduleTick)
                     return
                 }
                 if resolution(of: entry, in: block).reaches(durable: registration) {
+                    guard let member = nextMemberWhileReading(for: reader) else { return }
                     bytesLeft -= Int(entry.length)
-                    take(entry, for: reader, source)
+                    room -= 1
+                    take(entry, for: reader, member, source)
                 } else {
                     pass(reader, through: entry.sequence)
                 }
@@ -153,17 +145,19 @@ extension Broker {
     // MARK: Pages
 
     private mutating func requestPage(now: BrokerTime) {
+        if requestDeadLetters(now: now) { return }
+        deadLetterRequests.othersServed()
         if requestHistoryPage(now: now) { return }
         if requestTracedMessage(now: now) { return histories.othersServed() }
         requestReadersPage(now: now)
         traces.readerServed()
         histories.othersServed()
-        _ = requestTracedMessage(now: now) || requestHistoryPage(now: now)
+        _ = requestTracedMessage(now: now) || requestHistoryPage(now: now) || requestDeadLetters(now: now)
     }
 
     private mutating func requestReadersPage(now: BrokerTime) {
         while let reader = readers.nextForPage() {
-            guard room(for: reader) > 0, hasRoomOrBlocks(reader) else { continue }
+            guard nextMember(for: reader) != nil else { continue }
             let interest = readers[reader].interest
             readers.pageRequested(reader, rights: access.policy.generation, now: now.monotonic)
             actions.append(
@@ -178,6 +172,8 @@ extension Broker {
     /// Must be called when the store has read a page.
     package mutating func pageRead(_ page: Page, now: BrokerTime) {
         statistics.store = page.statistics
+        durables.setTime(now.monotonic)
+        if page.reader == .deadLetters { return deadLettersRead(page, now: now) }
         if page.reader == .trace { return tracedMessageRead(page, now: now) }
         if page.reader == .history { return historyPageRead(page, now: now) }
         let reader = page.reader
@@ -190,7 +186,12 @@ extension Broker {
             if !content.block.entries.isEmpty {
                 let source = egress.addSource(content.block.frames)
                 for entry in content.block.entries {
-                    take(entry, for: reader, source)
+                    // A member may have ended meanwhile.
+                    guard let member = nextMember(for: reader, ignoresOutbox: true) else {
+                        pass(reader, through: entry.sequence - 1)
+                        return closeRuns()
+                    }
+                    take(entry, for: reader, member, source)
                 }
                 closeRuns()
             }

@@ -13,9 +13,11 @@ protocol StoreRequest {
 struct StoreRequests<Request: StoreRequest> {
     private var waiting: Deque<Request> = []
     /// The request that the store works on; nil if there is none, or if its connection has ended.
-    private var current: Request?
+    private(set) var current: Request?
     /// The time at which the store was asked; nil if no answer is pending.
     private(set) var started: Duration?
+    /// Whether others that wait for the store take precedence over the next request.
+    private(set) var yieldsToOthers = false
 
     mutating func append(_ request: Request) {
         waiting.append(request)
@@ -27,8 +29,12 @@ struct StoreRequests<Request: StoreRequest> {
         prepare(&request)
         current = request
         started = now.monotonic
+        yieldsToOthers = true
         return request
     }
+
+    /// Gives precedence to the next request, because the others have had their turn.
+    mutating func othersServed() { yieldsToOthers = false }
 
     /// Changes the request that the store works on, if its connection still waits.
     mutating func updateCurrent(_ change: (inout Request) -> Void) {

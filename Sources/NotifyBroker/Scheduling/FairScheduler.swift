@@ -33,8 +33,12 @@ struct FairScheduler {
         /// A search of the log for the first message of a time.
         static let search = 2_048
         static let refusal = 128
+        /// The messages in flight that an acknowledgement visits for one unit.
+        static let visitsPerUnit = 4
         static let subscribe = 256
         static let pattern = 256
+        /// The end of an attachment to a durable subscription.
+        static let detach = 64
         static let listEntry = 96
         /// A connection that a list may contain.
         static let listVisit = 4
@@ -46,8 +50,8 @@ struct FairScheduler {
         static let nanoseconds = 20
     }
 
-    /// The budget of a turn of the event loop, at most about 2.6 ms. Frames that are processed as they are read have one
-    /// such budget, and queued connections have another.
+    /// The budget of a turn of the event loop, at most about 2.6 ms. Frames that are processed as they are read have
+    /// one such budget, and queued connections have another.
     ///
     /// A turn also flushes outboxes and reads the tail ring, which this budget does not include. With a smaller budget,
     /// a turn spends most of its time on them, and a user's share of the input becomes too small.

@@ -138,14 +138,18 @@ extension Broker {
     }
 
     /// Ends the volatile subscriptions of a connection, and detaches the durable ones.
-    mutating func endSubscriptions(of slot: ConnectionSlot) {
+    mutating func endSubscriptions(of slot: ConnectionSlot, now: BrokerTime) {
         let uid = connections[slot].uid
         var volatileCount = 0
+        var members: [DurableSlot: [Int]] = [:]
         for subscription in connections[slot].subscriptions.values {
             switch subscription {
             case .volatile: volatileCount += 1
-            case .durable(let durable): detach(durable)
+            case .durable(let durable, let member): members[durable, default: []].append(member)
             }
+        }
+        for (durable, members) in members.sorted(by: { $0.key < $1.key }) {
+            detach(durable, members.sorted(), .died, now: now)
         }
         if let registration = connections[slot].registration.take() {
             subscriptions.remove(registration, uid: uid, volatileSubscriptions: volatileCount)
@@ -156,7 +160,7 @@ extension Broker {
         connections[slot].subscriptions = [:]
     }
 
-    mutating func detach(_ detach: Detach, _ slot: ConnectionSlot) throws(WireError) {
+    mutating func detach(_ detach: Detach, _ slot: ConnectionSlot, now: BrokerTime) throws(WireError) {
         let detached = Detached(request: detach.request, subscription: detach.subscription)
         if logs(.debug), connections[slot].subscriptions[detach.subscription] != nil {
             log(.detached(number: detach.subscription), on: slot)
@@ -165,8 +169,8 @@ extension Broker {
         case .volatile(let links):
             endVolatile(links, of: slot)
             answer(slot, detached)
-        case .durable(let durable):
-            self.detach(durable)
+        case .durable(let durable, let member):
+            self.detach(durable, [member], .detached, now: now)
             commits.append(nil, then: .detached(connection: connections[slot].id, detached))
             pauseIfLogBehind(slot)
         case nil:

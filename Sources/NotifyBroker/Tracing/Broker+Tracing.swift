@@ -100,6 +100,11 @@ extension Broker {
         let isMatch = message.name.withUnsafeBytes { durable.filter.matches(name: $0) }
         guard isMatch, durable.filter.object.map({ $0.utf8.elementsEqual(message.object) }) ?? true else { return nil }
         var state = durable.cursor.state(of: message.stamp.sequence)
+        switch durable.redeliveries.state(of: message.stamp.sequence) {
+        case nil: break
+        case .inFlight?: state = .inFlight
+        case .waiting?, .due?, .reading?, .dead?, .deadLettering?: state = .pending
+        }
         if message.stamp.sequence <= durable.startedAfter {
             state = .beforeStart
         } else if state == .pending,
@@ -107,7 +112,7 @@ extension Broker {
         {
             state = .forbidden
         }
-        let attachment = durable.member?.attachment
+        let attachment = durable.firstMember?.attachment
         return TraceEntry(
             request: request, state: state,
             mayHaveBeenSeen: state == .pending && message.stamp.sequence <= durable.cursor.seenThrough,

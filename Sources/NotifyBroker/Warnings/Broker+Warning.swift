@@ -21,6 +21,7 @@ extension Broker {
         for slot in slots[range.clamped(to: slots.indices)] {
             let durable = durables[slot]
             warnings.note(.init(name: durable.name, behind: sequencesBehind(of: durable)), uid: durable.uid)
+            if !durable.redeliveries.isEmpty { checkRedeliveries(of: durable, now: now) }
         }
         let count = max(users.count, slots.count)
         if warnings.isLastCheck(of: count) {
@@ -69,6 +70,30 @@ extension Broker {
                         + "of the log"),
                 now: now)
         }
+    }
+
+    /// Warns if the failed messages of a durable subscription reach 80% of a limit. At the limit, no others are
+    /// delivered to it.
+    private mutating func checkRedeliveries(of durable: DurableSubscription, now: BrokerTime) {
+        let (count, bytes) = (durable.redeliveries.count, durable.redeliveries.bytes)
+        let maximumBytes = durable.redeliveries.maximumBytes
+        let share = max(Double(count) / Double(Redelivery.maximumCount), Double(bytes) / Double(maximumBytes))
+        let reason = maximumBytes < Redelivery.maximumBytes ? " while its owner or the log has no room for more" : ""
+        guard
+            warnings.update(.redeliveries(durable.id), begins: share >= 0.8, holds: share >= 0.7, now: now.monotonic)
+        else { return }
+        post(
+            Warning(
+                name: "notifyd.storage.redeliveries", object: "\(durable.uid).\(durable.name)",
+                figures: [
+                    ("durable", .text(durable.name)), ("messages", .number(UInt64(count))),
+                    ("bytes", .number(UInt64(bytes))), ("uid", .number(UInt64(durable.uid))),
+                ],
+                text: "80% of a limit: \(count) messages of \(bytes) bytes wait for their next delivery to durable "
+                    + "subscription '\(durable.name)' of user \(durable.uid); at \(Redelivery.maximumCount) messages or "
+                    + "\(maximumBytes >> 20) MiB it gets no others\(reason): see its settings in 'notifyctl durable show'"
+            ),
+            now: now)
     }
 
     /// Warns if the durable subscriptions of a user hold back 80% of the limit.
@@ -163,22 +188,35 @@ extension Broker {
             sequence: sequence, timeMicroseconds: now.wallMicroseconds, uid: daemon.process.identity.uid,
             gid: daemon.process.identity.gid, pid: daemon.process.pid)
         if isStored {
-            if commits.isOpenBlockFull { egress.openBlockEnded(commits.sealOpenBlock()) }
-            let place = commits.append(stamp, parts, resolution)
-            storedUsages.add(place.end - place.start, to: storedUsages.account(of: stamp.uid))
-            if volatileCount > 0 {
-                egress.fanOut(resolution, count: volatileCount, egress.rangeInOpenBlock(place), sequence: sequence)
-            }
+            store(parts, stamp, resolution)
         } else if volatileCount > 0 {
             egress.fanOut(resolution, count: volatileCount, egress.encode(stamp, parts), sequence: sequence)
         }
-        if recordsPosts {
-            let receipt = Receipt(
-                request: 0, sequence: sequence, subscribers: UInt32(volatileCount),
-                stored: isStored ? UInt32(resolution.count - volatileCount) : 0,
-                durability: isStored ? .stored : .volatile)
-            recordAccepted(parts, stamp, receipt, isStored: isStored, from: nil, now: now)
+        recordOwn(parts, stamp, resolution, isStored: isStored, now: now)
+    }
+
+    /// Adds a message of the daemon's own to the next batch, and passes it to volatile subscribers.
+    mutating func store(_ parts: MessageParts, _ stamp: Stamp, _ resolution: Resolution) {
+        if commits.isOpenBlockFull { egress.openBlockEnded(commits.sealOpenBlock()) }
+        let place = commits.append(stamp, parts, resolution)
+        storedUsages.add(place.end - place.start, to: storedUsages.account(of: stamp.uid))
+        let count = resolution.volatileCount
+        if count > 0 {
+            egress.fanOut(resolution, count: count, egress.rangeInOpenBlock(place), sequence: stamp.sequence)
         }
+    }
+
+    /// Records a message of the daemon's own for monitors.
+    mutating func recordOwn(
+        _ parts: MessageParts, _ stamp: Stamp, _ resolution: Resolution, isStored: Bool, now: BrokerTime
+    ) {
+        guard recordsPosts else { return }
+        let volatileCount = resolution.volatileCount
+        let receipt = Receipt(
+            request: 0, sequence: stamp.sequence, subscribers: UInt32(volatileCount),
+            stored: isStored ? UInt32(resolution.count - volatileCount) : 0,
+            durability: isStored ? .stored : .volatile)
+        recordAccepted(parts, stamp, receipt, isStored: isStored, from: nil, now: now)
     }
 }
 

@@ -13,6 +13,8 @@ struct Warning: Equatable {
         case backlog(uid: UInt32)
         /// The durable subscription of a user that is furthest behind.
         case behind(uid: UInt32)
+        /// The messages of a durable subscription that wait for their next delivery.
+        case redeliveries(DurableID)
     }
 
     /// The name to post under.

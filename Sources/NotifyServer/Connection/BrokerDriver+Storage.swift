@@ -18,6 +18,10 @@ extension BrokerDriver {
         store.readPage(request, completion: onEventLoop { $0.core.broker.pageRead($1, now: $0.now) })
     }
 
+    func readRedeliveries(_ request: RedeliveryRequest) {
+        store.readRedeliveries(request, completion: onEventLoop { $0.core.broker.redeliveriesRead($1, now: $0.now) })
+    }
+
     func findSequence(atOrAfter microseconds: UInt64) {
         store.findSequence(
             atOrAfter: microseconds, completion: onEventLoop { $0.core.broker.sequenceFound($1, now: $0.now) })

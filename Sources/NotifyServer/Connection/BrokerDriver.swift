@@ -183,7 +183,7 @@ final class BrokerDriver: BrokerHost {
     }
 
     func connectionClosed(_ id: ConnectionID) {
-        core.broker.connectionClosed(id)
+        core.broker.connectionClosed(id, now: now)
         if handlers[id.slot.index]?.id == id { handlers[id.slot.index] = nil }
         scheduleTick()
     }
@@ -248,6 +248,7 @@ final class BrokerDriver: BrokerHost {
         switch action {
         case .commit(let batch): commit(batch)
         case .readPage(let request): readPage(request)
+        case .readRedeliveries(let request): readRedeliveries(request)
         case .findSequence(let microseconds): findSequence(atOrAfter: microseconds)
         case .measureBacklogs: measureBacklogs()
         case .checkLog: checkLog()

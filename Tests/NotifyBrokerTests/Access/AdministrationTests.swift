@@ -46,7 +46,7 @@ struct AdministrationTests {
 
     @Test(arguments: [
         (Right.post, "hr.pay", false), (.post, "a", true), (.subscribe, "hr.>", false), (.subscribe, ">", true),
-        (.manage, ">", false), (.post, "notifyd.a", false), (.subscribe, "notifyd.>", false),
+        (.manage, ">", false), (.post, "notifyd.a", false), (.subscribe, "notifyd.limits.>", false),
     ])
     func `a policy query is answered with the decision`(_ right: Right, _ name: String, _ isAllowed: Bool) {
         let host = TestHost(policy: AccessPolicy(rules: Self.rules))

@@ -112,7 +112,7 @@ struct BadInputTests {
         #expect(host.amount(of: .receivedBytes, 1000) == 3000)
         host.closed(client)
         #expect(host.holdsNothing(1000))
-        host.core.broker.connectionClosed(client.id)
+        host.core.broker.connectionClosed(client.id, now: host.now)
         #expect(host.received([1, 2, 3], from: client.id) == 3, "bytes after the end are discarded")
         host.core.broker.connectionWritable(client.id)
         _ = host.core.broker.settle(client.id, isBlocked: false, now: host.now)

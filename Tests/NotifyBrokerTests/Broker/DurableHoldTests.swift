@@ -143,7 +143,7 @@ struct DurableHoldTests {
         #expect(second.takeMessages().map(\.subscription) == [9])
         host.closed(first)
         host.run()
-        #expect(host.durable("inbox")?.member?.attachment.connection == second.id)
+        #expect(host.durable("inbox")?.firstMember?.attachment.connection == second.id)
     }
 
     @Test func `every request to attach is answered`() {

@@ -163,7 +163,7 @@ struct LimitTests {
             rawFrame(
                 FrameKind.subscribe.rawValue,
                 [9, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0] + [UInt8](repeating: 0, count: 8) + [5, 0, 0, 1]
-                    + [UInt8](repeating: 0, count: 8) + [1, 97]))
+                    + [UInt8](repeating: 0, count: 8 + 28) + [1, 97]))
         host.run()
         #expect(codes(client) == [61, 21, 24, 24, 61, 60, 27])
         #expect(host.counter("subscriptions") == 1)

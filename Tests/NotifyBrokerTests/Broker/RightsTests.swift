@@ -26,7 +26,8 @@ struct RightsTests {
         arguments: [
             ("user.2000.x", 1000, false), ("user.2000.>", 1000, false), ("user.2000", 1000, false),
             ("user.1000.>", 1000, true), ("user.*.x", 1000, true), ("user.>", 1000, true), (">", 1000, true),
-            ("user.2000.>", 0, true), ("notifyd.>", 1000, false), ("notifyd.>", 0, true),
+            ("user.2000.>", 0, true), ("notifyd.limits.>", 1000, false), ("notifyd.>", 0, true),
+            ("notifyd.dead.1000", 1000, true), ("notifyd.dead.2000", 1000, false), ("notifyd.>", 1000, true),
         ] as [(String, UInt32, Bool)])
     func `subscribing to another user's names is refused`(_ pattern: String, _ uid: UInt32, _ isAllowed: Bool) {
         let host = TestHost()

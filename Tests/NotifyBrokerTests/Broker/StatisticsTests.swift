@@ -30,7 +30,8 @@ struct StatisticsTests {
             report.counters.map(\.name) == [
                 "uptime_seconds", "connections", "subscriptions", "durable_subscriptions", "messages_in", "delivered",
                 "stored", "commits", "syncs", "pages_read", "redelivered", "dropped", "dropped_by_clients", "gaps",
-                "forbidden", "deleted_messages", "damaged_messages", "first_damaged_sequence", "last_damaged_sequence",
+                "forbidden", "dead_letters", "deleted_messages", "damaged_messages", "first_damaged_sequence",
+                "last_damaged_sequence",
                 "storage_works", "log_messages", "log_bytes", "wal_bytes", "memory_bytes", "memory_limit_bytes",
             ])
         #expect(counters["uptime_seconds"] == 2)

@@ -16,7 +16,8 @@ struct CursorTests {
     @Test func `an acknowledgement does not affect messages of other members`() {
         var cursor = Cursor(DurableProgress(cursor: 0, seenThrough: 0))
         for sequence in 1...6 as ClosedRange<UInt64> {
-            let wasTaken = cursor.take(sequence, member: sequence.isMultiple(of: 2) ? two : one)
+            let wasTaken = cursor.take(
+                sequence, bytes: 100, member: sequence.isMultiple(of: 2) ? two : one, at: CoarseTime(.zero))
             #expect(wasTaken)
         }
         #expect(cursor.acknowledged(range(0...6), member: two) == 3)

@@ -64,7 +64,7 @@ struct DurableSubscriptionTests {
     @Test(arguments: [DurableState.attaching, .attached])
     func `only the same client instance takes over an attached subscription`(_ state: DurableState) throws {
         let durable = try state.durable()
-        #expect(durable.attachRequested(by: .one, on: .another, filter: .everything) == .takeOver(from: .test()))
+        #expect(durable.attachRequested(by: .one, on: .another, filter: .everything) == .takeOver(from: [.test()]))
         guard case .refused(let error, let pid) = durable.attachRequested(by: .two, on: .another, filter: .everything)
         else {
             Issue.record("not refused")
@@ -101,7 +101,7 @@ struct DurableSubscriptionTests {
     @Test func `only the requested attachment is committed`() throws {
         var durable = DurableSubscription.make()
         #expect(durable.attachmentCommitted(.test()) == false, "no attachment was requested")
-        durable.attached(.test(), credit: 3)
+        _ = durable.attached(.test(), credit: 3)
         #expect(durable.room == 0, "nothing is delivered before the commit")
         #expect(durable.attachmentCommitted(.test(request: 2)) == false, "a late outcome of an earlier attachment")
         #expect(durable.attachmentCommitted(.test()) == true)
@@ -136,12 +136,12 @@ struct DurableSubscriptionTests {
     func `detaching always ends the attachment`(_ state: DurableState) throws {
         var durable = try state.durable()
         durable.detached()
-        #expect(durable.member == nil)
+        #expect(durable.firstMember == nil)
         #expect(durable.state == (state == .removing ? .removing : .detached))
         #expect(durable.room == 0)
         #expect(!durable.progress.isAttached)
         durable.detached()
-        #expect(durable.member == nil)
+        #expect(durable.firstMember == nil)
     }
 }
 
@@ -154,7 +154,7 @@ enum DurableState: CaseIterable {
         switch self {
         case .detached: break
         case .removing: try durable.removalRequested()
-        case .attaching: durable.attached(.test(), credit: Subscribe.unlimitedCredit)
+        case .attaching: _ = durable.attached(.test(), credit: Subscribe.unlimitedCredit)
         case .attached: durable.attachForTest()
         }
         return durable
@@ -180,6 +180,12 @@ extension IdentityID {
 extension ConnectionID {
     /// A connection other than the one in `Attachment.test`.
     static let another = ConnectionID(index: 1, generation: 0)
+}
+
+extension BrokerTime {
+    static func test(_ time: Duration = .zero) -> BrokerTime {
+        BrokerTime(monotonic: time, wallMicroseconds: 1_000_000 + UInt64(time / .microseconds(1)))
+    }
 }
 
 extension NotifyBroker.Attachment {
@@ -213,8 +219,22 @@ extension DurableSubscription {
         return durable
     }
 
+    /// Records the first delivery of a message of 100 bytes to the first member.
+    ///
+    /// - Returns: Whether it is delivered.
+    mutating func take(_ sequence: UInt64, at time: Duration = .zero) -> Bool {
+        take(sequence, bytes: 100, for: 0, at: CoarseTime(time))
+    }
+
+    /// Acknowledges messages that were delivered to the first member.
+    mutating func acknowledged(_ ranges: [SequenceRange]) throws(WireError) {
+        try acknowledged(ranges, by: 0, now: .test())
+    }
+
+    mutating func creditAdded(_ messages: UInt32) { creditAdded(messages, to: 0) }
+
     mutating func attachForTest(window: Int = 4, credit: UInt32 = Subscribe.unlimitedCredit) {
-        attached(.test(window: window), credit: credit)
+        _ = attached(.test(window: window), credit: credit)
         _ = attachmentCommitted(.test(window: window))
     }
 }

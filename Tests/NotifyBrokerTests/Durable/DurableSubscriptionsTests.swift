@@ -60,10 +60,10 @@ struct DurableSubscriptionsTests {
     @Test func `attached subscriptions are counted`() {
         var durables = DurableSubscriptions(nextID: DurableID(9))
         let slot = add(record(1, "a"), &durables)
-        durables.attach(slot, .test(), credit: 1)
+        _ = durables.attach(slot, .test(), credit: 1)
         #expect(durables.attachedCount == 1)
-        durables.detach(slot)
-        durables.detach(slot)
+        durables.detach(slot, [0], .detached, now: .test())
+        durables.detach(slot, [0], .detached, now: .test())
         #expect(durables.attachedCount == 0)
     }
 }

@@ -15,8 +15,10 @@ struct InFlightMessagesTests {
 
     @Test func `an acknowledgement counts once and for its member only`() {
         var messages = InFlightMessages()
-        for sequence in [10, 20, 30] as [UInt64] { messages.append(sequence, member: one) }
-        messages.append(40, member: two)
+        for sequence in [10, 20, 30] as [UInt64] {
+            messages.append(sequence, member: one, bytes: 100, at: CoarseTime(.zero))
+        }
+        messages.append(40, member: two, bytes: 100, at: CoarseTime(.zero))
         let counts = [
             acknowledge(0...9, one, &messages), acknowledge(20...45, one, &messages),
             acknowledge(0...30, one, &messages),
@@ -27,7 +29,9 @@ struct InFlightMessagesTests {
 
     @Test func `only acknowledged messages at the front are removed`() {
         var messages = InFlightMessages()
-        for sequence in 1...5 as ClosedRange<UInt64> { messages.append(sequence, member: one) }
+        for sequence in 1...5 as ClosedRange<UInt64> {
+            messages.append(sequence, member: one, bytes: 100, at: CoarseTime(.zero))
+        }
         _ = acknowledge(1...2, one, &messages)
         _ = acknowledge(4...4, one, &messages)
         messages.removeAcknowledged()
@@ -43,12 +47,12 @@ struct InFlightMessagesTests {
 
     @Test func `ranges contain acknowledged messages only`() {
         var messages = InFlightMessages()
-        messages.append(10, member: one)
-        messages.append(20, member: one, isAcknowledged: true)
-        messages.append(21, member: two, isAcknowledged: true)
-        messages.append(23, member: two, isAcknowledged: true)
-        messages.append(24, member: two)
-        messages.append(25, member: two, isAcknowledged: true)
+        messages.append(10, member: one, bytes: 100, at: CoarseTime(.zero))
+        messages.appendAcknowledged(20, member: one, at: CoarseTime(.zero))
+        messages.appendAcknowledged(21, member: two, at: CoarseTime(.zero))
+        messages.appendAcknowledged(23, member: two, at: CoarseTime(.zero))
+        messages.append(24, member: two, bytes: 100, at: CoarseTime(.zero))
+        messages.appendAcknowledged(25, member: two, at: CoarseTime(.zero))
         let ranges = messages.acknowledgedRanges
         #expect(ranges.map(\.first) == [20, 23, 25])
         #expect(ranges.map(\.last) == [21, 23, 25])

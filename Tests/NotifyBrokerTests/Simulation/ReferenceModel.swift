@@ -7,8 +7,9 @@ struct ReferenceModel {
     struct Posted {
         var name: [UInt8]
         var object: [UInt8]
-        /// The number in the payload.
-        var number: UInt64
+        /// The number in the payload; nil for a dead letter.
+        var number: UInt64?
+        var time = Duration.zero
     }
 
     /// The posts that the broker accepted, by sequence.
@@ -23,6 +24,8 @@ struct ReferenceModel {
     var receipted: Set<UInt64> = []
     /// The highest sequence whose commit was reported to the broker.
     var reportedThrough: UInt64 = 0
+    /// What is known of redeliveries and dead letters.
+    var work = WorkModel()
     private(set) var violations: [String] = []
 
     mutating func fail(_ what: String) { violations.append(what) }
@@ -36,12 +39,16 @@ struct ReferenceModel {
         return selection.selects(post.name, post.object)
     }
 
-    /// Checks the state on disk: no cursor may have passed an unacknowledged message.
+    /// Checks the state on disk: no cursor may have passed a message that is neither acknowledged, nor a dead letter,
+    /// nor to be redelivered.
     mutating func check(_ store: FakeStore) {
+        for violation in work.checkLetters(store, posts) { fail(violation) }
         for record in store.subscriptions.values {
             let begin = store.firstCursors[record.generation] ?? 0
-            let known = (acknowledged[record.generation] ?? []).union(store.exempt[record.generation] ?? [])
+            let known = finished(record, store).union(store.copies[record.id]?.keys.map { $0 } ?? [])
             for message in store.messages where message.sequence > begin && message.isFor(record) {
+                // A dead letter that fails is finished.
+                if message.isDeadLetter { continue }
                 let isDone =
                     message.sequence <= record.progress.cursor
                     || record.progress.acknowledged.contains {
@@ -55,12 +62,34 @@ struct ReferenceModel {
         }
     }
 
+    /// The messages that a subscription needs no more.
+    private func finished(_ record: DurableRecord, _ store: FakeStore) -> Set<UInt64> {
+        (acknowledged[record.generation] ?? []).union(store.exempt[record.generation] ?? [])
+            .union(work.letters(of: record.name, store))
+    }
+
+    /// Checks that each message was acknowledged or is a dead letter, and that no copies remain. Must be called after
+    /// all work is done.
+    mutating func checkFinished(_ store: FakeStore) {
+        for record in store.subscriptions.values {
+            let begin = store.firstCursors[record.generation] ?? 0
+            let finished = finished(record, store)
+            if let copies = store.copies[record.id], !copies.isEmpty { fail("'\(record.name)' keeps \(copies.keys)") }
+            for message in store.messages where message.sequence > begin && message.isFor(record) {
+                if !message.isDeadLetter, !finished.contains(message.sequence) {
+                    fail("'\(record.name)' never finished \(message.sequence)")
+                }
+            }
+        }
+    }
+
     /// Checks that no message is missing. Must be called after all work is done.
     mutating func checkComplete(_ store: FakeStore) {
         for record in store.subscriptions.values {
             let begin = store.firstCursors[record.generation] ?? 0
-            let handed = (delivered[record.generation] ?? []).union(store.exempt[record.generation] ?? [])
+            let handed = (delivered[record.generation] ?? []).union(finished(record, store))
             for message in store.messages where message.sequence > begin && message.isFor(record) {
+                if message.isDeadLetter, work.leastDeliveries[record.name] != nil { continue }
                 if !handed.contains(message.sequence) { fail("'\(record.name)' never got \(message.sequence)") }
             }
         }

@@ -9,13 +9,19 @@ final class SimulatedClient {
     /// A durable subscription that the client holds according to its own record.
     struct Hold {
         var id: DurableID
+        var name: String
         /// The generation of its cursor.
         var generation: UInt64
         var window: Int
         var creditLeft: UInt64?
+        /// The highest sequence delivered that no client had seen.
         var last: UInt64
-        /// Delivered messages that are not acknowledged.
+        /// Delivered messages that are not answered.
         var open: [UInt64] = []
+        /// All messages delivered in this attachment.
+        var got: Set<UInt64> = []
+        /// Whether a deadline was requested.
+        var isExtended = false
     }
 
     /// A requested subscription.
@@ -23,7 +29,7 @@ final class SimulatedClient {
         var number: UInt32
         var filter: Selection
         /// The parameters of a durable subscription, with the broker's id.
-        var durable: (id: DurableID, window: Int, credit: UInt32)?
+        var durable: (id: DurableID, name: String, window: Int, credit: UInt32)?
     }
 
     let client: Client
@@ -56,23 +62,34 @@ final class SimulatedClient {
 
     /// Reads the received frames.
     ///
-    /// - Parameter isHeld: Whether the broker considers this client the holder of a subscription.
+    /// - Parameters:
+    ///   - now: The current time.
+    ///   - isHeld: Whether the broker considers this client the holder of a subscription.
+    ///   - isElsewhere: Whether another client holds a message of a subscription.
     func read(
-        _ model: inout ReferenceModel, _ store: FakeStore, _ happened: inout Simulation.Happened,
-        isHeld: (UInt32) -> Bool
+        _ model: inout ReferenceModel, _ store: FakeStore, _ happened: inout Simulation.Happened, now: Duration,
+        isHeld: (UInt32) -> Bool, isElsewhere: (Hold, UInt32, UInt64) -> Bool
     ) {
         for received in client.take() {
             switch received {
             case .message(let message):
                 happened.messages += 1
                 happened.redeliveries += message.isRedelivery ? 1 : 0
+                happened.retries += message.delivery > 1 ? 1 : 0
             case .gap: happened.gaps += 1
             case .error(let error) where error.code == ErrorCode.takenOver.rawValue: happened.takeOvers += 1
             default: break
             }
             switch received {
             case .message(let message) where message.subscription == 0: readVolatile(message, &model)
-            case .message(let message): readDurable(message, &model, store, isHeld)
+            case .message(let message):
+                if let hold = holds[message.subscription], isHeld(message.subscription),
+                    !model.work.timed.contains(hold.name), model.work.renewals[hold.name] == nil,
+                    isElsewhere(hold, message.subscription, message.sequence)
+                {
+                    model.fail("\(message.sequence) of '\(hold.name)' is with two members")
+                }
+                readDurable(message, &model, store, now, isHeld)
             case .gap(let gap): readGap(gap, &model)
             case .receipt(let receipt): readReceipt(receipt, &model, store)
             case .subscribed(let subscribed): readSubscribed(subscribed, &model, store)
@@ -83,7 +100,9 @@ final class SimulatedClient {
             case .closing: isClosing = true
             case .snapshot: model.fail("a snapshot was announced")
             case .welcome, .removed, .pong, .subscriptionEntry, .clientEntry, .nameEntry, .postEntry, .traceEntry,
-                .durableEntry, .durableDescription, .storedNameEntry, .listEnd, .statistics, .logPage, .found,
+                .durableEntry, .durableDescription, .deadline, .deadLettersDone, .storedNameEntry, .listEnd,
+                .statistics, .logPage,
+                .found,
                 .reloaded, .policyDecision, .backupReady, .backupChunk, .purged, .checkProgress, .checkReport:
                 break
             }
@@ -135,7 +154,8 @@ final class SimulatedClient {
     // MARK: Durable
 
     private func readDurable(
-        _ message: ReceivedMessage, _ model: inout ReferenceModel, _ store: FakeStore, _ isHeld: (UInt32) -> Bool
+        _ message: ReceivedMessage, _ model: inout ReferenceModel, _ store: FakeStore, _ now: Duration,
+        _ isHeld: (UInt32) -> Bool
     ) {
         let sequence = message.sequence
         check(message, model: &model)
@@ -143,7 +163,15 @@ final class SimulatedClient {
             model.fail("\(sequence) for subscription \(message.subscription), which is not held")
             return
         }
-        if sequence <= hold.last { model.fail("\(sequence) after \(hold.last) in one attachment") }
+        if !message.isRedelivery {
+            if sequence <= hold.last { model.fail("\(sequence) after \(hold.last) in one attachment") }
+            hold.last = sequence
+        }
+        let age = now - (model.posts[sequence]?.time ?? .zero)
+        let failures = model.work.maximumFailures(of: sequence, hold.name, uid: uid, age: age)
+        if Int(message.delivery) > 1 + failures || message.delivery == 0 {
+            model.fail("delivery \(message.delivery) of \(sequence), which failed at most \(failures) times")
+        }
         let filters = store.filters[hold.id] ?? []
         if !filters.contains(where: { model.matches(sequence, Selection(filter: $0, uid: uid)) }) {
             model.fail("\(sequence) matches none of \(filters)")
@@ -151,14 +179,21 @@ final class SimulatedClient {
         if sequence > model.reportedThrough { model.fail("\(sequence) was delivered before its commit") }
         // A client that has lost the subscription may read messages that were sent to it before, after another client
         // has received them. Such messages are not marked.
-        if !message.isRedelivery, isHeld(message.subscription), model.seen[hold.id]?.contains(sequence) ?? false {
+        // The same holds for messages whose deadline has passed.
+        if !message.isRedelivery, isHeld(message.subscription), !model.work.timed.contains(hold.name),
+            model.seen[hold.id]?.contains(sequence) ?? false
+        {
             model.fail("\(sequence) was delivered before, and is not marked as a redelivery")
         }
         model.seen[hold.id, default: []].insert(sequence)
         model.delivered[hold.generation, default: []].insert(sequence)
-        hold.last = sequence
+        hold.open.removeAll { $0 == sequence }
         hold.open.append(sequence)
-        if hold.open.count > hold.window { model.fail("\(hold.open.count) in flight, the window is \(hold.window)") }
+        hold.got.insert(sequence)
+        let isTimed = hold.isExtended || model.work.timed.contains(hold.name)
+        if hold.open.count > hold.window, !isTimed {
+            model.fail("\(hold.open.count) in flight, the window is \(hold.window)")
+        }
         if let credit = hold.creditLeft {
             if credit == 0 { model.fail("\(sequence) was delivered without credit") }
             hold.creditLeft = credit &- 1
@@ -173,7 +208,9 @@ final class SimulatedClient {
             return
         }
         let number = message.payload.prefix(8).reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-        if number != post.number || Array(message.name.utf8) != post.name || Array(message.object.utf8) != post.object {
+        if number != post.number ?? number || Array(message.name.utf8) != post.name
+            || Array(message.object.utf8) != post.object
+        {
             model.fail("\(sequence) differs from the posted message")
         }
     }
@@ -183,13 +220,23 @@ final class SimulatedClient {
         guard var hold = holds[number] else { return }
         // An acknowledgement applies only to messages delivered to this client.
         model.acknowledged[hold.generation, default: []].formUnion(
-            hold.open.filter { sequence in ranges.contains { $0.contains(sequence) } })
+            hold.got.filter { sequence in ranges.contains { $0.contains(sequence) } })
         hold.open.removeAll { sequence in ranges.contains { $0.contains(sequence) } }
         holds[number] = hold
         client.send(
             Acknowledge(
                 subscription: number,
                 ranges: ranges.map { SequenceRange(first: $0.lowerBound, last: $0.upperBound) }))
+    }
+
+    /// Gives a message back, and records that in the model.
+    func reject(
+        _ number: UInt32, _ sequence: UInt64, _ outcome: Reject.Outcome, delay: Duration?, _ model: inout ReferenceModel
+    ) {
+        guard let name = holds[number]?.name else { return }
+        holds[number]?.open.removeAll { $0 == sequence }
+        model.work.rejected(sequence, of: name, outcome)
+        client.reject(number, sequence, outcome, delay: delay, reason: "\(sequence)")
     }
 
     // MARK: Answers
@@ -230,7 +277,7 @@ final class SimulatedClient {
             model.fail("\(subscribed), but the log does not contain it")
         }
         holds[wish.number] = Hold(
-            id: durable.id, generation: subscribed.generation, window: durable.window,
+            id: durable.id, name: durable.name, generation: subscribed.generation, window: durable.window,
             creditLeft: durable.credit == Subscribe.unlimitedCredit ? nil : UInt64(durable.credit),
             last: subscribed.sequence)
     }

@@ -29,13 +29,16 @@ extension Simulation {
             let batch = store.batches.last { $0.id == committed.batchID }
             model.reportedThrough = batch?.blocks.last?.entries.last?.sequence ?? model.reportedThrough
         }
+        let before = host.lastSequence
         host.report(outcome)
+        if case .redeliveries(let page) = outcome { noteLetters(of: page.subscription, after: before) }
     }
 
     func describe(_ outcome: FakeStore.Outcome) -> String {
         switch outcome {
         case .committed(let outcome): "commit \(outcome.batchID)"
         case .page(let page): "page of \(page.reader)"
+        case .redeliveries(let page): "copies for \(page.subscription)"
         case .measured: "measured"
         case .checked: "checked"
         case .summed: "summed"
@@ -61,6 +64,7 @@ extension Simulation {
         clients = []
         outcomes = []
         host = TestHost(host.configuration, store: store, at: host.now.monotonic)
+        noteRecoveredLetters()
         model.reportedThrough = store.persistedThrough
         model.check(store)
     }
@@ -103,6 +107,8 @@ extension Simulation {
                     $0.uid == wish.uid && $0.holds.values.contains { isHeld($0, wish.name) }
                 })
             else { continue }
+            var wish = wish
+            if let sharing = host.durable(wish.name, uid: wish.uid)?.settings.sharing { wish.sharing = sharing }
             let client = connect(uid: wish.uid, overflow: .dropOldest, instance: instances[0])
             attach(
                 client, wish, window: 0, credit: Subscribe.unlimitedCredit, from: .now, namesPatterns: false)
@@ -133,7 +139,7 @@ extension Simulation {
             host.advance(.milliseconds(100))
             tick()
             while let outcome = store.perform() { outcomes.append(outcome) }
-            var isBusy = !outcomes.isEmpty || host.wantsTick
+            var isBusy = !outcomes.isEmpty || host.wantsTick || hasRows
             while !outcomes.isEmpty { report() }
             for client in clients {
                 for (number, hold) in client.holds {
@@ -142,7 +148,7 @@ extension Simulation {
                         client.client.send(Credit(subscription: number, messages: 1000))
                         isBusy = true
                     }
-                    guard let last = hold.open.last else { continue }
+                    guard let last = hold.open.max() else { continue }
                     client.acknowledge(number, [0...last], &model)
                     isBusy = true
                 }
@@ -155,6 +161,7 @@ extension Simulation {
     /// Disconnects all clients, and checks that no charges remain except for durable subscriptions and stored names.
     func leave() {
         note("leave")
+        model.checkFinished(store)
         for client in clients {
             for number in Array(client.holds.keys) + client.taken.keys { client.client.detach(number) }
         }

@@ -31,6 +31,7 @@ extension Simulation {
     func disconnect() {
         guard let client = clients.randomElement(using: &random) else { return }
         note("disconnect \(client.client.id)")
+        model.work.deaths[client.uid, default: 0] += 1
         host.closed(client.client)
         clients.removeAll { $0 === client }
     }
@@ -58,7 +59,8 @@ extension Simulation {
         nextPost += 1
         let padding = [UInt8](repeating: 0, count: Int.random(in: 0...(random.chance(10) ? 600 : 60), using: &random))
         let payload = (0..<8).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) } + padding
-        let post = ReferenceModel.Posted(name: Array(name.utf8), object: Array(object.utf8), number: number)
+        let post = ReferenceModel.Posted(
+            name: Array(name.utf8), object: Array(object.utf8), number: number, time: host.now.monotonic)
         let before = host.lastSequence
         let wantsReceipt = random.chance(60)
         // The broker accepts the post immediately, so the subscriptions that exist now determine the recipients.
@@ -117,22 +119,26 @@ extension Simulation {
     }
 
     func attach(
-        _ client: SimulatedClient, _ wish: (uid: UInt32, name: String, patterns: [String], object: String),
-        window: UInt32, credit: UInt32, from start: LogPosition, namesPatterns: Bool
+        _ client: SimulatedClient, _ wish: Wanted, window: UInt32, credit: UInt32, from start: LogPosition,
+        namesPatterns: Bool, takesOver: Bool = false
     ) {
         let number = takeNumber()
+        let settings = randomSettings()
+        model.work.set(settings, of: wish.name, sharing: wish.sharing)
         let request = client.client.subscribe(
             number, namesPatterns ? wish.patterns.shuffled(using: &random) : [], object: wish.object,
             durable: wish.name, from: start,
-            window: window, credit: credit)
+            window: window, credit: credit, sharing: wish.sharing, takesOver: takesOver, settings: settings)
         let durable = host.durable(wish.name, uid: wish.uid)
         client.asked[request] = SimulatedClient.Wish(
             number: number, filter: filter(wish.patterns, wish.object, uid: wish.uid),
             durable: (
-                id: durable?.id ?? DurableID(0),
+                id: durable?.id ?? DurableID(0), name: wish.name,
                 window: Int(window == 0 ? host.configuration.defaultWindow : window), credit: credit
             ))
-        note("attach \(client.client.id) \(number) \(wish.name) window \(window) credit \(credit) \(start)")
+        note(
+            "attach \(client.client.id) \(number) \(wish.name) window \(window) credit \(credit) \(start) \(wish.sharing)"
+        )
     }
 
     func detach() {
@@ -150,6 +156,7 @@ extension Simulation {
             return
         }
         note("remove \(wish.name)")
+        model.work.renewals[wish.name, default: 0] += 1
         client.client.remove(wish.name)
     }
 

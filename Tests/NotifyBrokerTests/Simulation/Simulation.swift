@@ -11,10 +11,22 @@ final class Simulation {
     static let objects = ["", "", "o", "p"]
     static let users: [UInt32] = [1000, 2000, 0]
     static let volatilePatterns = [[">"], ["a.*"], ["a.>", "*.x"], ["b.y.z"], ["user.*.q"], ["a.x", "a.*"]]
-    static let durables: [(uid: UInt32, name: String, patterns: [String], object: String)] = [
-        (1000, "all", [">"], ""), (1000, "some", ["a.*", "b.>"], ""), (2000, "object", ["a.>", "user.>"], "o"),
-        (0, "root", ["a.x", "user.*.q"], ""),
+    static let durables: [Wanted] = [
+        Wanted(uid: 1000, name: "all", patterns: [">"]), Wanted(uid: 1000, name: "some", patterns: ["a.*", "b.>"]),
+        Wanted(uid: 2000, name: "object", patterns: ["a.>", "user.>"], object: "o"),
+        Wanted(uid: 0, name: "root", patterns: ["a.x", "user.*.q"]),
+        Wanted(uid: 1000, name: "group", patterns: ["a.>"], sharing: .group),
+        Wanted(uid: 2000, name: "workers", patterns: [">"], sharing: .group),
     ]
+
+    /// A durable subscription that clients use.
+    struct Wanted {
+        var uid: UInt32
+        var name: String
+        var patterns: [String]
+        var object = ""
+        var sharing = DurableSharing.exclusive
+    }
 
     var random: SeededGenerator
     let store = FakeStore()
@@ -34,6 +46,8 @@ final class Simulation {
     init(seed: UInt64) {
         random = SeededGenerator(seed: seed)
         instances = (1...4).map { InstanceID(high: 9, low: $0) }
+        model.work.usesDeadlines = random.chance(50)
+        model.work.isPurging = random.chance(30)
         store.pageRows = Int.random(in: 1...20, using: &random)
         store.pageBytes = Int.random(in: 1...4096, using: &random)
         host = TestHost(Self.configuration(&random), store: store)
@@ -66,11 +80,17 @@ final class Simulation {
         var searches = 0
         var resets = 0
         var edits = 0
+        var rejections = 0
+        var extensions = 0
+        var retries = 0
+        var letters = 0
+        var shared = 0
+        var settings = 0
 
         var isEverything: Bool {
             [
                 crashes, stops, failures, takeOvers, messages, redeliveries, gaps, pauses, pages, searches, resets,
-                edits,
+                edits, rejections, extensions, retries, letters, shared, settings,
             ].allSatisfy { $0 > 0 }
         }
 
@@ -87,6 +107,12 @@ final class Simulation {
             searches += other.searches
             resets += other.resets
             edits += other.edits
+            rejections += other.rejections
+            extensions += other.extensions
+            retries += other.retries
+            letters += other.letters
+            shared += other.shared
+            settings += other.settings
         }
     }
 
@@ -105,7 +131,7 @@ final class Simulation {
     }
 
     func step() {
-        switch Int.random(in: 0..<1088, using: &random) {
+        switch Int.random(in: 0..<1318, using: &random) {
         case 0..<60: connect()
         case 60..<90: disconnect()
         case 90..<360: post()
@@ -124,6 +150,11 @@ final class Simulation {
         case 1000..<1040: inspect()
         case 1040..<1048: reset()
         case 1048..<1088: edit()
+        case 1088..<1170: reject()
+        case 1170..<1200: extend()
+        case 1200..<1208: configure()
+        case 1208..<1228: workOnDeadLetters()
+        case 1228..<1318: subscribeGroup()
         default: break
         }
         if random.chance(70) { tick() }
@@ -132,17 +163,34 @@ final class Simulation {
     func tick() {
         host.tick()
         read()
+        for durable in host.durables { checkCounts(durable) }
     }
 
     func read() {
+        for client in clients where client.client.isClosed { model.work.deaths[client.uid, default: 0] += 1 }
         for client in clients {
             happened.pauses += client.client.isRead ? 0 : 1
-            client.read(&model, store, &happened) { number in
-                !client.client.isClosed
-                    && host.connection(client.client).subscriptions[number] != nil
+            client.read(&model, store, &happened, now: host.now.monotonic) { number in
+                isHeld(number, by: client)
+            } isElsewhere: { hold, number, sequence in
+                isHeld(sequence, of: hold, besides: number)
             }
         }
         clients.removeAll { $0.client.isClosed }
+    }
+
+    func isHeld(_ number: UInt32, by client: SimulatedClient) -> Bool {
+        !client.client.isClosed && host.connection(client.client).subscriptions[number] != nil
+    }
+
+    /// Whether another member than one holds a message, which it has neither answered nor lost.
+    private func isHeld(_ sequence: UInt64, of hold: SimulatedClient.Hold, besides number: UInt32) -> Bool {
+        clients.contains { other in
+            other.holds.contains {
+                $0.key != number && $0.value.generation == hold.generation && !$0.value.isExtended
+                    && $0.value.open.contains(sequence) && isHeld($0.key, by: other)
+            }
+        }
     }
 
     func note(_ what: @autoclosure () -> String) { trace.append(what()) }

@@ -101,14 +101,32 @@ final class Client: OutputSink {
     @discardableResult
     func subscribe(
         _ number: UInt32, _ patterns: [String], object: String = "", durable: String = "",
-        from start: LogPosition = .now, window: UInt32 = 0, credit: UInt32 = Subscribe.unlimitedCredit
+        from start: LogPosition = .now, window: UInt32 = 0, credit: UInt32 = Subscribe.unlimitedCredit,
+        sharing: DurableSharing = .exclusive, takesOver: Bool = false,
+        settings: DurableSettingChanges = DurableSettingChanges()
     ) -> UInt64 {
         let request = nextRequest()
         send(
             Subscribe(
                 request: request, subscription: number, patterns: patterns, object: object, durableName: durable,
-                start: start, window: window, credit: credit))
+                start: start, window: window, credit: credit, sharing: sharing, takesOver: takesOver,
+                settings: settings))
         return request
+    }
+
+    func reject(
+        _ number: UInt32, _ sequence: UInt64, _ outcome: Reject.Outcome = .failed, delay: Duration? = nil,
+        reason: String = ""
+    ) {
+        send(
+            Reject(
+                subscription: number, sequence: sequence, outcome: outcome,
+                delayMicroseconds: delay.map { UInt64($0 / .microseconds(1)) }, reason: reason))
+    }
+
+    func extend(_ number: UInt32, _ sequences: UInt64..., by span: Duration = .zero) {
+        send(
+            Extend(subscription: number, sequences: sequences, microseconds: UInt64(span / .microseconds(1))))
     }
 
     @discardableResult

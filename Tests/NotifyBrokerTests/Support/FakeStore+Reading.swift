@@ -4,6 +4,16 @@ import NotifyWire
 
 /// What the store reads for the broker.
 extension FakeStore {
+    /// The stored message with a sequence, by binary search.
+    func message(_ sequence: UInt64) -> Message? {
+        var (low, high) = (0, messages.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if messages[middle].sequence < sequence { low = middle + 1 } else { high = middle }
+        }
+        return low < messages.count && messages[low].sequence == sequence ? messages[low] : nil
+    }
+
     func read(_ request: PageRequest) -> Page.Content {
         statistics.pagesRead += 1
         if request.isDescending { return readDown(request) }
@@ -24,6 +34,19 @@ extension FakeStore {
             content.block.append(message)
         }
         content.scannedThrough = min(persistedThrough, request.through)
+        return content
+    }
+
+    func read(_ request: RedeliveryRequest) -> RedeliveryPage.Content {
+        var content = RedeliveryPage.Content(block: LogBlock(), reasons: [])
+        for sequence in request.sequences {
+            guard let copy = copies[request.subscription]?[sequence] else {
+                content.missing.append(sequence)
+                continue
+            }
+            content.block.append(copy.frame, sequence)
+            content.reasons.append(copy.reason)
+        }
         return content
     }
 
@@ -95,10 +118,12 @@ extension [FakeStore.Message] {
 
 extension LogBlock {
     fileprivate mutating func append(_ message: FakeStore.Message) {
+        append(message.frame, message.sequence)
+    }
+
+    fileprivate mutating func append(_ frame: [UInt8], _ sequence: UInt64) {
         entries.append(
-            Entry(
-                sequence: message.sequence, offset: UInt32(frames.writerIndex),
-                length: UInt32(message.frame.count)))
-        frames.writeBytes(message.frame)
+            Entry(sequence: sequence, offset: UInt32(frames.writerIndex), length: UInt32(frame.count)))
+        frames.writeBytes(frame)
     }
 }

@@ -15,9 +15,16 @@ final class FakeStore {
         var time: UInt64
     }
 
+    struct Copy {
+        var row: Redelivery
+        var reason: String
+        let frame: [UInt8]
+    }
+
     enum Job {
         case commit(CommitBatch)
         case page(PageRequest)
+        case redeliveries(RedeliveryRequest)
         case find(atOrAfter: UInt64)
         case measure
         case check
@@ -28,6 +35,7 @@ final class FakeStore {
     enum Outcome {
         case committed(CommitOutcome)
         case page(Page)
+        case redeliveries(RedeliveryPage)
         case found(Result<UInt64, StorageFailure>)
         case measured([DurableID: Backlog])
         case purged(Deletion, Result<PurgeResult, StorageFailure>)
@@ -38,6 +46,11 @@ final class FakeStore {
     /// The messages on disk.
     private(set) var messages: [Message] = []
     private(set) var subscriptions: [DurableID: DurableRecord] = [:]
+    /// The copies of messages that are kept for subscriptions.
+    private(set) var copies: [DurableID: [UInt64: Copy]] = [:]
+    /// The number of requests for copies.
+    private(set) var redeliveryReads = 0
+    private var missingCopies: [DurableID: [UInt64]] = [:]
     private(set) var mark: UInt64 = 1
     private var nextSubscriptionID = DurableID(1)
     private var cleanNextSequence: UInt64?
@@ -58,6 +71,8 @@ final class FakeStore {
     private(set) var (resets, edits) = (0, 0)
     /// The sequences of damaged messages, which pages skip.
     var damaged: Set<UInt64> = []
+    /// Redeliveries that a start finds besides those of ``copies``.
+    var otherRedeliveries: [DurableID: [Redelivery]] = [:]
     /// What a check of the log finds.
     var findings = LogFindings()
     var pageRows = 1000
@@ -75,10 +90,13 @@ final class FakeStore {
     func recovered() -> RecoveredLog {
         jobs = []
         defer { cleanNextSequence = nil }
-        return RecoveredLog(
+        var recovered = RecoveredLog(
             nextSequence: max(cleanNextSequence ?? mark, persistedThrough + 1), persistedThrough: persistedThrough,
             subscriptions: subscriptions.values.sorted { $0.id < $1.id }, usage: usage, names: names,
             wasClosedCleanly: cleanNextSequence != nil, nextSubscriptionID: nextSubscriptionID)
+        recovered.redeliveries = copies.mapValues { $0.values.map(\.row).sorted { $0.sequence < $1.sequence } }
+        recovered.redeliveries.merge(otherRedeliveries) { $0 + $1 }
+        return recovered
     }
 
     private var usage: [UInt32: StoredUsage] {
@@ -107,6 +125,7 @@ final class FakeStore {
     // MARK: Requests
 
     func add(_ job: Job) {
+        if case .redeliveries = job { redeliveryReads += 1 }
         if case .commit(let batch) = job { batches.append(batch) }
         jobs.append(job)
     }
@@ -115,13 +134,21 @@ final class FakeStore {
     func perform(failingWith failure: StorageFailure? = nil) -> Outcome? {
         switch jobs.isEmpty ? nil : jobs.removeFirst() {
         case .commit(let batch):
+            missingCopies = [:]
             if failure == nil { commit(batch) }
             let result: Result<Void, StorageFailure> = failure.map { .failure($0) } ?? .success(())
-            return .committed(CommitOutcome(batchID: batch.id, result: result, statistics: statistics))
+            return .committed(
+                CommitOutcome(
+                    batchID: batch.id, result: result, statistics: statistics, missingCopies: missingCopies))
         case .page(let request):
             let result: Result<Page.Content, StorageFailure> = failure.map { .failure($0) } ?? .success(read(request))
             return .page(
                 Page(reader: request.reader, result: result, statistics: statistics))
+        case .redeliveries(let request):
+            let result: Result<RedeliveryPage.Content, StorageFailure> =
+                failure.map { .failure($0) } ?? .success(read(request))
+            return .redeliveries(
+                RedeliveryPage(subscription: request.subscription, result: result, statistics: statistics))
         case .find(let time):
             let found = messages.first { $0.time >= time }?.sequence ?? persistedThrough + 1
             return .found(failure.map { .failure($0) } ?? .success(found))
@@ -229,12 +256,42 @@ final class FakeStore {
             if let loss = subscriptions[id]?.loss, loss.last <= last { subscriptions[id]?.loss = nil }
         case .remove(let id):
             subscriptions[id] = nil
+            copies[id] = nil
+        case .keep(let id, let row, let reason, let frame): keep(id, row, reason, frame)
+        case .forget(let id, let sequences):
+            for sequence in sequences { copies[id]?[sequence] = nil }
+        case .delete(let sequences):
+            messages.removeAll { sequences.contains($0.sequence) }
+            purgedThrough = max(purgedThrough, sequences.max() ?? 0)
         }
+    }
+
+    private func keep(_ id: DurableID, _ row: Redelivery, _ reason: String, _ frame: ByteBuffer?) {
+        if subscriptions[id] == nil { violations.append("a copy for \(id), which does not exist") }
+        if copies[id]?[row.sequence] != nil {
+            copies[id]?[row.sequence]?.row = row
+            copies[id]?[row.sequence]?.reason = reason
+            return
+        }
+        let frame = frame.map { Array($0.readableBytesView) } ?? message(row.sequence)?.frame
+        guard let frame else { return missingCopies[id, default: []].append(row.sequence) }
+        if Int(row.bytes) != frame.count { violations.append("a copy of \(frame.count) bytes is one of \(row.bytes)") }
+        copies[id, default: [:]][row.sequence] = Copy(row: row, reason: reason, frame: frame)
+        if copies[id, default: [:]].count > Redelivery.maximumCount { violations.append("too many copies for \(id)") }
     }
 
     private func replace(_ record: DurableRecord) {
         guard var stored = subscriptions[record.id] else {
             violations.append("replacement of \(record.id), which does not exist")
+            return
+        }
+        if stored.settings != record.settings {
+            if stored.filter != record.filter || stored.progress.generation != record.progress.generation {
+                violations.append("not one change: \(record)")
+            }
+            stored.settings = record.settings
+            stored.progress = record.progress
+            subscriptions[record.id] = stored
             return
         }
         if record.progress.isAttached { violations.append("\(record.id) is attached while it is changed") }
@@ -246,6 +303,7 @@ final class FakeStore {
         check(record.progress)
         if isReset {
             resets += 1
+            copies[record.id] = nil
             firstCursors[record.generation] = record.progress.cursor
             stored.loss = nil
         } else {

@@ -80,7 +80,7 @@ final class TestHost: BrokerHost {
     func closed(_ client: Client) {
         client.isClosed = true
         clients[client.id] = nil
-        core.broker.connectionClosed(client.id)
+        core.broker.connectionClosed(client.id, now: now)
     }
 
     func connectionWritable(_ client: Client) { core.broker.connectionWritable(client.id) }
@@ -124,6 +124,7 @@ final class TestHost: BrokerHost {
         switch outcome {
         case .committed(let outcome): core.broker.committed(outcome, now: now)
         case .page(let page): core.broker.pageRead(page, now: now)
+        case .redeliveries(let page): core.broker.redeliveriesRead(page, now: now)
         case .purged(let deletion, let result):
             core.broker.deleted(deletion, now: now)
             core.broker.purged(result, now: now)
@@ -158,6 +159,7 @@ final class TestHost: BrokerHost {
         switch action {
         case .commit(let batch): store.add(.commit(batch))
         case .readPage(let request): store.add(.page(request))
+        case .readRedeliveries(let request): store.add(.redeliveries(request))
         case .findSequence(let microseconds): store.add(.find(atOrAfter: microseconds))
         case .measureBacklogs: store.add(.measure)
         case .purge(let request): store.add(.purge(request))
@@ -223,7 +225,7 @@ final class TestHost: BrokerHost {
         let own = durables.filter { $0.uid == uid }
         return switch resource {
         case .durableSubscriptions: own.count
-        case .durableBytes: own.reduce(0) { $0 + $1.chargedBytes }
+        case .durableBytes: own.reduce(0) { $0 + $1.charged.memory }
         case .registrationBytes: core.broker.subscriptions.byteCount(of: uid)
         case .nameBytes: nil
         default: 0

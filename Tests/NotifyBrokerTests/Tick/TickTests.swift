@@ -41,7 +41,7 @@ struct TickTests {
         #expect(readers[1...].allSatisfy { $0.take().isEmpty })
         #expect(replacement.map { $0.id.slot } != nil && replacement?.take() == [])
         #expect(host.connectionCount == 3)
-        #expect(host.durable("inbox")?.member == nil)
+        #expect(host.durable("inbox")?.firstMember == nil)
     }
 
     @Test func `a flush may receive bytes of another connection`() {

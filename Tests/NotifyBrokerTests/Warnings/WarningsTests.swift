@@ -43,6 +43,26 @@ struct WarningsTests {
         #expect(host.warnings == ["80% of a limit: user 1000 uses \(count) of 10 connections"])
     }
 
+    @Test(arguments: [(79_999, 100, false), (80_000, 100, true), (1, 204 << 20, false), (1, 205 << 20, true)])
+    func `messages that wait for redelivery cause a warning at 80% of a limit`(
+        _ count: Int, _ bytes: UInt32, _ isWarned: Bool
+    ) throws {
+        let store = FakeStore()
+        let before = TestHost(store: store)
+        before.connect().subscribe(1, ["a"], durable: "d")
+        before.run()
+        let id = try #require(store.subscription(named: "d")?.id)
+        store.otherRedeliveries = [
+            id: (1...count).map { Redelivery(sequence: UInt64($0), dueMicroseconds: .max / 4, bytes: bytes) }
+        ]
+        let host = TestHost(store: store, at: .seconds(100))
+        let root = operatorClient(host)
+        root.ping()
+        #expect(
+            check(host, root).map { "\($0.name) \($0.object)" }
+                == (isWarned ? ["notifyd.storage.redeliveries 1000.d"] : []))
+    }
+
     @Test func `a warning about a limit of all users together has no object`() {
         var configuration = BrokerConfiguration()
         configuration.connections = 10

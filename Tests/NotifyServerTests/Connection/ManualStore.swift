@@ -25,6 +25,15 @@ final class ManualStore: LogStore {
         requests.withLock { $0.pages.append((request, completion)) }
     }
 
+    /// The store has no copies.
+    func readRedeliveries(_ request: RedeliveryRequest, completion: @escaping @Sendable (RedeliveryPage) -> Void) {
+        completion(
+            RedeliveryPage(
+                subscription: request.subscription,
+                result: .success(.init(block: LogBlock(), reasons: [], missing: request.sequences)),
+                statistics: StoreStatistics()))
+    }
+
     func findSequence(
         atOrAfter microseconds: UInt64, completion: @escaping @Sendable (Result<UInt64, StorageFailure>) -> Void
     ) {

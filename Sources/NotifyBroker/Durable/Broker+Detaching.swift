@@ -1,0 +1,102 @@
+import NotifyLog
+import NotifyWire
+
+/// Detaching from durable subscriptions, and removing them.
+extension Broker {
+    /// Ends all attachments. The next one begins with the unacknowledged messages.
+    mutating func detachAll(_ slot: DurableSlot) {
+        closeReader(of: slot)
+        durables.detachAll(slot)
+        chargeDurable(slot)
+    }
+
+    /// Ends the attachments of members. Others get what they give back.
+    mutating func detach(
+        _ slot: DurableSlot, _ indices: [Int], _ ending: DurableSubscription.Ending, now: BrokerTime
+    ) {
+        if durables[slot].members.count == indices.count { closeReader(of: slot) }
+        scheduler.spend(indices.count * FairScheduler.Cost.detach)
+        durables.detach(slot, indices, ending, now: now)
+        answersChanged(slot, now: now)
+    }
+
+    /// Ends all attachments, and returns them.
+    mutating func endAttachments(_ slot: DurableSlot) -> [Attachment] {
+        let attachments = durables[slot].members.allIndices.compactMap { durables[slot].members[$0]?.attachment }
+        detachAll(slot)
+        for attachment in attachments {
+            connections[attachment.connection.slot].subscriptions[attachment.number] = nil
+        }
+        return attachments
+    }
+
+    private mutating func closeReader(of slot: DurableSlot) {
+        guard let reader = durables[slot].reader else { return }
+        if readers[reader].isLive { durables[slot].passed(through: commits.persistedThrough) }
+        readers.close(reader)
+    }
+
+    /// Charges the user for the memory of the subscription, and for the copies of its messages in the log.
+    mutating func chargeDurable(_ slot: DurableSlot) {
+        let change = durables[slot].charge()
+        if change.memory != 0 { ledger.change(.durableBytes, by: change.memory, uid: durables[slot].uid) }
+        unsavedRedeliveries.add(change)
+        if change.copies != 0 {
+            storedUsages.changeCopies(by: change.copies, of: durables[slot].uid)
+            limitCopies(of: slot)
+        }
+    }
+
+    /// Sets how many bytes of copies the subscription may have, by the room that its owner and the log have.
+    mutating func limitCopies(of slot: DurableSlot) {
+        let limit = access.limits(of: durables[slot].owner).storedBytes
+        let isWithin = limit.map { UInt64(storedUsages.copyBytes(of: durables[slot].uid)) < $0 } ?? true
+        let hasRoom = isWithin && (try? commits.checkRoom()) != nil
+        durables[slot].redeliveries.maximumBytes =
+            hasRoom ? Redelivery.maximumBytes : Redelivery.bytesWithoutRoom
+        if !hasRoom { redeliveryReads.failed(slot) }
+    }
+
+    /// Removes a subscription that is not in the log, because its creation failed or its removal is committed.
+    mutating func removeDurable(_ slot: DurableSlot) {
+        let durable = durables.remove(slot)
+        subscriptions.remove(durable.registration, uid: durable.uid)
+        chargeRegistrations(of: durable.uid)
+        ledger.change(.durableBytes, by: -durable.charged.memory, uid: durable.uid)
+        if durable.charged.copies != 0 { storedUsages.changeCopies(by: -durable.charged.copies, of: durable.uid) }
+        unsavedRedeliveries.add(DurableSubscription.Charge() - durable.charged)
+        releaseIdentity(durable.owner)
+        lossLog.removed(durable.id)
+        redeliveryReads.removed(slot)
+        ledger.change(.durableSubscriptions, by: -1, uid: durable.uid)
+    }
+
+    /// The durable subscription that a request names.
+    ///
+    /// - Throws: `forbidden` if the client may not manage it.
+    func managed(_ name: String, uid: UInt32, by slot: ConnectionSlot) throws(WireError) -> DurableSlot {
+        let uid = uid == Remove.ownUID ? connections[slot].uid : uid
+        try access.checkManage(uid: uid, connections[slot].identity)
+        try Limits.validateSubscriptionName(name)
+        guard let durable = durables.slot(of: DurableKey(uid: uid, name: name)) else {
+            throw .unknown(name, uid: uid)
+        }
+        return durable
+    }
+
+    mutating func remove(_ remove: Remove, _ slot: ConnectionSlot) throws(WireError) {
+        let durable = try managed(remove.durableName, uid: remove.uid, by: slot)
+        try durables[durable].removalRequested()
+        let id = durables[durable].id
+        commits.append(
+            .remove(id: id), then: .removed(id, connection: connections[slot].id, request: remove.request))
+        pauseIfLogBehind(slot)
+    }
+}
+
+extension WireError {
+    /// The error of a request for a durable subscription that does not exist.
+    static func unknown(_ name: String, uid: UInt32) -> WireError {
+        WireError(.unknownSubscription, "\(uid.userTitle) has no durable subscription '\(name)'")
+    }
+}

@@ -1,0 +1,130 @@
+import NotifyLog
+import NotifyWire
+
+/// What members answer, and what follows if they do not.
+extension DurableSubscription {
+    /// Acknowledges those messages in the ranges that were delivered to the member.
+    ///
+    /// - Throws: `notDelivered` if a range ends above the highest sequence delivered to the member. No message is then
+    ///   acknowledged.
+    mutating func acknowledged(_ ranges: [SequenceRange], by index: Int, now: BrokerTime) throws(WireError) {
+        guard let member = members[index] else { return }
+        if let wrong = ranges.first(where: { $0.last > member.deliveredThrough }) {
+            throw notDelivered(wrong.last, member)
+        }
+        let ranges = ranges.coalesced
+        let count = cursor.acknowledged(ranges, member: member.id)
+        members.update(index) { member in
+            member.answered()
+            member.acknowledged(count)
+        }
+        if !redeliveries.isEmpty {
+            for holder in redeliveries.acknowledge(ranges, by: member.id) {
+                guard let holder, let index = members.index(of: holder) else { continue }
+                members.update(index) { $0.acknowledged(1) }
+            }
+        }
+        moveOldestToRedeliveries(now: now)
+    }
+
+    private func notDelivered(_ sequence: UInt64, _ member: Member) -> WireError {
+        WireError(
+            .notDelivered,
+            "sequence \(sequence) was not delivered to '\(name)': the last one was \(member.deliveredThrough)")
+    }
+
+    /// Moves messages that have held the cursor for too long to the redeliveries, so that it passes them: many messages
+    /// above them are acknowledged. If they are many, the others move after the next batch.
+    mutating func moveOldestToRedeliveries(now: BrokerTime) {
+        while cursor.inFlight.count >= span, !isFull, !isSaving, let taken = cursor.takeOldest() {
+            if let isFailure = endedMembers.isFailure(taken.member) {
+                finishDelivery(taken, isFailure ? .failed : .returned, delay: nil, reason: Self.died, now: now)
+                continue
+            }
+            let deadline = deadline(of: taken, now: now.monotonic)
+            redeliveries.add(
+                taken.sequence, .hold(taken.member, deadline: deadline, now: now), failures: 0, bytes: taken.bytes,
+                holder: taken.member)
+        }
+    }
+
+    /// The deadline of a message that was delivered for the first time; nil for none.
+    private func deadline(of message: InFlightMessages.Taken, now: Duration) -> Duration? {
+        let span = earlierDeadlines.microseconds(of: message.sequence) ?? settings.deadlineMicroseconds
+        return span == 0 ? nil : message.delivered.time(before: now) + .microseconds(Int64(span))
+    }
+
+    /// Whether there is no room for further redeliveries.
+    private var isFull: Bool { redeliveries.isFull(withInFlight: 0, bytes: 0) }
+
+    /// Gives back a message that a member holds. One that it does not hold any more is ignored.
+    ///
+    /// - Parameter delay: The time until the next delivery, in microseconds; nil for the next one of the settings.
+    /// - Throws: `notDelivered` if the sequence is above the highest one delivered to the member.
+    mutating func rejected(
+        _ sequence: UInt64, _ outcome: Reject.Outcome, delay: UInt64?, reason: String, by index: Int, now: BrokerTime
+    ) throws(WireError) {
+        guard let member = members[index] else { return }
+        guard sequence <= member.deliveredThrough else { throw notDelivered(sequence, member) }
+        members.update(index) { $0.answered() }
+        if let taken = cursor.take(sequence, from: member.id) {
+            finishDelivery(taken, outcome, delay: delay, reason: reason, now: now)
+        } else if redeliveries.isInFlight(sequence, to: member.id) {
+            failAgain(sequence, outcome, delay: delay, reason: reason, now: now)
+        } else {
+            return
+        }
+        // A later acknowledgement of a range does not finish it.
+        redeliveries.release(sequence, by: member.id)
+        members.update(index) { $0.released(1) }
+    }
+
+    /// Postpones the deadlines of messages that a member holds. Others are ignored.
+    ///
+    /// A message whose deadline is extended has held the cursor for long: it moves to the redeliveries, if there is
+    /// room.
+    mutating func extended(_ sequences: [UInt64], microseconds: UInt64, by index: Int, now: BrokerTime) {
+        guard let member = members[index] else { return }
+        members.update(index) { $0.answered() }
+        let span = microseconds == 0 ? settings.deadlineMicroseconds : microseconds
+        guard span > 0 else { return }
+        let deadline = now.monotonic + .microseconds(Int64(max(span, DurableSettingChanges.minimumDeadline)))
+        for sequence in sequences {
+            if redeliveries.isInFlight(sequence, to: member.id) {
+                redeliveries.extend(sequence, to: deadline)
+            } else if !isFull, let taken = cursor.take(sequence, from: member.id) {
+                redeliveries.add(
+                    sequence, .hold(member.id, deadline: deadline, now: now), failures: 0, bytes: taken.bytes,
+                    holder: member.id)
+            }
+        }
+    }
+
+    /// Moves a message after its first delivery to the redeliveries.
+    mutating func finishDelivery(
+        _ taken: InFlightMessages.Taken, _ outcome: Reject.Outcome, delay: UInt64?, reason: String, now: BrokerTime
+    ) {
+        let failures: UInt32 = outcome == .returned ? 0 : 1
+        redeliveries.add(
+            taken.sequence, next(after: outcome, failures: failures, delay: delay, now: now), failures: failures,
+            bytes: taken.bytes, holder: taken.member, reason: outcome == .returned ? "" : reason)
+    }
+
+    /// Decides what follows a failed redelivery.
+    mutating func failAgain(
+        _ sequence: UInt64, _ outcome: Reject.Outcome, delay: UInt64?, reason: String, now: BrokerTime
+    ) {
+        let failures = redeliveries.failures(of: sequence) + (outcome == .returned ? 0 : 1)
+        redeliveries.change(
+            sequence, to: next(after: outcome, failures: failures, delay: delay, now: now), failures: failures,
+            reason: outcome == .returned ? "" : reason)
+    }
+
+    private func next(
+        after outcome: Reject.Outcome, failures: UInt32, delay: UInt64?, now: BrokerTime
+    ) -> Redeliveries.Next {
+        let isLast = outcome == .failed && settings.maximumDeliveries > 0 && failures >= settings.maximumDeliveries
+        if isLast || outcome == .dead { return .deadLetter(now: now) }
+        return .wait(microseconds: delay ?? settings.retryDelay(afterFailures: failures), now: now)
+    }
+}

@@ -1,0 +1,100 @@
+import NotifyLog
+import NotifyWire
+
+/// Which messages may be delivered, and to which member.
+extension DurableSubscription {
+    /// The maximum number of messages in flight for the first time, as a multiple of the window. These messages include
+    /// acknowledged messages above the cursor.
+    private static let spanWindows = 8
+    /// The maximum number of these messages besides a window of them. Limits the acknowledged ranges to persist.
+    private static let maximumSpan = 8_192
+
+    /// The most first deliveries in a row, while redeliveries are due.
+    private static let maximumFirstTurn = 256
+    /// The most messages in flight for the first time to all members together: they have room if all of them fail.
+    private static let maximumFirstDeliveries = 65_536
+
+    /// The maximum number of messages in flight for the first time, with acknowledged ones above the cursor.
+    var span: Int {
+        min(members.window * Self.spanWindows, members.window + Self.maximumSpan, Self.maximumFirstDeliveries)
+    }
+
+    /// The number of messages that may be delivered for the first time now.
+    var room: Int {
+        let room = min(deliverable, span - cursor.inFlight.count)
+        guard hasRoomForCopy else { return 0 }
+        return redeliveries.dueCount > 0 ? min(room, firstDeliveries) : room
+    }
+
+    /// Whether a further message has room if it fails, and all of those do that are in flight for the first time.
+    @inline(__always)
+    var hasRoomForCopy: Bool {
+        !redeliveries.isFull(withInFlight: cursor.inFlight.count, bytes: cursor.inFlight.bytes)
+    }
+
+    /// The number of messages that may be delivered again now.
+    var redeliveryRoom: Int { deliverable }
+
+    private var deliverable: Int {
+        guard settings.maximumInFlight > 0 else { return members.room }
+        return min(members.room, max(0, Int(settings.maximumInFlight) - members.unacknowledged))
+    }
+
+    /// Records the first delivery of a matching message to a member, unless the message is skipped.
+    ///
+    /// - Parameters:
+    ///   - sequence: The message's sequence, which must be higher than all earlier ones.
+    ///   - bytes: The size of the message's frame.
+    /// - Returns: False if the message was acknowledged in an earlier attachment and is skipped.
+    @inline(__always)
+    mutating func take(_ sequence: UInt64, bytes: UInt32, for index: Int, at time: CoarseTime) -> Bool {
+        guard let id = members.id(at: index) else { return false }
+        // Delivered before a reset of the cursor, and again because its dead letter was retried.
+        if !redeliveries.isEmpty, redeliveries.state(of: sequence) != nil {
+            cursor.skip(sequence, member: id, at: time)
+            return false
+        }
+        guard cursor.take(sequence, bytes: bytes, member: id, at: time) else { return false }
+        members.delivered(sequence, to: index)
+        if firstDeliveries > 0 { firstDeliveries -= 1 }
+        return true
+    }
+
+    /// Records the redelivery of a message to a member.
+    ///
+    /// - Returns: The attachment that receives the message; nil if the message is finished.
+    mutating func redeliver(_ sequence: UInt64, to index: Int, now: Duration) -> Attachment? {
+        guard let member = members[index],
+            redeliveries.delivered(sequence, to: member.id, deadline: deadline(from: now))
+        else { return nil }
+        members.delivered(sequence, to: index)
+        firstDeliveries = min(firstDeliveries + 1, Self.maximumFirstTurn)
+        return member.attachment
+    }
+
+    /// The deadline of a message that is delivered at a time; nil for none.
+    func deadline(from now: Duration) -> Duration? {
+        settings.deadlineMicroseconds == 0 ? nil : now + .microseconds(Int64(settings.deadlineMicroseconds))
+    }
+
+    /// Records that every matching message up to `sequence` was delivered or acknowledged.
+    mutating func passed(through sequence: UInt64) {
+        cursor.passed(through: sequence)
+    }
+
+    /// The next member to get a message, if its connection has room; nil if no member has room.
+    @inline(__always)
+    mutating func candidate() -> Int? { members.candidate() }
+
+    mutating func skipCandidate() { members.skipCandidate() }
+
+    // MARK: Flow control
+
+    mutating func creditAdded(_ messages: UInt32, to index: Int) {
+        members.update(index) { $0.creditAdded(messages) }
+    }
+
+    mutating func wakeMember(_ index: Int) {
+        members.wake(index)
+    }
+}

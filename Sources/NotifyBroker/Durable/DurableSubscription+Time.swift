@@ -1,0 +1,140 @@
+import NotifyLog
+import NotifyWire
+
+/// Deadlines that pass, and members that end.
+///
+/// What they held moves to the redeliveries in slices, so that no batch contains too many copies.
+extension DurableSubscription {
+    /// The most messages that move in one slice.
+    private static let slice = 512
+    /// The most bytes of copies that a batch makes before the next slice.
+    private static let sliceBytes = 4 << 20
+    /// The most messages that are searched in one slice for those of ended members.
+    private static let searchSlice = 8_192
+
+    // MARK: Deadlines
+
+    /// The time at which `timePassed` must be called; nil if there is none. May be too early.
+    mutating func nextTime(now: Duration) -> Duration? {
+        if isSaving { return nil }
+        return .earlier(redeliveries.nextTime, endedMembers.isEmpty ? firstDeadline(now: now)?.time : now)
+    }
+
+    /// Whether so many redeliveries wait for a batch, or are in it, that no more are added before its outcome, besides
+    /// those that clients reject.
+    var isSaving: Bool {
+        redeliveries.unsavedCount >= Self.slice || redeliveries.uncopiedBytes >= Self.sliceBytes
+    }
+
+    /// Must be called when rows of redeliveries are in the log: there may be room for others.
+    mutating func rowsSaved(now: BrokerTime) {
+        moveOldestToRedeliveries(now: now)
+        moveEnded(now: now)
+    }
+
+    /// The message in flight for the first time whose deadline is next.
+    private mutating func firstDeadline(now: Duration) -> (sequence: UInt64, time: Duration)? {
+        earlierDeadlines.next(in: cursor.inFlight, current: settings.deadlineMicroseconds, now: now)
+    }
+
+    /// Handles deadlines that have passed, makes messages due, and moves the messages of ended members.
+    mutating func timePassed(now: BrokerTime) {
+        guard !isSaving else { return }
+        for (sequence, member) in redeliveries.takeExpired(now: now.monotonic, maximumCount: Self.slice) {
+            let isFailure = endedMembers.isFailure(member) ?? true
+            failAgain(sequence, isFailure ? .failed : .returned, delay: nil, reason: Self.expired, now: now)
+            stalled(member)
+        }
+        moveEnded(now: now)
+        while !isSaving, let first = firstDeadline(now: now.monotonic), first.time <= now.monotonic,
+            let taken = cursor.take(first.sequence)
+        {
+            let isFailure = endedMembers.isFailure(taken.member) ?? true
+            finishDelivery(taken, isFailure ? .failed : .returned, delay: nil, reason: Self.expired, now: now)
+            stalled(taken.member)
+        }
+    }
+
+    private static let expired = "no answer within the deadline"
+
+    private mutating func stalled(_ id: MemberID) {
+        guard let index = members.index(of: id) else { return }
+        members.update(index) { member in
+            member.released(1)
+            member.stalled()
+        }
+    }
+
+    // MARK: Endings
+
+    /// Why an attachment ends.
+    enum Ending {
+        /// The client gives back what it has not answered.
+        case detached
+        /// The client ended without detaching. What it has not answered has failed.
+        case died
+    }
+
+    /// Ends the attachments of members, which give back their messages. The last one of all ends the reader.
+    ///
+    /// If the last members give back their messages, they are delivered again from the cursor. So they are if an
+    /// exclusive client dies, and the number of deliveries is not limited.
+    mutating func detached(_ indices: [Int], _ ending: Ending, now: BrokerTime) {
+        let ended = indices.compactMap { members.remove($0) }
+        guard !ended.isEmpty else { return }
+        let isFailure = ending == .died && (settings.sharing == .group || settings.maximumDeliveries > 0)
+        let movesFirst = !members.isEmpty || isFailure || !endedMembers.isEmpty
+        for member in ended {
+            endedMembers.add(
+                member.id, isFailure: isFailure, held: member.unacknowledged,
+                hasRedeliveries: redeliveries.mayBeHeld(by: member.id), movesFirst: movesFirst)
+        }
+        if members.isEmpty { reader = nil }
+        if !movesFirst { rewind() }
+        moveEnded(now: now)
+    }
+
+    private mutating func moveEnded(now: BrokerTime) {
+        var searched = 0
+        while searched < Self.searchSlice, !isSaving {
+            if let id = endedMembers.redelivering {
+                searched += moveRedeliveries(of: id, now: now)
+            } else if let ids = endedMembers.searched() {
+                searched += moveFirstDeliveries(of: ids, atMost: Self.searchSlice - searched, now: now)
+            } else {
+                break
+            }
+        }
+        if members.isEmpty, endedMembers.isEmpty { rewind() }
+    }
+
+    private mutating func moveRedeliveries(of id: MemberID, now: BrokerTime) -> Int {
+        let isFailure = endedMembers.isFailure(id) ?? false
+        let held = redeliveries.takeHeld(by: id, maximumCount: Self.slice)
+        for sequence in held.inFlight {
+            if isFailure {
+                failAgain(sequence, .failed, delay: nil, reason: Self.died, now: now)
+            } else {
+                failAgain(sequence, .returned, delay: 0, reason: "", now: now)
+            }
+        }
+        endedMembers.redelivered(held.inFlight.count, isLast: held.isLast)
+        return max(held.count, 1)
+    }
+
+    private mutating func moveFirstDeliveries(of ids: Set<MemberID>, atMost limit: Int, now: BrokerTime) -> Int {
+        let found = cursor.takeAll(
+            from: ids, after: endedMembers.searchedThrough, maximumCount: Self.slice, maximumSearched: limit)
+        for taken in found.messages {
+            if endedMembers.isFailure(taken.member) ?? false {
+                finishDelivery(taken, .failed, delay: nil, reason: Self.died, now: now)
+            } else {
+                finishDelivery(taken, .returned, delay: 0, reason: "", now: now)
+            }
+        }
+        endedMembers.found(found.messages.count, through: found.end)
+        return max(found.searched, 1)
+    }
+
+    static let died = "the client ended without an answer"
+}

@@ -1,0 +1,73 @@
+import NotifyWire
+
+/// Identifies a member among all current and earlier members of its subscription.
+struct MemberID: Hashable {
+    let rawValue: UInt32
+
+    var next: MemberID { MemberID(rawValue: rawValue &+ 1) }
+}
+
+/// A client attached to a durable subscription, with its flow control: window and credit.
+struct Member {
+    let attachment: Attachment
+    let id: MemberID
+    /// Whether the attachment is committed. No message is delivered before.
+    private(set) var isCommitted = false
+    private(set) var credit: UInt32
+    /// Messages delivered and not answered.
+    private(set) var unacknowledged = 0
+    /// Messages acknowledged.
+    private(set) var acknowledgedCount: UInt64 = 0
+    /// The highest sequence delivered. Answers above it are refused.
+    private(set) var deliveredThrough: UInt64 = 0
+    /// Whether the member has let a deadline pass and has answered nothing since. It gets messages only if all members
+    /// have: so a client that hangs takes none from those that work.
+    private(set) var isStalled = false
+
+    init(_ attachment: Attachment, id: MemberID, credit: UInt32) {
+        self.attachment = attachment
+        self.id = id
+        self.credit = credit
+    }
+
+    /// The number of further messages that the window and the credit permit.
+    @inline(__always)
+    var room: Int { isCommitted ? max(0, min(attachment.window - unacknowledged, Int(credit))) : 0 }
+
+    mutating func committed() {
+        isCommitted = true
+    }
+
+    @inline(__always)
+    mutating func delivered(_ sequence: UInt64) {
+        unacknowledged += 1
+        deliveredThrough = max(deliveredThrough, sequence)
+        if credit != Subscribe.unlimitedCredit { credit -= 1 }
+    }
+
+    mutating func acknowledged(_ count: Int) {
+        unacknowledged -= count
+        acknowledgedCount += UInt64(count)
+    }
+
+    /// Notes that the member answered.
+    mutating func answered() {
+        isStalled = false
+    }
+
+    /// Notes that the deadline of a message of the member has passed.
+    mutating func stalled() {
+        isStalled = true
+    }
+
+    /// Notes that delivered messages need no answer any more.
+    mutating func released(_ count: Int) {
+        unacknowledged -= count
+    }
+
+    mutating func creditAdded(_ messages: UInt32) {
+        guard credit != Subscribe.unlimitedCredit else { return }
+        let (sum, overflow) = credit.addingReportingOverflow(messages)
+        credit = overflow ? Subscribe.unlimitedCredit : sum
+    }
+}

@@ -1,0 +1,254 @@
+import DequeModule
+import NotifyWire
+
+/// The members of a durable subscription, and which of them gets the next message.
+///
+/// Members with room take turns. A member keeps its turn for some messages in a row if it has many in flight: a run of
+/// messages to one connection costs less than single ones.
+struct Members {
+    /// The most messages in a row to one of several members.
+    private static let maximumTurn = 32
+
+    /// Not an optional, which each access would copy. A slot keeps the last member until it is used again.
+    private struct Slot {
+        var member: Member
+        var isUsed = true
+        /// The members that attached before and after it.
+        var previous: Int?
+        var next: Int?
+        /// Whether the slot is in `queue`.
+        var isQueued = false
+
+        var room: Int {
+            @inline(__always) get { isUsed ? member.room : 0 }
+        }
+    }
+
+    /// Identifies an attachment that has not ended.
+    private struct AttachmentKey: Hashable {
+        let connection: ConnectionID
+        let number: UInt32
+
+        init(_ attachment: Attachment) { (connection, number) = (attachment.connection, attachment.number) }
+    }
+
+    private var slots: [Slot] = []
+    private var free: [Int] = []
+    private var indices: [MemberID: Int] = [:]
+    private var attachments: [AttachmentKey: Int] = [:]
+    private var presences = Presences()
+    /// The members that have been attached for longest and for shortest.
+    private var (oldest, newest): (Int?, Int?)
+    private var committedCount = 0
+    /// The members that may have room, the next one first. Not the one whose turn it is.
+    private var queue: Deque<Int> = []
+    /// The member whose turn it is.
+    private var current: Int?
+    /// The number of messages that are left of the turn.
+    private var turn = 0
+    /// The room of the members that are not stalled, and of those that are.
+    private var activeRoom = 0
+    private var stalledRoom = 0
+    private var stalledCount = 0
+    private var nextID = MemberID(rawValue: 0)
+
+    var count: Int { slots.count - free.count }
+    var isEmpty: Bool { count == 0 }
+    /// The number of further messages that all members together may get.
+    var room: Int { areAllStalled ? stalledRoom : activeRoom }
+    /// The messages delivered to members and not answered.
+    private(set) var unacknowledged = 0
+    /// The sum of the members' windows.
+    private(set) var window = 0
+    /// The messages that the members have acknowledged.
+    private(set) var acknowledgedCount: UInt64 = 0
+    /// The member that has been attached for longest; nil if there is none.
+    var first: Member? { oldest.map { slots[$0].member } }
+    /// Whether the attachment of a member is committed.
+    var hasCommitted: Bool { committedCount > 0 }
+    var all: some Sequence<Member> { slots.lazy.filter(\.isUsed).map(\.member) }
+
+    /// A member by its index.
+    @inline(__always)
+    subscript(index: Int) -> Member? { isUsed(index) ? slots[index].member : nil }
+
+    @inline(__always)
+    private func isUsed(_ index: Int) -> Bool { slots.indices.contains(index) && slots[index].isUsed }
+
+    /// The identifier of the member with an index.
+    @inline(__always)
+    func id(at index: Int) -> MemberID? { isUsed(index) ? slots[index].member.id : nil }
+
+    /// Where messages to the member with an index go.
+    @inline(__always)
+    func recipient(at index: Int) -> (connection: ConnectionSlot, number: UInt32) {
+        (slots[index].member.attachment.connection.slot, slots[index].member.attachment.number)
+    }
+
+    func index(of id: MemberID) -> Int? { indices[id] }
+
+    func index(of attachment: Attachment) -> Int? {
+        attachments[AttachmentKey(attachment)].flatMap { slots[$0].member.attachment == attachment ? $0 : nil }
+    }
+
+    /// The members that a client has on other connections.
+    func members(of instance: InstanceID, notOn connection: ConnectionID) -> [Member] {
+        guard presences.isElsewhere(instance, than: connection) else { return [] }
+        return all.filter { $0.attachment.instance == instance && $0.attachment.connection != connection }
+    }
+
+    // MARK: Changing
+
+    /// Adds a member, and returns its index.
+    mutating func add(_ attachment: Attachment, credit: UInt32) -> Int {
+        let member = Member(attachment, id: nextID, credit: credit)
+        nextID = nextID.next
+        let index = free.popLast() ?? slots.count
+        if index == slots.count {
+            slots.append(Slot(member: member))
+        } else {
+            (slots[index].member, slots[index].isUsed) = (member, true)
+        }
+        (slots[index].previous, slots[index].next) = (newest, nil)
+        if let newest { slots[newest].next = index } else { oldest = index }
+        newest = index
+        indices[member.id] = index
+        attachments[AttachmentKey(attachment)] = index
+        presences.change(attachment, by: 1)
+        window += attachment.window
+        // A turn of the only member has no end.
+        turn = 0
+        return index
+    }
+
+    mutating func remove(_ index: Int) -> Member? {
+        guard let member = self[index] else { return nil }
+        let wereAllStalled = areAllStalled
+        update(index) { $0.answered() }
+        activeRoom -= self[index]?.room ?? 0
+        unacknowledged -= member.unacknowledged
+        acknowledgedCount -= member.acknowledgedCount
+        window -= member.attachment.window
+        unlink(index)
+        slots[index].isUsed = false
+        indices[member.id] = nil
+        attachments[AttachmentKey(member.attachment)] = nil
+        presences.change(member.attachment, by: -1)
+        if member.isCommitted { committedCount -= 1 }
+        free.append(index)
+        if current == index { current = nil }
+        if !wereAllStalled, areAllStalled { queueAll() }
+        return member
+    }
+
+    private mutating func unlink(_ index: Int) {
+        let (previous, next) = (slots[index].previous, slots[index].next)
+        if let previous { slots[previous].next = next } else { oldest = next }
+        if let next { slots[next].previous = previous } else { newest = previous }
+    }
+
+    /// Changes a member, and notes whether it has room.
+    @inline(__always)
+    mutating func update(_ index: Int, _ change: (inout Member) -> Void) {
+        guard var member = self[index] else { return }
+        let (room, wasStalled, wasCommitted) = (member.room, member.isStalled, member.isCommitted)
+        unacknowledged -= member.unacknowledged
+        acknowledgedCount -= member.acknowledgedCount
+        change(&member)
+        unacknowledged += member.unacknowledged
+        acknowledgedCount += member.acknowledgedCount
+        if member.isCommitted != wasCommitted { committedCount += 1 }
+        slots[index].member = member
+        if !wasStalled, !member.isStalled {
+            activeRoom += member.room - room
+        } else {
+            move(from: (room, wasStalled), to: (member.room, member.isStalled))
+        }
+        if member.room > 0 { enqueue(index) }
+    }
+
+    private mutating func move(from: (room: Int, isStalled: Bool), to: (room: Int, isStalled: Bool)) {
+        let wereAllStalled = areAllStalled
+        if from.isStalled { stalledRoom -= from.room } else { activeRoom -= from.room }
+        if to.isStalled { stalledRoom += to.room } else { activeRoom += to.room }
+        stalledCount += (to.isStalled ? 1 : 0) - (from.isStalled ? 1 : 0)
+        if !wereAllStalled, areAllStalled { queueAll() }
+    }
+
+    // MARK: Turns
+
+    private mutating func enqueue(_ index: Int) {
+        guard !slots[index].isQueued, current != index else { return }
+        slots[index].isQueued = true
+        queue.append(index)
+    }
+
+    private mutating func queueAll() {
+        for index in slots.indices where self[index]?.room ?? 0 > 0 { enqueue(index) }
+    }
+
+    /// Notes that the connection of a member has room again.
+    mutating func wake(_ index: Int) {
+        if self[index]?.room ?? 0 > 0 { enqueue(index) }
+    }
+
+    /// The member that gets the next message, if its connection has room; nil if no member has room.
+    @inline(__always)
+    mutating func candidate() -> Int? { turnHolder ?? nextTurn() }
+
+    /// The member whose turn it is; nil if its turn is over, or if it has no room.
+    @inline(__always)
+    var turnHolder: Int? {
+        guard let current, turn > 0, slots[current].room > 0, stalledCount == 0 || isEligible(current) else {
+            return nil
+        }
+        return current
+    }
+
+    private var areAllStalled: Bool { stalledCount == count }
+
+    private func isEligible(_ index: Int) -> Bool {
+        areAllStalled || !slots[index].member.isStalled
+    }
+
+    private mutating func nextTurn() -> Int? {
+        if let last = current.take(), slots[last].isUsed { enqueue(last) }
+        while let index = queue.popFirst() {
+            slots[index].isQueued = false
+            guard slots[index].room > 0, isEligible(index) else { continue }
+            current = index
+            turn = count == 1 ? .max : min(max(slots[index].member.unacknowledged, 1), Self.maximumTurn)
+            return index
+        }
+        return nil
+    }
+
+    /// Leaves the candidate out until `wake`, because its connection has no room.
+    mutating func skipCandidate() {
+        current = nil
+    }
+
+    /// Records a delivery to a member.
+    @inline(__always)
+    mutating func delivered(_ sequence: UInt64, to index: Int) {
+        let room = slots[index].room
+        slots[index].member.delivered(sequence)
+        let change = slots[index].room - room
+        if stalledCount > 0, slots[index].member.isStalled { stalledRoom += change } else { activeRoom += change }
+        unacknowledged += 1
+        turn -= 1
+    }
+}
+
+extension Members {
+    /// The indices of all members, the one that has been attached for longest first.
+    var allIndices: [Int] {
+        var indices: [Int] = []
+        var next = oldest
+        while let index = next {
+            indices.append(index)
+            next = slots[index].next
+        }
+        return indices
+    }
+}

@@ -1,0 +1,102 @@
+import NotifyCenter
+import NotifyLog
+import NotifyWire
+
+/// Messages that are given up become dead letters: messages of the log under `notifyd.dead.` and the uid of the durable
+/// subscription's owner. The batch that stores a dead letter also deletes the copy for the subscription.
+extension Broker {
+    /// Whether a dead letter of the subscription can be stored now.
+    func hasRoomForDeadLetters(_ slot: DurableSlot) -> Bool {
+        guard (try? commits.checkRoom()) != nil, isReady else { return false }
+        guard let limit = access.limits(of: durables[slot].owner).storedBytes else { return true }
+        return UInt64(storedUsages.usage(of: durables[slot].uid).bytes) < limit
+    }
+
+    /// Makes dead letters of messages, with the next batch. A message that is a dead letter itself is finished: it
+    /// stays stored as long as the others.
+    mutating func deadLetter(_ content: RedeliveryPage.Content, of slot: DurableSlot, now: BrokerTime) {
+        // A message may have been acknowledged, or the subscription reset, since the copies were requested.
+        let letters = zip(content.block.entries, content.reasons).filter { entry, _ in
+            durables[slot].redeliveries.state(of: entry.sequence) == .deadLettering
+        }
+        guard !letters.isEmpty else {
+            let sequences = content.block.entries.map(\.sequence)
+            return durables[slot].updateStoredRedeliveries { $0.notDeadLettered(sequences) }
+        }
+        var deadLettered: [UInt64] = []
+        for (entry, reason) in letters {
+            let isStored = content.block.withMessage(entry) { message in
+                ReservedNames.isDeadLetter(message.parts.name) || postDeadLetter(of: message, reason, slot, now: now)
+            }
+            if isStored {
+                deadLettered.append(entry.sequence)
+            } else {
+                durables[slot].redeliveries.notDeadLettered([entry.sequence])
+            }
+        }
+        // The next batch that succeeds continues with the others.
+        if deadLettered.count < letters.count { redeliveryReads.failed(slot) }
+        guard !deadLettered.isEmpty else { return }
+        let id = durables[slot].id
+        commits.append(.forget(id: id, sequences: deadLettered), then: .deadLettered(id, sequences: deadLettered))
+    }
+
+    /// - Returns: Whether the dead letter is in the next batch.
+    private mutating func postDeadLetter(
+        of message: Delivery, _ reason: String, _ slot: DurableSlot, now: BrokerTime
+    ) -> Bool {
+        let failures = durables[slot].redeliveries.failures(of: message.stamp.sequence)
+        let headers = DeadLetterHeaders(message, deliveries: failures, reason: reason)
+            .encoded(after: message.parts.headers)
+        let name = Array(ReservedNames.deadLetters(of: durables[slot].uid).utf8)
+        let object = Array(durables[slot].name.utf8)
+        return name.withUnsafeBytes { name in
+            object.withUnsafeBytes { object in
+                headers.withUnsafeBytes { headers in
+                    store(
+                        deadLetter: MessageParts(
+                            name: name, object: object, messageID: UnsafeRawBufferPointer(start: nil, count: 0),
+                            headers: headers, payload: message.parts.payload),
+                        of: slot, now: now)
+                }
+            }
+        }
+    }
+
+    private mutating func store(deadLetter parts: MessageParts, of slot: DurableSlot, now: BrokerTime) -> Bool {
+        let owner = access.identity(durables[slot].owner)
+        guard hasRoomForDeadLetters(slot), let sequence = try? commits.takeSequence() else { return false }
+        ledger.noteStored(deadLetter: parts.name, uid: owner.uid, in: commits.nextBatchID)
+        // The owner's uid, because the dead letter counts among the owner's stored messages.
+        let stamp = Stamp(
+            sequence: sequence, timeMicroseconds: now.wallMicroseconds, uid: owner.uid, gid: owner.gid,
+            pid: daemon.process.pid)
+        let resolution = resolve(PostKey(parts))
+        store(parts, stamp, resolution)
+        recordOwn(parts, stamp, resolution, isStored: true, now: now)
+        return true
+    }
+
+    /// Completes dead letters that are in the log.
+    mutating func deadLettered(_ sequences: [UInt64], of id: DurableID) {
+        statistics.deadLetters += UInt64(sequences.count)
+        guard let slot = durables.slot(of: id) else { return }
+        durables[slot].updateStoredRedeliveries { $0.deadLettered(sequences) }
+        chargeDurable(slot)
+    }
+
+    mutating func notDeadLettered(_ sequences: [UInt64], of id: DurableID) {
+        guard let slot = durables.slot(of: id) else { return }
+        durables[slot].updateStoredRedeliveries { $0.notDeadLettered(sequences) }
+        redeliveryReads.failed(slot)
+    }
+}
+
+extension ReservedNames {
+    /// The name of the dead letters of a user's durable subscriptions.
+    static func deadLetters(of uid: UInt32) -> String { "\(DeadLetterHeaders.namePrefix)\(uid)" }
+
+    static func isDeadLetter(_ name: UnsafeRawBufferPointer) -> Bool {
+        name.starts(with: DeadLetterHeaders.namePrefix.utf8)
+    }
+}

@@ -1,0 +1,165 @@
+import NotifyCenter
+package import NotifyLog
+import NotifyWire
+
+/// Delivering messages again that have failed.
+extension Broker {
+    /// The most messages that are read at a time.
+    private static let readMessages = 256
+    /// The most bytes that are read at a time, besides a first message.
+    private static let readBytes = 256 << 10
+
+    /// Handles the times of durable subscriptions that have passed: deadlines, and delays between deliveries.
+    ///
+    /// If they take long, the rest is left for the next turn of the event loop.
+    mutating func timeOfDurablesPassed(now: BrokerTime) {
+        var work = 0
+        while work < FairScheduler.unitsPerTurn, !unsavedRedeliveries.areMany,
+            let slot = durables.takeTimer(now: now.monotonic)
+        {
+            let before = durables[slot].redeliveries.work
+            durables[slot].timePassed(now: now)
+            work += FairScheduler.Cost.frame + durables[slot].redeliveries.work - before
+            durables.noteProgress(slot)
+            answersChanged(slot, now: now)
+        }
+        scheduler.spend(work)
+    }
+
+    /// Continues a subscription after a batch with copies of its messages.
+    mutating func wakeRedeliveries(of id: DurableID, now: BrokerTime) {
+        guard let slot = durables.slot(of: id) else { return }
+        durables[slot].rowsSaved(now: now)
+        if durables[slot].redeliveries.hasUnsaved { durables.noteProgress(slot) }
+        answersChanged(slot, now: now)
+    }
+
+    /// Requests copies of messages, if the store reads none and a subscription needs some.
+    mutating func requestRedeliveries(now: BrokerTime) {
+        guard connections.drain == .notBegun else { return }
+        while let slot = redeliveryReads.next() {
+            guard durables[slot].state != .removing else { continue }
+            if durables[slot].redeliveries.maximumBytes < Redelivery.maximumBytes {
+                limitCopies(of: slot)
+                if let reader = durables[slot].reader { readers.wake(reader) }
+            }
+            guard let read = nextRead(for: slot) else { continue }
+            redeliveryReads.begin(read, now: now.monotonic)
+            actions.append(
+                .readRedeliveries(
+                    RedeliveryRequest(subscription: durables[slot].id, sequences: read.sequences)))
+        }
+    }
+
+    /// The next copies to read for a subscription: for deliveries and for dead letters in turn.
+    private mutating func nextRead(for slot: DurableSlot) -> RedeliveryReads.Read? {
+        switch redeliveryReads.lastPurpose {
+        case .delivery: nextDeadLetters(of: slot) ?? nextDelivery(of: slot)
+        case .deadLetters: nextDelivery(of: slot) ?? nextDeadLetters(of: slot)
+        }
+    }
+
+    private mutating func nextDelivery(of slot: DurableSlot) -> RedeliveryReads.Read? {
+        let room = durables[slot].redeliveryRoom
+        guard room > 0, nextMember(of: slot) != nil else { return nil }
+        let sequences = durables[slot].redeliveries.takeDue(
+            maximumCount: min(room, Self.readMessages), maximumBytes: Self.readBytes)
+        return sequences.isEmpty ? nil : .init(slot: slot, purpose: .delivery, sequences: sequences)
+    }
+
+    private mutating func nextDeadLetters(of slot: DurableSlot) -> RedeliveryReads.Read? {
+        guard durables[slot].redeliveries.hasDead, !redeliveryReads.isRetrying(slot) else { return nil }
+        guard hasRoomForDeadLetters(slot) else {
+            redeliveryReads.failed(slot)
+            return nil
+        }
+        let sequences = durables[slot].redeliveries.takeDead(
+            maximumCount: Self.readMessages, maximumBytes: Self.readBytes)
+        return sequences.isEmpty ? nil : .init(slot: slot, purpose: .deadLetters, sequences: sequences)
+    }
+
+    /// Must be called when the store has read copies of messages.
+    package mutating func redeliveriesRead(_ page: RedeliveryPage, now: BrokerTime) {
+        statistics.store = page.statistics
+        durables.setTime(now.monotonic)
+        actions.append(.scheduleTick)
+        guard let read = redeliveryReads.finish(), durables.slot(of: page.subscription) == read.slot else { return }
+        let slot = read.slot
+        switch page.result {
+        case .failure(let failure):
+            giveUp(read)
+            redeliveryReads.failed(slot)
+            return storageFailed(failure, now: now)
+        case .success(let content):
+            switch read.purpose {
+            case .delivery: redeliver(content.block, to: slot, now: now)
+            case .deadLetters: deadLetter(content, of: slot, now: now)
+            }
+            lost(content.missing, of: slot)
+            // Those that no member had room for.
+            durables[slot].updateStoredRedeliveries { $0.notDelivered(read.sequences) }
+        }
+        durables.noteProgress(slot)
+        answersChanged(slot, now: now)
+    }
+
+    private mutating func giveUp(_ read: RedeliveryReads.Read) {
+        switch read.purpose {
+        case .delivery: durables[read.slot].updateStoredRedeliveries { $0.notDelivered(read.sequences) }
+        case .deadLetters: durables[read.slot].updateStoredRedeliveries { $0.notDeadLettered(read.sequences) }
+        }
+    }
+
+    private mutating func redeliver(_ block: LogBlock, to slot: DurableSlot, now: BrokerTime) {
+        guard let reader = durables[slot].reader else { return }
+        let source = egress.addSource(block.frames)
+        for entry in block.entries {
+            guard isWanted(entry, of: block, by: slot) else {
+                durables[slot].redeliveries.remove(entry.sequence)
+                continue
+            }
+            guard durables[slot].redeliveryRoom > 0, let index = nextMember(of: slot) else { break }
+            let failures = durables[slot].redeliveries.failures(of: entry.sequence)
+            guard let attachment = durables[slot].redeliver(entry.sequence, to: index, now: now.monotonic) else {
+                continue
+            }
+            egress.extendRun(
+                of: reader, with: entry, in: source,
+                to: OpenRun.Destination(
+                    connection: attachment.connection.slot, subscription: attachment.number, isRedelivery: true,
+                    delivery: failures + 1))
+        }
+        closeRuns()
+    }
+
+    /// Whether the message is still for the subscription: its patterns or the rights of its owner may have changed.
+    private func isWanted(_ entry: LogBlock.Entry, of block: LogBlock, by slot: DurableSlot) -> Bool {
+        let (filter, owner) = (durables[slot].filter, durables[slot].owner)
+        return block.withMessage(entry) { message in
+            filter.matches(name: message.parts.name)
+                && filter.object.map { $0.utf8.elementsEqual(message.parts.object) } ?? true
+                && access.readAccess(of: owner).permits(message.parts.name)
+        }
+    }
+
+    /// Handles messages whose copy is missing or damaged.
+    private mutating func lost(_ sequences: [UInt64], of slot: DurableSlot) {
+        guard let first = sequences.min(), let last = sequences.max() else { return }
+        for sequence in sequences { durables[slot].redeliveries.remove(sequence) }
+        sendGap(Loss(first: first, last: last, count: UInt64(sequences.count), isUpperBound: false), .damaged, to: slot)
+        actions.append(
+            .warn(
+                "the log is damaged: \(sequences.count) messages from sequence \(first) to \(last) were not delivered again "
+                    + "to durable subscription '\(durables[slot].name)' of user \(durables[slot].uid)"))
+    }
+
+    /// Ends redeliveries of which no copy was made, because the messages failed after the log had deleted them.
+    mutating func notCopied(_ sequences: [UInt64], of id: DurableID) {
+        guard let slot = durables.slot(of: id) else { return }
+        let unreported = durables[slot].notCopied(sequences)
+        chargeDurable(slot)
+        guard let first = unreported.min(), let last = unreported.max() else { return }
+        sendGap(
+            Loss(first: first, last: last, count: UInt64(unreported.count), isUpperBound: false), .deleted, to: slot)
+    }
+}

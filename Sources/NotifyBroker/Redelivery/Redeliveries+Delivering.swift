@@ -1,0 +1,70 @@
+import DequeModule
+import NotifyWire
+
+/// Delivering messages again, and acknowledging them.
+extension Redeliveries {
+    /// Takes messages to read: some that are due, not more than fit in a number of bytes, but at least one.
+    mutating func takeDue(maximumCount: Int, maximumBytes: Int) -> [UInt64] {
+        var (sequences, bytes): ([UInt64], Int) = ([], 0)
+        while sequences.count < maximumCount, let sequence = due.first {
+            guard let message = messages[sequence], message.state == .due, message.isStored else {
+                due.removeFirst()
+                continue
+            }
+            bytes += Int(message.bytes)
+            guard sequences.isEmpty || bytes <= maximumBytes else { break }
+            due.removeFirst()
+            set(.reading, of: sequence)
+            sequences.append(sequence)
+        }
+        return sequences
+    }
+
+    /// Makes messages due again that were read but not delivered.
+    mutating func notDelivered(_ sequences: some Collection<UInt64>) {
+        for sequence in sequences.reversed() where messages[sequence]?.state == .reading {
+            set(.due, of: sequence)
+            // Not behind those that became due later.
+            if let last = due.popLast() { due.prepend(last) }
+        }
+    }
+
+    /// Records the delivery of a message to a member.
+    ///
+    /// - Returns: False if the message is finished or was not read for delivery.
+    mutating func delivered(_ sequence: UInt64, to member: MemberID, deadline: Duration?) -> Bool {
+        guard messages[sequence]?.state == .reading else { return false }
+        addHolder(member, of: sequence)
+        set(.inFlight(member, deadline: deadline), of: sequence)
+        return true
+    }
+
+    // MARK: Answers
+
+    /// Removes those messages in the ranges that the member has got, now or before.
+    ///
+    /// - Parameter ranges: Ascending and disjoint.
+    /// - Returns: For each of them, the member to which it was in flight; nil if it was in flight to none.
+    mutating func acknowledge(_ ranges: [SequenceRange], by member: MemberID) -> [MemberID?] {
+        guard let candidates = held[member] else { return [] }
+        work += candidates.count
+        // The less work of two: to look up each sequence of the ranges, or to compare each candidate with the ranges.
+        let span = ranges.reduce(UInt64(ranges.count)) { $0.addingClamped($1.last - $1.first) }
+        let sequences =
+            span < UInt64(candidates.count)
+            ? ranges.flatMap { ($0.first...$0.last).filter(candidates.contains) }
+            : candidates.filter(ranges.containsSequence).sorted()
+        return sequences.map { sequence in
+            defer { remove(sequence) }
+            if case .inFlight(let holder, _)? = messages[sequence]?.state { return holder }
+            return nil
+        }
+    }
+}
+
+extension UInt64 {
+    fileprivate func addingClamped(_ other: UInt64) -> UInt64 {
+        let (sum, overflow) = addingReportingOverflow(other)
+        return overflow ? .max : sum
+    }
+}

@@ -1,0 +1,81 @@
+import DequeModule
+import NotifyLog
+
+/// Dead letters, and what the log has of the messages.
+extension Redeliveries {
+    // MARK: Dead letters
+
+    /// Takes messages that are to become dead letters, and whose row the log has.
+    mutating func takeDead(maximumCount: Int, maximumBytes: Int) -> [UInt64] {
+        var (sequences, bytes): ([UInt64], Int) = ([], 0)
+        while sequences.count < maximumCount, let sequence = dead.first {
+            guard let message = messages[sequence], message.state == .dead else {
+                dead.removeFirst()
+                continue
+            }
+            bytes += Int(message.bytes)
+            guard sequences.isEmpty || bytes <= maximumBytes else { break }
+            dead.removeFirst()
+            set(.deadLettering, of: sequence)
+            sequences.append(sequence)
+        }
+        return sequences
+    }
+
+    /// Notes that messages have not become dead letters.
+    mutating func notDeadLettered(_ sequences: some Sequence<UInt64>) {
+        for sequence in sequences where messages[sequence]?.state == .deadLettering { set(.dead, of: sequence) }
+    }
+
+    /// Removes messages that have become dead letters. The same batch has removed their rows.
+    mutating func deadLettered(_ sequences: some Sequence<UInt64>) {
+        for sequence in sequences where messages[sequence]?.state == .deadLettering {
+            remove(sequence)
+            unsaved[sequence] = nil
+        }
+    }
+
+    // MARK: The log
+
+    /// What a batch changes in the log.
+    struct Unsaved {
+        /// The messages with the reasons of their last failures.
+        var reasons: [UInt64: String] = [:]
+        var changes: [DurableChange] = []
+    }
+
+    /// Takes what is to be changed in the log.
+    mutating func takeUnsaved(of id: DurableID) -> Unsaved {
+        var result = Unsaved(reasons: beginSaving())
+        var finished: [UInt64] = []
+        for (sequence, reason) in result.reasons.sorted(by: { $0.key < $1.key }) {
+            if let message = messages[sequence] {
+                result.changes.append(.keep(id: id, message.record(sequence), reason: reason))
+            } else {
+                finished.append(sequence)
+            }
+        }
+        if !finished.isEmpty { result.changes.append(.forget(id: id, sequences: finished)) }
+        return result
+    }
+
+    /// Notes that the log has what a batch contained.
+    mutating func saved(_ sequences: some Sequence<UInt64>) {
+        endSaving()
+        for sequence in sequences {
+            guard let message = messages[sequence] else { continue }
+            copied(sequence)
+            switch message.state {
+            case .due: if !message.isStored { becameDue(sequence) }
+            case .dead: if unsaved[sequence] == nil { dead.append(sequence) }
+            default: break
+            }
+        }
+    }
+
+    /// Notes that the log does not have what a batch contained.
+    mutating func saveFailed(_ batch: Unsaved) {
+        endSaving()
+        unsaved.restore(batch.reasons)
+    }
+}

@@ -1,0 +1,246 @@
+import DequeModule
+import HeapModule
+import NotifyLog
+import NotifyWire
+
+/// The messages of a durable subscription that its cursor has passed before they were finished. The log has a copy of
+/// each. A pure state machine.
+struct Redeliveries {
+    struct Message {
+        var state: State
+        var failures: UInt32
+        var dueMicroseconds: UInt64
+        let bytes: UInt32
+        /// Whether the log has the copy.
+        var isStored: Bool
+        /// The latest members that got the message. Each of them may acknowledge it.
+        var holders: [MemberID] = []
+
+        func record(_ sequence: UInt64) -> Redelivery {
+            let isDead = state == .dead || state == .deadLettering
+            return Redelivery(
+                sequence: sequence, failures: failures, dueMicroseconds: dueMicroseconds, isDead: isDead, bytes: bytes)
+        }
+    }
+
+    private struct Timer: Comparable {
+        let time: Duration
+        let sequence: UInt64
+
+        static func < (left: Timer, right: Timer) -> Bool { (left.time, left.sequence) < (right.time, right.sequence) }
+    }
+
+    /// The memory of a message, in bytes: entry, timer and holders.
+    private static let messageBytes = 320
+    /// The cost of a change, in units of `FairScheduler`.
+    private static let changeWork = 32
+
+    var messages: [UInt64: Message] = [:]
+    /// For each member, the messages that it may acknowledge.
+    var held: [MemberID: Set<UInt64>] = [:]
+    /// The times of `waiting` and `inFlight`. Some are out of date.
+    private var timers = Heap<Timer>()
+    /// Messages that became due, in this order. Some are out of date.
+    var due: Deque<UInt64> = []
+    /// Messages that are to become dead letters, and whose row the log has. Some are out of date.
+    var dead: Deque<UInt64> = []
+    var unsaved = UnsavedReasons()
+    /// The rows of the batch in flight, and the memory of their reasons.
+    private var saving = (rows: 0, memory: 0)
+    private(set) var bytes = 0
+    /// The bytes of the messages of which the log has no copy yet.
+    private(set) var uncopiedBytes = 0
+    /// The most bytes of copies for which further messages are delivered.
+    var maximumBytes = Redelivery.maximumBytes
+    /// The work done, in units of `FairScheduler`.
+    var work = 0
+    /// The number of messages that are due or being read, and whose copy the log has.
+    private(set) var dueCount = 0
+    private(set) var inFlightCount = 0
+
+    /// Restores the messages from the log.
+    init(_ records: [Redelivery] = [], now: BrokerTime = BrokerTime(monotonic: .zero, wallMicroseconds: 0)) {
+        for record in records {
+            // Not longer than any setting permits, if the clock was set back.
+            let wait = min(
+                record.dueMicroseconds.distance(above: now.wallMicroseconds), DurableSettingChanges.maximumSpan)
+            add(
+                record, record.isDead ? .deadLetter(now: now) : .wait(microseconds: wait, now: now), isStored: true,
+                holder: nil)
+        }
+    }
+
+    var count: Int { messages.count }
+    var isEmpty: Bool { messages.isEmpty }
+    var byteCount: Int { messages.count * Self.messageBytes + unsaved.byteCount + saving.memory }
+    var hasUnsaved: Bool { !unsaved.isEmpty }
+    /// The number of messages whose rows in the log are out of date.
+    var unsavedCount: Int { unsaved.count + saving.rows }
+    /// Whether copies may have to be read: for messages that are due, or are to become dead letters.
+    var hasWork: Bool { !due.isEmpty || hasDead }
+    /// Whether messages may have to become dead letters.
+    var hasDead: Bool { !dead.isEmpty }
+    /// The time at which a message becomes due or a deadline passes; nil if there is none. May be too early.
+    var nextTime: Duration? { timers.min?.time }
+
+    /// Whether there is no room for further messages if those in flight for the first time fail, too.
+    func isFull(withInFlight count: Int, bytes: Int) -> Bool {
+        self.count + count >= Redelivery.maximumCount || self.bytes + bytes >= maximumBytes
+    }
+
+    /// The state of a message; nil if it is finished or unknown.
+    func state(of sequence: UInt64) -> State? { messages[sequence]?.state }
+    func failures(of sequence: UInt64) -> UInt32 { messages[sequence]?.failures ?? 0 }
+
+    // MARK: Adding and removing
+
+    /// Adds a message that a member has got with its first delivery.
+    mutating func add(
+        _ sequence: UInt64, _ next: Next, failures: UInt32, bytes: UInt32, holder: MemberID, reason: String = ""
+    ) {
+        add(
+            Redelivery(sequence: sequence, failures: failures, bytes: bytes), next, isStored: false, holder: holder)
+        unsaved[sequence] = reason
+    }
+
+    /// Adds a message of which the next batch contains a copy.
+    mutating func addCopied(_ sequence: UInt64, bytes: UInt32, now: BrokerTime) -> Redelivery {
+        remove(sequence)
+        unsaved[sequence] = nil
+        let next = Next(state: .due, dueMicroseconds: now.wallMicroseconds)
+        add(Redelivery(sequence: sequence, bytes: bytes), next, isStored: false, holder: nil)
+        return Redelivery(sequence: sequence, dueMicroseconds: now.wallMicroseconds, bytes: bytes)
+    }
+
+    private mutating func add(_ record: Redelivery, _ next: Next, isStored: Bool, holder: MemberID?) {
+        remove(record.sequence)
+        messages[record.sequence] = Message(
+            state: .deadLettering, failures: record.failures, dueMicroseconds: next.dueMicroseconds,
+            bytes: record.bytes,
+            isStored: isStored)
+        bytes += Int(record.bytes)
+        if !isStored { uncopiedBytes += Int(record.bytes) }
+        if let holder { addHolder(holder, of: record.sequence) }
+        set(next.state, of: record.sequence)
+    }
+
+    /// Removes a message of which no copy was stored.
+    mutating func discard(_ sequence: UInt64) {
+        remove(sequence)
+        unsaved[sequence] = nil
+    }
+
+    /// Removes a message that is finished.
+    mutating func remove(_ sequence: UInt64) {
+        guard let message = messages[sequence] else { return }
+        work += Self.changeWork
+        leave(message)
+        for holder in message.holders { removeHeld(sequence, by: holder) }
+        bytes -= Int(message.bytes)
+        if !message.isStored { uncopiedBytes -= Int(message.bytes) }
+        messages[sequence] = nil
+        unsaved[sequence] = ""
+    }
+
+    // MARK: States
+
+    /// Changes what happens next to a message.
+    mutating func change(_ sequence: UInt64, to next: Next, failures: UInt32, reason: String = "") {
+        guard messages[sequence] != nil else { return }
+        messages[sequence]?.failures = failures
+        messages[sequence]?.dueMicroseconds = next.dueMicroseconds
+        unsaved[sequence] = reason
+        if case .inFlight(let member, _)? = messages[sequence]?.state, hasManyHeld(member) {
+            release(sequence, by: member)
+        }
+        set(next.state, of: sequence)
+    }
+
+    /// Postpones the deadline of a message in flight.
+    mutating func extend(_ sequence: UInt64, to deadline: Duration) {
+        guard case .inFlight(let member, _)? = messages[sequence]?.state else { return }
+        set(.inFlight(member, deadline: deadline), of: sequence)
+    }
+
+    mutating func set(_ state: State, of sequence: UInt64) {
+        guard let message = messages[sequence] else { return }
+        work += Self.changeWork
+        leave(message)
+        messages[sequence]?.state = state
+        switch state {
+        case .waiting(let until): timers.insert(Timer(time: until, sequence: sequence))
+        case .due: if message.isStored { becameDue(sequence) }
+        case .reading: dueCount += 1
+        case .inFlight(_, let deadline):
+            inFlightCount += 1
+            if let deadline { timers.insert(Timer(time: deadline, sequence: sequence)) }
+        // With the reason of its last failure, which is read from the log.
+        case .dead: if message.isStored, unsaved[sequence] == nil { dead.append(sequence) }
+        case .deadLettering: break
+        }
+        if timers.count > 2 * messages.count + 64 { rebuildTimers() }
+    }
+
+    // MARK: Saving
+
+    /// Takes the messages whose rows are out of date, with the reasons of their last failures, for a batch.
+    mutating func beginSaving() -> [UInt64: String] {
+        saving = (unsaved.count, unsaved.byteCount)
+        return unsaved.take()
+    }
+
+    /// Ends the saving of the batch in flight.
+    mutating func endSaving() { saving = (0, 0) }
+
+    /// Notes that the log has the copy of a message.
+    mutating func copied(_ sequence: UInt64) {
+        guard let message = messages[sequence], !message.isStored else { return }
+        messages[sequence]?.isStored = true
+        uncopiedBytes -= Int(message.bytes)
+    }
+
+    mutating func becameDue(_ sequence: UInt64) {
+        dueCount += 1
+        due.append(sequence)
+    }
+
+    private mutating func leave(_ message: Message) {
+        switch message.state {
+        case .due: if message.isStored { dueCount -= 1 }
+        case .reading: dueCount -= 1
+        case .inFlight: inFlightCount -= 1
+        case .waiting, .dead, .deadLettering: break
+        }
+    }
+
+    private mutating func rebuildTimers() {
+        timers = Heap(
+            messages.compactMap { sequence, message in
+                message.state.time.map { Timer(time: $0, sequence: sequence) }
+            })
+    }
+
+    // MARK: Time
+
+    /// Makes the messages due whose time has come.
+    ///
+    /// - Parameter maximumCount: The most times that are handled. The others stay.
+    /// - Returns: The messages in flight whose deadline has passed.
+    mutating func takeExpired(now: Duration, maximumCount: Int = .max) -> [(sequence: UInt64, member: MemberID)] {
+        var expired: [(sequence: UInt64, member: MemberID)] = []
+        var count = 0
+        while count < maximumCount, let timer = timers.min, timer.time <= now {
+            count += 1
+            timers.removeMin()
+            guard let state = messages[timer.sequence]?.state, state.time == timer.time else { continue }
+            switch state {
+            // A deadline that was extended to the same time has two timers.
+            case .inFlight(let member, _) where expired.last?.sequence != timer.sequence:
+                expired.append((timer.sequence, member))
+            case .waiting: set(.due, of: timer.sequence)
+            default: break
+            }
+        }
+        return expired
+    }
+}

@@ -1,0 +1,79 @@
+import DequeModule
+
+/// The durable subscriptions for which copies of messages are to be read: for redeliveries, or for dead letters. The
+/// copies of one subscription are read at a time.
+struct RedeliveryReads {
+    enum Purpose {
+        case delivery
+        case deadLetters
+    }
+
+    struct Read {
+        let slot: DurableSlot
+        let purpose: Purpose
+        let sequences: [UInt64]
+    }
+
+    /// The most subscriptions that `retry` continues.
+    private static let retriedAtOnce = 64
+
+    private var queue: Deque<DurableSlot> = []
+    private var queued: Set<DurableSlot> = []
+    /// Subscriptions for which reading or storing failed, or that lack room. They continue when that may have changed.
+    private var retrying: Deque<DurableSlot> = []
+    private var areRetrying: Set<DurableSlot> = []
+    private var current: Read?
+    private(set) var lastPurpose = Purpose.deadLetters
+    /// The time at which the store was asked; nil if no answer is pending.
+    private(set) var started: Duration?
+
+    mutating func wake(_ slot: DurableSlot, isNeeded: Bool = true) {
+        if isNeeded, queued.insert(slot).inserted { queue.append(slot) }
+    }
+
+    /// Takes the next subscription; nil while copies are being read.
+    mutating func next() -> DurableSlot? {
+        guard started == nil, let slot = queue.popFirst() else { return nil }
+        queued.remove(slot)
+        return slot
+    }
+
+    mutating func begin(_ read: Read, now: Duration) {
+        current = read
+        lastPurpose = read.purpose
+        started = now
+    }
+
+    /// Ends reading.
+    mutating func finish() -> Read? {
+        started = nil
+        return current.take()
+    }
+
+    /// Makes a subscription wait until storage works again, or there is room again.
+    mutating func failed(_ slot: DurableSlot) {
+        if areRetrying.insert(slot).inserted { retrying.append(slot) }
+    }
+
+    /// Whether a subscription waits until storage works again, or there is room again.
+    func isRetrying(_ slot: DurableSlot) -> Bool { areRetrying.contains(slot) }
+
+    /// Must be called when storage works again, or there may be room again. Continues some of the subscriptions, those
+    /// that wait for longest.
+    mutating func retry() {
+        for _ in 0..<Self.retriedAtOnce {
+            guard let slot = retrying.popFirst() else { return }
+            areRetrying.remove(slot)
+            wake(slot)
+        }
+    }
+
+    /// Forgets a subscription that is removed.
+    mutating func removed(_ slot: DurableSlot) {
+        if areRetrying.remove(slot) != nil { retrying.removeAll { $0 == slot } }
+        if queued.remove(slot) != nil { queue.removeAll { $0 == slot } }
+        if let read = current, read.slot == slot {
+            current = Read(slot: slot, purpose: read.purpose, sequences: [])
+        }
+    }
+}

@@ -1,0 +1,138 @@
+import NotifyLog
+import NotifyWire
+import Testing
+
+@testable import NotifyBroker
+
+/// What members leave when they end, and what a change of the deadline leaves.
+struct EndedMembersTests {
+    // MARK: Moving
+
+    @Test(arguments: [DurableSubscription.Ending.detached, .died])
+    func `what an ended member held moves, even if an answer relieves the cursor first`(
+        _ ending: DurableSubscription.Ending
+    ) throws {
+        var made = SubscriptionCase(.group)
+        try made.attach("A")
+        made.deliver(600)
+        made.focus = 610
+        try made.attach("B", window: 1)
+        made.end("A", ending)
+        #expect(made.durable.redeliveries.count == 512 && made.durable.room <= 0, "88 exceed the span of B")
+        let index = made.index("B")
+        #expect(made.durable.take(611, bytes: 100, for: index, at: CoarseTime(made.now)) == true)
+        try made.durable.acknowledged([SequenceRange(first: 611, last: 611)], by: index, now: made.time)
+        let failures = ending == .died ? 1 : 0
+        for _ in 0..<3 { made.pass(.zero) }
+        #expect(made.durable.redeliveries.inFlightCount == 0 && made.durable.redeliveries.count == 600)
+        #expect((11...610).allSatisfy { made.durable.redeliveries.failures(of: $0) == failures })
+        #expect(made.durable.cursor.position == 611 && made.durable.endedMembers.isEmpty)
+    }
+
+    @Test func `messages that a leaving member gave back do not fail if their deadline passes`()
+        throws
+    {
+        var made = SubscriptionCase(.group)
+        try made.attach("A")
+        try made.attach("B")
+        made.end("B", .detached)
+        made.deliver(1_000)
+        try made.attach("B")
+        made.end("A", .detached)
+        #expect(made.durable.redeliveries.count == 512)
+        made.now += SubscriptionCase.deadline
+        for _ in 0..<3 { made.pass(.zero) }
+        #expect(made.durable.redeliveries.count == 1_000 && made.durable.endedMembers.isEmpty)
+        #expect((11...1_010).allSatisfy { made.durable.redeliveries.failures(of: $0) == 0 })
+    }
+
+    @Test func `the death of an exclusive client without a limit is no failure of a redelivery`() throws {
+        var made = SubscriptionCase(.exclusive)
+        try made.attach("A")
+        made.deliver()
+        try made.durable.rejected(11, .failed, delay: nil, reason: "", by: made.index("A"), now: made.time)
+        made.save()
+        made.pass(SubscriptionCase.delay)
+        made.redeliver(to: "A")
+        made.end("A", .died)
+        #expect(made.summary == "-:wait1")
+        made.save()
+        made.pass(.zero)
+        #expect(made.summary == "-:due1", "at once")
+    }
+
+    @Test func `members that end while others are searched are searched afterwards`() throws {
+        var made = SubscriptionCase(.group, window: 2_000)
+        for letter in ["A", "B", "C"] as [Character] { try made.attach(letter) }
+        made.deliver(3_000)
+        made.end("A", .died)
+        made.end("B", .detached)
+        made.end("C", .died)
+        for _ in 0..<20 { made.pass(.zero) }
+        #expect(made.durable.redeliveries.count == 3_000 && made.durable.endedMembers.isEmpty)
+        let failed = (11...3_010 as ClosedRange<UInt64>).count { made.durable.redeliveries.failures(of: $0) == 1 }
+        #expect(failed > 1_000 && failed < 2_500, "those of A and C")
+    }
+
+    // MARK: Deadlines
+
+    private func configure(_ made: inout SubscriptionCase, deadline: Duration, succeeds: Bool = true) {
+        var settings = made.durable.settings
+        settings.deadlineMicroseconds = UInt64(deadline / .microseconds(1))
+        made.durable.configure(settings)
+        made.durable.changeEnded(succeeded: succeeds)
+    }
+
+    /// Whether messages have failed, in order of the sequence.
+    private func failed(_ made: SubscriptionCase) -> [Bool] {
+        (11...made.durable.cursor.passedThrough).map { made.durable.redeliveries.failures(of: $0) > 0 }
+    }
+
+    @Test func `messages that were delivered before a change of the deadline keep theirs`() throws {
+        var made = SubscriptionCase(.group)
+        try made.attach("A")
+        made.deliver()
+        configure(&made, deadline: .seconds(1))
+        made.deliver()
+        configure(&made, deadline: .zero)
+        made.deliver()
+        configure(&made, deadline: .seconds(5))
+        made.deliver()
+        #expect(made.durable.nextTime(now: made.now) == .seconds(1))
+        made.pass(.milliseconds(990))
+        #expect(failed(made) == [false, false, false, false])
+        made.pass(.milliseconds(10))
+        #expect(failed(made) == [false, true, false, false] && made.durable.nextTime(now: made.now) == .seconds(5))
+        made.pass(.seconds(4))
+        #expect(failed(made) == [false, true, false, true])
+        made.pass(.seconds(5))
+        #expect(failed(made) == [true, true, false, true])
+        made.pass(.seconds(86_400))
+        #expect(failed(made) == [true, true, false, true])
+        try made.durable.acknowledged([SequenceRange(first: 0, last: 14)], by: 0, now: made.time)
+        made.deliver()
+        #expect(made.durable.nextTime(now: made.now) == made.now + .seconds(5))
+        #expect(made.durable.earlierDeadlines.count == 0)
+    }
+
+    @Test func `a change that fails gives later messages the earlier deadline again`() throws {
+        var made = SubscriptionCase(.group)
+        try made.attach("A")
+        made.deliver()
+        configure(&made, deadline: .seconds(1), succeeds: false)
+        made.deliver()
+        #expect(made.durable.nextTime(now: made.now) == SubscriptionCase.deadline)
+    }
+
+    @Test func `after many changes a message has the longest of the deadlines at least`() throws {
+        var made = SubscriptionCase(.group)
+        try made.attach("A")
+        for number in 1...100 {
+            made.deliver()
+            configure(&made, deadline: .seconds(number % 2 == 0 ? 60 : number))
+        }
+        #expect(made.durable.earlierDeadlines.count == EarlierDeadlines.maximumCount)
+        made.pass(.seconds(59))
+        #expect(made.durable.redeliveries.state(of: 100) == nil)
+    }
+}

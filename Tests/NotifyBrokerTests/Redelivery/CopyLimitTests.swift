@@ -1,0 +1,103 @@
+import NotifyLog
+import NotifyWire
+import Testing
+import WireTestSupport
+
+@testable import NotifyBroker
+
+/// The copies of failed messages count among the stored bytes of the subscription's owner, and stop at the limit.
+struct CopyLimitTests {
+    private static let payload = 128 << 10
+
+    private func host(storedBytes: Int?) -> TestHost {
+        var configuration = BrokerConfiguration()
+        configuration.userLimits.general.storedBytes = storedBytes.map { UInt64($0) }
+        return TestHost(configuration)
+    }
+
+    private func attach(to host: TestHost) -> Client {
+        let client = host.connect(uid: 1000)
+        client.subscribe(
+            1, ["jobs.>"], durable: "jobs", window: 2, settings: DurableSettingChanges(retryDelays: [3_600_000_000]))
+        host.run()
+        _ = client.take()
+        return client
+    }
+
+    /// Posts a message of each of a number of users.
+    private func post(_ count: Int, to host: TestHost) {
+        for uid in 0..<UInt32(count) {
+            host.connect(uid: 2000 + uid).post("jobs.a", payload: Array(repeating: 1, count: Self.payload))
+        }
+        host.run()
+    }
+
+    private func stored(_ host: TestHost) -> Int { host.core.broker.storedUsages.usage(of: 1000).bytes }
+
+    @Test func `a copy counts among the owner's stored bytes until the message is finished`() throws {
+        let host = host(storedBytes: nil)
+        let client = attach(to: host)
+        post(2, to: host)
+        let messages = client.takeMessages()
+        #expect(messages.count == 2 && stored(host) == 0)
+        client.reject(1, messages[0].sequence)
+        host.run()
+        #expect((Self.payload...Self.payload + 100).contains(stored(host)))
+        host.advance(.seconds(3_600))
+        host.run()
+        #expect(client.takeMessages().map(\.sequence) == [messages[0].sequence])
+        client.acknowledge(1, 0...messages[0].sequence)
+        host.run()
+        #expect(stored(host) == 0)
+    }
+
+    @Test func `the removal of a subscription ends the charge for its copies`() throws {
+        let host = host(storedBytes: nil)
+        let client = attach(to: host)
+        post(1, to: host)
+        client.reject(1, try #require(client.takeMessages().first).sequence)
+        host.run()
+        #expect(stored(host) > 0)
+        client.detach(1)
+        client.send(Remove(request: client.nextRequest(), durableName: "jobs"))
+        host.run()
+        #expect(stored(host) == 0)
+    }
+
+    @Test func `at the owner's limit no further message is delivered until others are finished`() throws {
+        let limit = 12 * Self.payload
+        let host = host(storedBytes: limit)
+        let client = attach(to: host)
+        post(20, to: host)
+        var failed: [UInt64] = []
+        while true {
+            let messages = client.takeMessages()
+            if messages.isEmpty { break }
+            for message in messages where !failed.contains(message.sequence) {
+                client.reject(1, message.sequence)
+                failed.append(message.sequence)
+                host.run()
+                host.advance(.milliseconds(60))
+                host.run()
+            }
+        }
+        #expect(host.durable("jobs")?.redeliveries.maximumBytes == Redelivery.bytesWithoutRoom)
+        #expect(stored(host) >= limit && failed.count < 20)
+        host.advance(.seconds(3_600))
+        host.run()
+        var finished: Set<UInt64> = []
+        while true {
+            let messages = client.takeMessages()
+            if messages.isEmpty { break }
+            for message in messages {
+                finished.insert(message.sequence)
+                client.acknowledge(1, message.sequence...message.sequence)
+            }
+            host.run()
+            host.advance(.milliseconds(60))
+            host.run()
+        }
+        #expect(finished.count == 20)
+        #expect(stored(host) == 0 && host.durable("jobs")?.redeliveries.maximumBytes == Redelivery.maximumBytes)
+    }
+}

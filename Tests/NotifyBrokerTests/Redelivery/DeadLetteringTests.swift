@@ -1,0 +1,237 @@
+import NotifyLog
+import NotifyWire
+import Testing
+import WireTestSupport
+
+@testable import NotifyBroker
+
+/// Messages that are given up become dead letters, which can be delivered again or deleted.
+struct DeadLetteringTests {
+    private let host = TestHost()
+
+    private func attach(_ settings: DurableSettingChanges = .init(), window: UInt32 = 0) -> Client {
+        let client = host.connect()
+        client.subscribe(1, ["jobs.>"], durable: "jobs", window: window, settings: settings)
+        host.run()
+        _ = client.take()
+        return client
+    }
+
+    private func post(_ texts: String...) {
+        let poster = host.connect()
+        for text in texts { poster.post("jobs.a", payload: Array(text.utf8)) }
+        host.run()
+    }
+
+    private func advance(_ time: Duration) {
+        host.advance(time)
+        host.run()
+    }
+
+    @Test func `a retry of a message that a reset has made pending again is delivered once`() throws {
+        let client = attach()
+        post("one", "two")
+        let messages = client.takeMessages()
+        client.reject(1, messages[0].sequence, .dead)
+        advance(.milliseconds(60))
+        client.detach(1)
+        client.send(Reset(request: client.nextRequest(), durableName: "jobs", to: .oldest))
+        host.run()
+        client.send(DeadLetters(request: client.nextRequest(), action: .retry))
+        host.run()
+        _ = client.take()
+        client.subscribe(2, ["jobs.>"], durable: "jobs")
+        host.run()
+        advance(.milliseconds(60))
+        let again = client.takeMessages()
+        #expect(again.map(\.sequence).sorted() == messages.map(\.sequence))
+        client.acknowledge(2, 0...messages[1].sequence)
+        advance(.milliseconds(60))
+        #expect(host.durable("jobs")?.members.unacknowledged == 0 && host.durable("jobs")?.redeliveries.isEmpty == true)
+    }
+
+    @Test func `the last failure makes a dead letter with its history, in the batch that deletes the copy`() throws {
+        let client = attach(DurableSettingChanges(retryDelays: [0], maximumDeliveries: 2))
+        let watcher = host.connect()
+        watcher.subscribe(1, ["notifyd.dead.1000"])
+        host.run()
+        _ = watcher.take()
+        let poster = host.connect()
+        poster.post("jobs.a", object: "o", headers: try HeaderList.encode([("k", "v")]), payload: [1, 0, 2])
+        host.run()
+        let message = try #require(client.takeMessages().first)
+        client.reject(1, message.sequence, reason: "first")
+        advance(.milliseconds(60))
+        #expect(client.takeMessages().map(\.delivery) == [2])
+        client.reject(1, message.sequence, reason: "disk on fire")
+        advance(.milliseconds(60))
+        let letter = try #require(watcher.takeMessages().first)
+        #expect(letter.name == "notifyd.dead.1000" && letter.object == "jobs" && letter.payload == [1, 0, 2])
+        #expect(letter.uid == 1000)
+        let headers = try #require(letter.headers.withUnsafeBytes { DeadLetterHeaders(reading: $0) })
+        #expect(headers.name == "jobs.a" && headers.object == "o" && headers.reason == "disk on fire")
+        #expect(headers.deliveries == 2 && headers.stamp == message.stamp)
+        let own = letter.headers.withUnsafeBytes { HeaderList.value(of: "k", in: $0) }
+        #expect(own == "v")
+        #expect(
+            host.store.messages.last?.sequence == letter.sequence && host.store.copies.values.allSatisfy { $0.isEmpty })
+        let batch = try #require(host.store.batches.last { !$0.blocks.isEmpty })
+        #expect(
+            batch.changes.contains { if case .forget(_, let gone) = $0 { gone == [message.sequence] } else { false } })
+        #expect(client.takeMessages().isEmpty && host.durable("jobs")?.redeliveries.isEmpty == true)
+    }
+
+    @Test func `a message that fails for good becomes a dead letter at once`() throws {
+        let client = attach()
+        post("one")
+        client.reject(1, try #require(client.takeMessages().first).sequence, .dead, reason: "unreadable")
+        advance(.milliseconds(60))
+        #expect(host.store.messages.last.map { String(decoding: $0.name, as: UTF8.self) } == "notifyd.dead.1000")
+    }
+
+    @Test func `a dead letter is never dead-lettered again`() throws {
+        let client = attach()
+        let undertaker = host.connect()
+        undertaker.subscribe(
+            1, ["notifyd.dead.1000"], durable: "letters", settings: DurableSettingChanges(maximumDeliveries: 1))
+        host.run()
+        _ = undertaker.take()
+        post("one")
+        client.reject(1, try #require(client.takeMessages().first).sequence, .dead)
+        advance(.milliseconds(60))
+        let count = host.store.messages.count
+        undertaker.reject(1, try #require(undertaker.takeMessages().first).sequence)
+        advance(.milliseconds(60))
+        advance(.seconds(100))
+        #expect(host.store.messages.count == count && host.durable("letters")?.redeliveries.isEmpty == true)
+        #expect(undertaker.takeMessages().isEmpty)
+    }
+
+    @Test func `dead letters wait while they can't be stored, and survive a crash`() throws {
+        let client = attach()
+        post("one")
+        let message = try #require(client.takeMessages().first)
+        client.reject(1, message.sequence, .dead, reason: "why")
+        host.runTicks()
+        host.advance(.milliseconds(60))
+        host.runTicks()
+        host.work()
+        // The copy is stored as dead; the daemon dies before the dead letter is.
+        #expect(host.store.copies.values.flatMap(\.values).map(\.row.isDead) == [true])
+        let restarted = TestHost(store: host.store, at: .seconds(1_000))
+        restarted.run()
+        #expect(restarted.store.copies.values.allSatisfy { $0.isEmpty })
+        let letter = try #require(restarted.store.messages.last)
+        #expect(String(decoding: letter.name, as: UTF8.self) == "notifyd.dead.1000")
+    }
+
+    @Test func `dead letters that can't be stored wait, without being read again and again`() throws {
+        var configuration = BrokerConfiguration()
+        configuration.userLimits.general.storedBytes = 1_000
+        let host = TestHost(configuration)
+        let client = host.connect()
+        client.subscribe(1, ["jobs.>"], durable: "jobs")
+        host.run()
+        _ = client.take()
+        client.post("jobs.a", payload: Array(repeating: 1, count: 900))
+        host.run()
+        client.reject(1, try #require(client.takeMessages().first).sequence, .dead)
+        host.run()
+        host.advance(.milliseconds(60))
+        host.run()
+        let reads = host.store.redeliveryReads
+        for _ in 0..<10 {
+            host.connect(uid: 1001).ping()
+            host.advance(.milliseconds(60))
+            host.run()
+        }
+        #expect(host.store.redeliveryReads == reads)
+        #expect(host.store.copies.values.flatMap(\.values).map(\.row.isDead) == [true])
+        #expect(client.takeMessages().isEmpty)
+    }
+
+    @Test func `an owner without room for another name gets dead letters`() throws {
+        var configuration = BrokerConfiguration()
+        configuration.namesPerUser = 1
+        let host = TestHost(configuration)
+        let client = host.connect()
+        client.subscribe(1, ["jobs.>"], durable: "jobs")
+        host.run()
+        _ = client.take()
+        client.post("jobs.a")
+        host.run()
+        client.reject(1, try #require(client.takeMessages().first).sequence, .dead)
+        host.advance(.milliseconds(60))
+        host.run()
+        #expect(host.store.messages.last.map { String(decoding: $0.name, as: UTF8.self) } == "notifyd.dead.1000")
+    }
+
+    @Test func `a retry that is stored during a reset that fails is delivered`() throws {
+        let client = attach()
+        post("one")
+        let message = try #require(client.takeMessages().first)
+        client.reject(1, message.sequence, .dead)
+        advance(.milliseconds(60))
+        client.detach(1)
+        host.run()
+        client.send(DeadLetters(request: client.nextRequest(), action: .retry, durableName: "jobs"))
+        host.runTicks()
+        host.work()
+        host.runTicks()
+        client.send(Reset(request: client.nextRequest(), durableName: "jobs", to: .now))
+        host.runTicks()
+        // The batch of the retry, and then that of the reset.
+        host.work()
+        host.runTicks()
+        host.work(failingWith: StorageFailure(kind: .inputOutput, message: "no"))
+        host.advance(.seconds(5))
+        host.run()
+        _ = client.take()
+        client.subscribe(2, ["jobs.>"], durable: "jobs")
+        host.run()
+        #expect(client.takeMessages().map(\.sequence) == [message.sequence])
+    }
+
+    @Test func `a retried dead letter goes to its subscription alone, with no failure`() throws {
+        let client = attach()
+        let other = host.connect()
+        other.subscribe(1, ["jobs.>"], durable: "other")
+        host.run()
+        post("one")
+        let message = try #require(client.takeMessages().first)
+        _ = other.takeMessages()
+        client.reject(1, message.sequence, .dead)
+        advance(.milliseconds(60))
+        let letters = host.store.messages.count
+        client.send(DeadLetters(request: client.nextRequest(), action: .retry, durableName: "jobs"))
+        host.run()
+        let received = client.take()
+        #expect(received.contains { if case .deadLettersDone(let done) = $0 { done.messages == 1 } else { false } })
+        advance(.milliseconds(60))
+        let first = received.compactMap { if case .message(let message) = $0 { message } else { nil } }
+        let again = first + client.takeMessages()
+        #expect(again.map(\.stamp) == [message.stamp] && again[0].delivery == 1 && again[0].isRedelivery)
+        #expect(other.takeMessages().isEmpty && host.store.messages.count == letters - 1)
+        client.acknowledge(1, message.sequence...message.sequence)
+        advance(.milliseconds(60))
+        #expect(host.store.copies.values.allSatisfy { $0.isEmpty })
+    }
+
+    @Test func `dead letters are purged by sequence, and only for those who may`() throws {
+        let client = attach()
+        post("one", "two")
+        for message in client.takeMessages() { client.reject(1, message.sequence, .dead) }
+        advance(.milliseconds(60))
+        let letters = host.store.messages.suffix(2).map(\.sequence)
+        let stranger = host.connect(uid: 7)
+        stranger.send(DeadLetters(request: stranger.nextRequest(), uid: 1000, action: .purge))
+        host.run()
+        #expect(stranger.takeErrors().map(\.code) == [ErrorCode.forbidden.rawValue])
+        client.send(DeadLetters(request: client.nextRequest(), action: .purge, sequences: [letters[1]]))
+        host.run()
+        #expect(host.store.messages.last?.sequence == letters[0])
+        client.send(DeadLetters(request: client.nextRequest(), action: .purge))
+        host.run()
+        #expect(!host.store.messages.contains { letters.contains($0.sequence) })
+    }
+}

@@ -1,0 +1,239 @@
+import NotifyLog
+import NotifyWire
+import Testing
+import WireTestSupport
+
+@testable import NotifyBroker
+
+/// Several members that share the messages of a durable subscription.
+struct GroupTests {
+    private let host = TestHost()
+
+    private func join(
+        window: UInt32 = 0, credit: UInt32 = Subscribe.unlimitedCredit, pid: UInt32 = 77,
+        instance: InstanceID? = nil, takesOver: Bool = false, settings: DurableSettingChanges = .init()
+    ) -> Client {
+        let client = host.connect(pid: pid, instance: instance)
+        client.subscribe(
+            1, ["jobs.>"], durable: "jobs", window: window, credit: credit, sharing: .group, takesOver: takesOver,
+            settings: settings)
+        host.run()
+        return client
+    }
+
+    private func member(window: UInt32 = 0, settings: DurableSettingChanges = .init()) -> Client {
+        let client = join(window: window, settings: settings)
+        _ = client.take()
+        return client
+    }
+
+    private func post(_ count: Int) {
+        let poster = host.connect()
+        for number in 0..<count { poster.post("jobs.a", payload: Array("\(number)".utf8)) }
+        host.run()
+    }
+
+    private func advance(_ time: Duration) {
+        host.advance(time)
+        host.run()
+    }
+
+    @Test func `each message goes to one member, rising for each of them`() {
+        let members = [member(), member(), member()]
+        post(300)
+        let received = members.map { $0.takeMessages() }
+        #expect(received.allSatisfy { $0.count > 50 })
+        for messages in received { #expect(messages.map(\.sequence) == messages.map(\.sequence).sorted()) }
+        #expect(Set(received.joined().map(\.sequence)).count == 300 && received.joined().count == 300)
+    }
+
+    @Test func `a few messages go to a member each`() {
+        let members = [member(), member(), member(), member()]
+        post(4)
+        #expect(members.map { $0.takeMessages().count } == [1, 1, 1, 1])
+    }
+
+    @Test func `a member with a full window or no credit holds up nobody`() {
+        let slow = member(window: 2)
+        let broke = join(credit: 1)
+        let fast = member()
+        post(100)
+        #expect(slow.takeMessages().count == 2 && broke.takeMessages().count == 1)
+        let messages = fast.takeMessages()
+        #expect(messages.count == 97)
+        for message in messages { fast.acknowledge(1, message.sequence...message.sequence) }
+        post(50)
+        #expect(fast.takeMessages().count == 50)
+    }
+
+    @Test func `a member that reads nothing holds up nobody`() {
+        let stuck = member()
+        let fast = member()
+        stuck.stopTaking()
+        post(400)
+        var received = fast.takeMessages()
+        while !received.isEmpty {
+            for message in received { fast.acknowledge(1, message.sequence...message.sequence) }
+            host.run()
+            received = fast.takeMessages()
+        }
+        #expect(host.durable("jobs")?.members.all.map(\.unacknowledged).max() ?? 0 <= 256)
+        #expect((host.durable("jobs")?.reader).map { host.core.broker.readers[$0].isLive } == true)
+    }
+
+    @Test func `a plain client on a group's name is refused with its holder, and the reverse`() throws {
+        let holder = join(pid: 42)
+        let plain = host.connect()
+        plain.subscribe(1, ["jobs.>"], durable: "jobs")
+        host.run()
+        let error = try #require(plain.takeErrors().first)
+        #expect(error.code == ErrorCode.subscriptionHeld.rawValue && error.detail == 42)
+        #expect(error.message.contains("--group") && error.message.contains("process 42"))
+        plain.subscribe(2, ["jobs.>"], durable: "jobs", takesOver: true)
+        host.run()
+        #expect(plain.take().contains { if case .subscribed = $0 { true } else { false } })
+        #expect(holder.takeErrors().map(\.code) == [ErrorCode.takenOver.rawValue])
+        #expect(host.store.subscription(named: "jobs")?.settings.sharing == .exclusive)
+        let group = join()
+        let refused = try #require(group.takeErrors().first)
+        #expect(refused.code == ErrorCode.subscriptionHeld.rawValue && refused.message.contains("--group --takeover"))
+        _ = join(takesOver: true)
+        #expect(host.store.subscription(named: "jobs")?.settings.sharing == .group)
+    }
+
+    @Test func `no client joins while a change of the sharing may still fail`() throws {
+        let holder = host.connect()
+        holder.subscribe(1, ["jobs.>"], durable: "jobs")
+        host.run()
+        let (first, second) = (host.connect(), host.connect())
+        first.subscribe(1, ["jobs.>"], durable: "jobs", sharing: .group, takesOver: true)
+        host.runTicks()
+        second.subscribe(1, ["jobs.>"], durable: "jobs", sharing: .group)
+        host.runTicks()
+        #expect(second.takeErrors().map(\.code) == [ErrorCode.subscriptionInUse.rawValue])
+        host.work(failingWith: StorageFailure(kind: .inputOutput, message: "no"))
+        host.advance(.seconds(5))
+        host.run()
+        #expect(first.takeErrors().map(\.code) == [ErrorCode.storageFailed.rawValue])
+        #expect(host.durable("jobs")?.settings.sharing == .exclusive && host.durable("jobs")?.members.count == 0)
+    }
+
+    @Test func `an exclusive client takes over from another one`() throws {
+        let first = host.connect()
+        first.subscribe(1, ["a"], durable: "d")
+        host.run()
+        let second = host.connect()
+        second.subscribe(1, ["a"], durable: "d", takesOver: true)
+        host.run()
+        #expect(second.take().contains { if case .subscribed = $0 { true } else { false } })
+        #expect(first.takeErrors().map(\.code) == [ErrorCode.takenOver.rawValue])
+    }
+
+    @Test func `what a dead member held is a failure, and goes to the others`() {
+        let dead = member()
+        let other = member()
+        post(2)
+        #expect(dead.takeMessages().count == 1 && other.takeMessages().count == 1)
+        host.closed(dead)
+        host.run()
+        #expect(other.takeMessages().isEmpty)
+        advance(.seconds(2))
+        let again = other.takeMessages()
+        #expect(again.map(\.delivery) == [2] && again.map(\.isRedelivery) == [true])
+    }
+
+    @Test func `what the last dead member held counts its failure, too`() {
+        let dead = member()
+        post(3)
+        #expect(dead.takeMessages().count == 3)
+        host.closed(dead)
+        advance(.seconds(2))
+        let next = member()
+        advance(.milliseconds(60))
+        #expect(next.inbox.isEmpty)
+        _ = next
+    }
+
+    @Test func `what a leaving member held goes to the others at once, without a failure`() {
+        let leaving = member()
+        let other = member()
+        post(2)
+        #expect(leaving.takeMessages().count == 1 && other.takeMessages().count == 1)
+        leaving.detach(1)
+        host.run()
+        advance(.milliseconds(60))
+        #expect(other.takeMessages().map(\.delivery) == [1])
+    }
+
+    @Test func `a late acknowledgement counts while another member has the message`() throws {
+        let settings = DurableSettingChanges(deadlineMicroseconds: 1_000_000, retryDelays: [0])
+        let slow = member(window: 1, settings: settings)
+        post(1)
+        let message = try #require(slow.takeMessages().first)
+        let other = member(window: 1)
+        advance(.milliseconds(1_100))
+        advance(.milliseconds(60))
+        #expect(other.takeMessages().map(\.sequence) == [message.sequence])
+        slow.acknowledge(1, message.sequence...message.sequence)
+        host.run()
+        #expect(host.durable("jobs")?.redeliveries.isEmpty == true && host.durable("jobs")?.members.unacknowledged == 0)
+        other.acknowledge(1, message.sequence...message.sequence)
+        advance(.seconds(5))
+        #expect(other.takeErrors().isEmpty && slow.takeMessages().isEmpty && other.takeMessages().isEmpty)
+    }
+
+    @Test func `a member that lets a deadline pass gets nothing while another one answers`() throws {
+        let settings = DurableSettingChanges(deadlineMicroseconds: 1_000_000, retryDelays: [0])
+        let hung = member(window: 4, settings: settings)
+        post(1)
+        #expect(hung.takeMessages().count == 1)
+        let other = member(window: 4)
+        advance(.milliseconds(1_100))
+        advance(.milliseconds(60))
+        for _ in 0..<5 {
+            let messages = other.takeMessages()
+            #expect(!messages.isEmpty && hung.takeMessages().isEmpty)
+            for message in messages { other.acknowledge(1, message.sequence...message.sequence) }
+            post(2)
+        }
+        hung.extend(1, 1)
+        for message in other.takeMessages() { other.acknowledge(1, message.sequence...message.sequence) }
+        post(4)
+        #expect(!hung.takeMessages().isEmpty, "an answer shows that it lives")
+    }
+
+    @Test func `the messages in flight in all are limited`() {
+        let settings = DurableSettingChanges(maximumInFlight: 10)
+        let members = [member(settings: settings), member()]
+        post(50)
+        #expect(members.reduce(0) { $0 + $1.takeMessages().count } == 10)
+    }
+
+    @Test func `a client that connects again is one member`() {
+        let instance = InstanceID.next()
+        let first = join(instance: instance)
+        post(2)
+        #expect(first.takeMessages().count == 2)
+        let second = join(instance: instance)
+        advance(.milliseconds(60))
+        #expect(host.durable("jobs")?.members.count == 1)
+        #expect(second.takeMessages().map(\.delivery) == [1, 1])
+    }
+
+    @Test func `ten thousand members share messages`() {
+        let client = host.connect()
+        for number in 1...4_096 as ClosedRange<UInt32> {
+            client.subscribe(number, ["jobs.>"], durable: "jobs", window: 1, sharing: .group)
+        }
+        host.run()
+        _ = client.take()
+        post(5_000)
+        let messages = client.takeMessages()
+        #expect(messages.count == 4_096 && Set(messages.map(\.subscription)).count == 4_096)
+        for message in messages.prefix(1_000) {
+            client.acknowledge(message.subscription, message.sequence...message.sequence)
+        }
+        host.run()
+        #expect(client.takeMessages().count == 904)
+    }
+}

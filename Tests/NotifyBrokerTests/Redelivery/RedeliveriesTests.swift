@@ -1,0 +1,231 @@
+import NotifyLog
+import NotifyWire
+import Testing
+
+@testable import NotifyBroker
+
+/// Each state of a message with each event.
+@Suite struct RedeliveriesTests {
+    private static let one = MemberID(rawValue: 1)
+    private static let two = MemberID(rawValue: 2)
+
+    enum Stage: CaseIterable {
+        case waiting, due, reading, inFlight, dead, deadLettering, unknown
+
+        /// The message 7, of 100 bytes, whose deadline or delay ends after 10 seconds.
+        func make() -> Redeliveries {
+            var messages = Redeliveries()
+            guard self != .unknown else { return messages }
+            let next: Redeliveries.Next =
+                switch self {
+                case .waiting: .wait(microseconds: 10_000_000, now: .test())
+                case .dead, .deadLettering: .deadLetter(now: .test())
+                default: .wait(microseconds: 0, now: .test())
+                }
+            messages.add(7, next, failures: 1, bytes: 100, holder: RedeliveriesTests.one, reason: "why")
+            _ = messages.takeUnsaved(of: DurableID(1))
+            messages.saved([7])
+            if self == .waiting { return messages }
+            _ = messages.takeExpired(now: .zero)
+            switch self {
+            case .reading: _ = messages.takeDue(maximumCount: 9, maximumBytes: 999)
+            case .inFlight:
+                _ = messages.takeDue(maximumCount: 9, maximumBytes: 999)
+                _ = messages.delivered(7, to: RedeliveriesTests.two, deadline: .seconds(10))
+            case .deadLettering: _ = messages.takeDead(maximumCount: 9, maximumBytes: 999)
+            default: break
+            }
+            return messages
+        }
+
+        var state: Redeliveries.State? {
+            switch self {
+            case .waiting: .waiting(until: .seconds(10))
+            case .due: .due
+            case .reading: .reading
+            case .inFlight: .inFlight(RedeliveriesTests.two, deadline: .seconds(10))
+            case .dead: .dead
+            case .deadLettering: .deadLettering
+            case .unknown: nil
+            }
+        }
+    }
+
+    private func changes(_ messages: inout Redeliveries) -> [DurableChange] {
+        messages.takeUnsaved(of: DurableID(1)).changes
+    }
+
+    @Test func `a deadline that was extended to the same time passes once`() {
+        var messages = Stage.inFlight.make()
+        messages.extend(7, to: .seconds(10))
+        messages.extend(7, to: .seconds(10))
+        #expect(messages.takeExpired(now: .seconds(10)).count == 1)
+    }
+
+    @Test(arguments: Stage.allCases)
+    func `each state is reached, with its counts`(_ stage: Stage) {
+        let messages = stage.make()
+        #expect(messages.state(of: 7) == stage.state)
+        #expect(messages.count == (stage == .unknown ? 0 : 1) && messages.bytes == messages.count * 100)
+        #expect(messages.dueCount == (stage == .due || stage == .reading ? 1 : 0))
+        #expect(messages.inFlightCount == (stage == .inFlight ? 1 : 0))
+        #expect(messages.hasWork == (stage == .due || stage == .dead) && !messages.hasUnsaved)
+    }
+
+    @Test(arguments: Stage.allCases)
+    func `an acknowledgement by a member that got the message finishes it`(_ stage: Stage) {
+        for member in [Self.one, Self.two] {
+            var messages = stage.make()
+            let isHolder = stage != .unknown && (member == Self.one || stage == .inFlight)
+            let holders = messages.acknowledge([SequenceRange(first: 0, last: 9)], by: member)
+            #expect(holders.count == (isHolder ? 1 : 0))
+            if isHolder { #expect(holders == [stage == .inFlight ? Self.two : nil]) }
+            #expect(messages.state(of: 7) == (isHolder ? nil : stage.state))
+            #expect(changes(&messages) == (isHolder ? [.forget(id: DurableID(1), sequences: [7])] : []))
+            #expect(messages.dueCount + messages.inFlightCount <= messages.count)
+        }
+    }
+
+    @Test(arguments: Stage.allCases)
+    func `a member that has given the message back can't acknowledge it any more`(_ stage: Stage) {
+        var messages = stage.make()
+        messages.release(7, by: Self.one)
+        #expect(messages.acknowledge([SequenceRange(first: 7, last: 7)], by: Self.one).isEmpty)
+        #expect(messages.state(of: 7) == stage.state)
+    }
+
+    @Test(arguments: Stage.allCases)
+    func `time moves only what waits and what is in flight`(_ stage: Stage) {
+        var messages = stage.make()
+        #expect(messages.takeExpired(now: .seconds(9)).isEmpty && messages.state(of: 7) == stage.state)
+        let expired = messages.takeExpired(now: .seconds(10))
+        #expect(expired.map(\.sequence) == (stage == .inFlight ? [7] : []))
+        #expect(messages.state(of: 7) == (stage == .waiting ? .due : stage.state))
+        #expect(messages.takeExpired(now: .seconds(99)).isEmpty, "once")
+    }
+
+    @Test(arguments: Stage.allCases)
+    func `extending postpones the deadline of a message in flight`(_ stage: Stage) {
+        var messages = stage.make()
+        messages.extend(7, to: .seconds(30))
+        #expect(messages.takeExpired(now: .seconds(29)).isEmpty)
+        #expect(messages.takeExpired(now: .seconds(30)).map(\.sequence) == (stage == .inFlight ? [7] : []))
+    }
+
+    @Test(arguments: Stage.allCases)
+    func `only what is due is read, and only what was read is delivered`(_ stage: Stage) {
+        var messages = stage.make()
+        #expect(messages.takeDue(maximumCount: 9, maximumBytes: 0) == (stage == .due ? [7] : []))
+        let isRead = stage == .due || stage == .reading
+        #expect(messages.delivered(7, to: Self.one, deadline: nil) == isRead)
+        #expect(messages.state(of: 7) == (isRead ? .inFlight(Self.one, deadline: nil) : stage.state))
+    }
+
+    @Test(arguments: Stage.allCases)
+    func `what was read and not delivered is due again, before what became due later`(_ stage: Stage) {
+        var messages = stage.make()
+        messages.add(9, .wait(microseconds: 0, now: .test()), failures: 1, bytes: 1, holder: Self.one)
+        _ = messages.takeUnsaved(of: DurableID(1))
+        messages.saved([9])
+        _ = messages.takeExpired(now: .zero)
+        messages.notDelivered([7])
+        let isDue = stage == .due || stage == .reading
+        #expect(messages.takeDue(maximumCount: 9, maximumBytes: 999) == (isDue ? [7, 9] : [9]))
+    }
+
+    @Test(arguments: Stage.allCases)
+    func `the end of a member takes back what is in flight to it`(_ stage: Stage) {
+        var messages = stage.make()
+        #expect(messages.ended(Self.one) == [])
+        #expect(messages.ended(Self.two) == (stage == .inFlight ? [7] : []))
+        #expect(messages.acknowledge([SequenceRange(first: 7, last: 7)], by: Self.one).isEmpty)
+        var given = stage.make()
+        given.giveBackAll(from: Self.two)
+        #expect(given.state(of: 7) == (stage == .inFlight ? .due : stage.state))
+    }
+
+    @Test(arguments: Stage.allCases)
+    func `a failure is recorded with the next state`(_ stage: Stage) {
+        var messages = stage.make()
+        messages.change(7, to: .wait(microseconds: 5_000_000, now: .test()), failures: 2, reason: "again")
+        guard stage != .unknown else { return #expect(changes(&messages) == []) }
+        #expect(messages.state(of: 7) == .waiting(until: .seconds(5)) && messages.failures(of: 7) == 2)
+        let row = Redelivery(sequence: 7, failures: 2, dueMicroseconds: 6_000_000, bytes: 100)
+        #expect(changes(&messages) == [.keep(id: DurableID(1), row, reason: "again")])
+    }
+
+    @Test(arguments: Stage.allCases)
+    func `only what is dead becomes a dead letter, once its reason is in the log`(_ stage: Stage) {
+        var messages = stage.make()
+        #expect(messages.takeDead(maximumCount: 9, maximumBytes: 0) == (stage == .dead ? [7] : []))
+        let isDead = stage == .dead || stage == .deadLettering
+        var undone = messages
+        undone.notDeadLettered([7])
+        #expect(undone.state(of: 7) == (isDead ? .dead : stage.state))
+        messages.deadLettered([7])
+        #expect(messages.state(of: 7) == (isDead ? nil : stage.state) && !messages.hasUnsaved)
+    }
+
+    @Test func `a copy that is not in the log yet is neither read nor deadLettered`() {
+        var messages = Redeliveries()
+        messages.add(1, .wait(microseconds: 0, now: .test()), failures: 1, bytes: 1, holder: Self.one)
+        messages.add(2, .deadLetter(now: .test()), failures: 1, bytes: 1, holder: Self.one)
+        _ = messages.takeExpired(now: .zero)
+        #expect(messages.takeDue(maximumCount: 9, maximumBytes: 9).isEmpty && messages.dueCount == 0)
+        #expect(messages.takeDead(maximumCount: 9, maximumBytes: 9).isEmpty)
+        let batch = messages.takeUnsaved(of: DurableID(1))
+        #expect(messages.takeDead(maximumCount: 9, maximumBytes: 9).isEmpty)
+        messages.saveFailed(batch)
+        #expect(messages.unsavedCount == 2)
+        let again = messages.takeUnsaved(of: DurableID(1))
+        #expect(again.changes == batch.changes && batch.changes.count == 2)
+        messages.saved(again.reasons.keys.sorted())
+        #expect(messages.takeDue(maximumCount: 9, maximumBytes: 9) == [1])
+        #expect(messages.takeDead(maximumCount: 9, maximumBytes: 9) == [2])
+    }
+
+    @Test func `a later change is not replaced by the reason of a failed batch`() {
+        var messages = Stage.inFlight.make()
+        messages.change(7, to: .wait(microseconds: 1, now: .test()), failures: 2, reason: "first")
+        let batch = messages.takeUnsaved(of: DurableID(1))
+        messages.change(7, to: .wait(microseconds: 1, now: .test()), failures: 3, reason: "second")
+        messages.saveFailed(batch)
+        guard case .keep(_, let row, let reason, nil)? = changes(&messages).first else {
+            Issue.record("nothing is saved")
+            return
+        }
+        #expect(row.failures == 3 && reason == "second")
+    }
+
+    @Test func `messages of the log wait for what is left of their delay, at most the longest one`() {
+        let now = BrokerTime(monotonic: .seconds(100), wallMicroseconds: 50_000_000)
+        let messages = Redeliveries(
+            [
+                Redelivery(sequence: 1, failures: 2, dueMicroseconds: 49_000_000, bytes: 10),
+                Redelivery(sequence: 2, dueMicroseconds: 53_000_000, bytes: 10),
+                Redelivery(sequence: 3, dueMicroseconds: .max, bytes: 10),
+                Redelivery(sequence: 4, isDead: true, bytes: 10),
+            ], now: now)
+        #expect(messages.state(of: 1) == .waiting(until: .seconds(100)) && messages.failures(of: 1) == 2)
+        #expect(messages.state(of: 2) == .waiting(until: .seconds(103)))
+        #expect(messages.state(of: 3) == .waiting(until: .seconds(100 + 30 * 86_400)))
+        #expect(messages.state(of: 4) == .dead && messages.bytes == 40 && !messages.hasUnsaved && messages.hasWork)
+    }
+
+    @Test func `reading is bounded by number and bytes, but a large message is read alone`() {
+        var messages = Redeliveries(
+            (1...5).map { Redelivery(sequence: $0, bytes: $0 == 3 ? 1_000 : 100) }, now: .test())
+        _ = messages.takeExpired(now: .seconds(1))
+        #expect(messages.takeDue(maximumCount: 2, maximumBytes: 500) == [1, 2])
+        #expect(messages.takeDue(maximumCount: 9, maximumBytes: 500) == [3])
+        #expect(messages.takeDue(maximumCount: 9, maximumBytes: 150) == [4])
+        #expect(messages.takeDue(maximumCount: 9, maximumBytes: 150) == [5])
+    }
+
+    @Test(arguments: [(99_999, 0, false), (99_999, 1, true), (100_000, 0, true)])
+    func `there is room for what is in flight to fail, too`(_ count: Int, _ inFlight: Int, _ isFull: Bool) {
+        let messages = Redeliveries((1...UInt64(count)).map { Redelivery(sequence: $0, bytes: 1) }, now: .test())
+        #expect(messages.isFull(withInFlight: inFlight, bytes: 0) == isFull)
+        #expect(messages.isFull(withInFlight: 0, bytes: Redelivery.maximumBytes))
+    }
+}
