@@ -23,6 +23,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
         .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.0", traits: []),
         .package(url: "https://github.com/swiftlang/swift-syntax", from: "603.0.0"),
     ],
     targets: [
@@ -60,11 +61,13 @@ let package = Package(
                 .product(name: "Algorithms", package: "swift-algorithms"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "DequeModule", package: "swift-collections"),
+                .product(name: "HeapModule", package: "swift-collections"),
             ]),
         .target(
             name: "NotifySystem",
             dependencies: [.product(name: "SystemPackage", package: "swift-system")]),
         .systemLibrary(name: "CMalloc"),
+        .systemLibrary(name: "CGNU"),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
         .target(name: "NotifyYAML", dependencies: ["CYAML"]),
@@ -108,9 +111,13 @@ let package = Package(
         .executableTarget(
             name: "notifyctl",
             dependencies: [
-                "NotifyClient", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "NotifyClient", "CGNU", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Subprocess", package: "swift-subprocess"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ]),
 
@@ -291,7 +298,8 @@ for target in package.targets where target.type != .system {
     if Context.environment["CI"] != nil {
         settings.append(.treatAllWarnings(as: .error))
     }
-    // Exclusivity checks at run time took a tenth of the instructions of a post. Debug builds, which tests use, have them.
+    // Exclusivity checks at run time took a tenth of the instructions of a post. Debug builds, which tests use, have
+    // them.
     if ["NotifyBroker", "NotifyStore", "NotifyServer"].contains(target.name) {
         settings.append(.unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release)))
     }

@@ -12,21 +12,26 @@ extension NotifyClient {
     ///   - patterns: The patterns of names to match, 1 to 64. A message that several of them match is kept once.
     ///   - object: The object to match; `nil` for messages with any object or none.
     ///   - start: Where the subscription begins.
+    ///   - sharing: Whether several clients share its messages.
+    ///   - settings: How it repeats its messages.
     /// - Throws: ``NotifyError``, such as `subscriptionMismatch` if the subscription exists with other patterns or
     ///   another object, or `subscriptionHeld` if another client is attached to it.
     public nonisolated(nonsending) func createDurableSubscription(
-        _ name: String, to patterns: [String], object: String? = nil, from start: Start = .now
+        _ name: String, to patterns: [String], object: String? = nil, from start: Start = .now,
+        sharing: DurableSharing = .exclusive, settings: DurableSettings = DurableSettings()
     ) async throws(NotifyError) {
-        let subscription = try await subscribe(to: patterns, as: .durable(name, from: start), object: object, limit: 0)
+        let kind = SubscriptionKind.durable(name, from: start, sharing: sharing, settings: settings)
+        let subscription = try await subscribe(to: patterns, as: kind, object: object, limit: 0)
         try await subscription.leave()
     }
 
-    /// Checks the arguments of ``createDurableSubscription(_:to:object:from:)`` as far as that is possible without the
-    /// daemon.
+    /// Checks arguments of ``createDurableSubscription(_:to:object:from:sharing:settings:)`` as far as that is possible
+    /// without the daemon.
     package static func validateDurableSubscription(
-        _ name: String, to patterns: [String], object: String?
+        _ name: String, to patterns: [String], object: String?, settings: DurableSettings = DurableSettings()
     ) throws(NotifyError) {
-        _ = try SubscriptionSpec(patterns: patterns, object: object, kind: .durable(name), limit: 0)
+        _ = try SubscriptionSpec(
+            patterns: patterns, object: object, kind: .durable(name, settings: settings), limit: 0)
     }
 
     /// Removes a durable subscription and its cursor. No client may be attached to it.
@@ -63,8 +68,8 @@ extension NotifyClient {
     /// Moves the cursor of a durable subscription forwards or backwards. What was acknowledged after the position is
     /// forgotten, and what was lost is no longer reported.
     ///
-    /// A client that is attached continues at the new position, after a gap with the reason `recreated`. Stored messages
-    /// are delivered again if a client has received them before, marked as redelivered.
+    /// A client that is attached continues at the new position, after a gap with the reason `recreated`. Stored
+    /// messages are delivered again if a client has received them before, marked as redelivered.
     ///
     /// - Parameters:
     ///   - name: The subscription's name.
@@ -72,8 +77,8 @@ extension NotifyClient {
     ///   - uid: The uid of the owner; `nil` for this user. To name another user, this user needs the right to manage
     ///     everything.
     /// - Returns: The subscription after the reset.
-    /// - Throws: ``NotifyError``, such as `unknownSubscription`, or `invalidArgument` for a sequence beyond the end of the
-    ///   log.
+    /// - Throws: ``NotifyError``, such as `unknownSubscription`, or `invalidArgument` for a sequence beyond the end of
+    ///   the log.
     @discardableResult
     public nonisolated(nonsending) func resetDurableSubscription(
         _ name: String, to start: Start, uid: UInt32? = nil
@@ -82,8 +87,8 @@ extension NotifyClient {
         return try await ask { .durable(request, $0) }
     }
 
-    /// Replaces the patterns of a durable subscription. Its cursor and its acknowledgements stay: it delivers the stored
-    /// messages after them that the new patterns match.
+    /// Replaces the patterns of a durable subscription. Its cursor and its acknowledgements stay: it delivers the
+    /// stored messages after them that the new patterns match.
     ///
     /// A client that is attached stays so, and receives by the new patterns. A client that attaches later must name the
     /// new patterns.
@@ -102,6 +107,24 @@ extension NotifyClient {
     ) async throws(NotifyError) -> DurableDetails {
         try Self.validateDurableSubscription(name, to: patterns, object: nil)
         let request = try DurableRequest(.edit(patterns: patterns), name, uid: uid)
+        return try await ask { .durable(request, $0) }
+    }
+
+    /// Changes settings of a durable subscription. Attached clients stay attached, and messages that were delivered
+    /// before keep their deadlines; clients extend the deadlines of others in time for the new one.
+    ///
+    /// - Parameters:
+    ///   - name: The subscription's name.
+    ///   - settings: The settings to change; those that are `nil` stay as they are.
+    ///   - uid: The uid of the owner; `nil` for this user. To name another user, this user needs the right to manage
+    ///     everything.
+    /// - Returns: The subscription with its new settings.
+    /// - Throws: ``NotifyError``, such as `unknownSubscription`, or `invalidArgument` for values out of range.
+    @discardableResult
+    public nonisolated(nonsending) func configureDurableSubscription(
+        _ name: String, _ settings: DurableSettings, uid: UInt32? = nil
+    ) async throws(NotifyError) -> DurableDetails {
+        let request = try DurableRequest(.configure(settings.changes()), name, uid: uid)
         return try await ask { .durable(request, $0) }
     }
 }

@@ -40,7 +40,7 @@ extension NotifyClient {
             to: patterns, as: kind, object: object, limit: limit, isolation: isolation, body)
     }
 
-    private nonisolated(nonsending) func leave(_ subscription: Subscription) async {
+    nonisolated(nonsending) func leave(_ subscription: Subscription) async {
         do {
             try await subscription.leave()
         } catch {
@@ -66,9 +66,9 @@ extension NotifyClient {
         var spec = try SubscriptionSpec(patterns: patterns, object: object, kind: kind, limit: limit)
         if !spec.isDurable, spec.start != .now { spec.snapshotStart = try await core.find(spec.start).sequence }
         let openWaiter = ReplySlot<Subscribed>()
-        let (number, buffer) = core.subscribe(spec, openWaiter: openWaiter)
+        let (number, buffer, ledger) = core.subscribe(spec, openWaiter: openWaiter)
         // If the wait fails, `subscription` is released, which leaves the subscription.
-        let subscription = Subscription(core: core, number: number, buffer: buffer, spec: spec)
+        let subscription = Subscription(core: core, number: number, buffer: buffer, ledger: ledger, spec: spec)
         let opened = try await openWaiter.wait { openWaiter.answer(.failure(.cancelled)) }
         if spec.isDurable, opened.isResumed { subscription.resumed(after: opened.sequence) }
         return subscription

@@ -44,7 +44,8 @@ public struct NotifyError: Error, Sendable, CustomStringConvertible {
         case payloadTooLarge
         /// The daemon does not support the request.
         case unsupported
-        /// A value could not be encoded for, or decoded from, a payload.
+        /// A value could not be encoded for, or decoded from, a payload. If a message's payload could not be decoded,
+        /// the error's ``NotifyError/detail`` is the sequence of the message.
         case coding
 
         /// A file, such as that of a backup, could not be written, or exists already.

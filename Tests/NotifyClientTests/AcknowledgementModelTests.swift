@@ -98,7 +98,6 @@ import Testing
             }
             self.generation = generation
             let cursor = (log.min() ?? posted + 1) - 1
-            outstanding = outstanding.filter { $0 > cursor }
             #expect(state.attached(cursor: cursor, generation: generation, isResumed: true) == false)
         }
 

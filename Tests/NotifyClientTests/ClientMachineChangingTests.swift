@@ -147,7 +147,11 @@ import Testing
                 request: request, uid: 1000, cursor: UInt64(index), durableName: "d", patterns: ["a"])
             harness.receive { buffer in
                 DurableDescription(
-                    entry, createdMicroseconds: 1_000_000, attachedMicroseconds: 2_000_000, attachedPID: 4,
+                    entry,
+                    settings: .init(
+                        sharing: .group, deadlineMicroseconds: 30_000_000, retryDelays: [5, 1_000_000],
+                        maximumDeliveries: 6, maximumInFlight: 7),
+                    createdMicroseconds: 1_000_000, attachedMicroseconds: 2_000_000, attachedPID: 4,
                     expiryMicroseconds: 3_000_000, unusedMicroseconds: 0
                 ).write(to: &buffer)
             }
@@ -156,12 +160,18 @@ import Testing
             #expect(details.created?.timeIntervalSince1970 == 1)
             #expect(details.lastAttachment?.date.timeIntervalSince1970 == 2 && details.lastAttachment?.pid == 4)
             #expect(details.expiry == .seconds(3) && details.unused == .zero)
+            #expect(
+                details.settings
+                    == .init(
+                        deadline: .seconds(30), retryDelays: [.microseconds(5), .seconds(1)], maximumDeliveries: 6,
+                        maximumInFlight: 7))
         }
     }
 
     @Test func `what the daemon does not know is nil`() async throws {
         let details = NotifyClient.DurableDetails(
-            DurableDescription(DurableEntry(request: 1, uid: 2, durableName: "d", patterns: ["a"])))
+            DurableDescription(
+                DurableEntry(request: 1, uid: 2, durableName: "d", patterns: ["a"]), settings: .init(retryDelays: [0])))
         #expect(details.created == nil && details.lastAttachment == nil)
         #expect(details.expiry == nil && details.unused == nil)
     }

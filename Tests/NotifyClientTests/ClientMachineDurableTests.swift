@@ -206,15 +206,6 @@ import Testing
         #expect(await cut.code() == .outcomeUnknown)
     }
 
-    @Test func `deliveries beyond twice the window close the connection`() throws {
-        let harness = try MachineHarness.ready()
-        let one = try harness.subscribed([">"], durable(window: 4))
-        harness.receive { $0.writeRun(one.number, Array(1...8)) }
-        #expect(harness.channel == .connect)
-        harness.receive { $0.writeRun(one.number, [9]) }
-        #expect(harness.channel == .close)
-    }
-
     // MARK: Limits
 
     @Test func `the limit is the credit, reduced by deliveries after a reconnect`() async throws {

@@ -87,10 +87,10 @@ import UnixSignals
                 for try await order in subscription.messages(as: Order.self) {
                     do {
                         try await bill(order.value)
+                        order.acknowledge()
                     } catch let error as NotifyError where error.code == .coding {
-                        print("skipped: \(error)")
+                        order.fail(reason: error.message)
                     }
-                    order.acknowledge()
                 }
             }
             // end

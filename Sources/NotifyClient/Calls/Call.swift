@@ -9,6 +9,7 @@ enum Call: Sendable {
     case remove(name: String, uid: UInt32, ReplySlot<Void>)
     case purge(NotifyWire.Purge, ReplySlot<NotifyClient.PurgeResult>)
     case durable(DurableRequest, ReplySlot<NotifyClient.DurableDetails>)
+    case deadLetters(NotifyWire.DeadLetters, ReplySlot<NotifyClient.DeadLetterResult>)
     case ping(ReplySlot<Void>)
     case statistics(ReplySlot<NotifyClient.Statistics>)
     case limits(ReplySlot<[NotifyClient.ResourceUse]>)
@@ -31,6 +32,9 @@ enum Call: Sendable {
             purge.request = request
             purge.write(to: &buffer)
         case .durable(let durable, _): durable.write(request: request, to: &buffer)
+        case .deadLetters(var letters, _):
+            letters.request = request
+            letters.write(to: &buffer)
         case .ping: NotifyWire.Ping(request: request).write(to: &buffer)
         case .statistics: StatisticsRequest(request: request).write(to: &buffer)
         case .limits: LimitsRequest(request: request).write(to: &buffer)
@@ -50,6 +54,7 @@ enum Call: Sendable {
         case .remove(_, _, let slot), .ping(let slot): slot.answer(.failure(error))
         case .purge(_, let slot): slot.answer(.failure(error))
         case .durable(_, let slot): slot.answer(.failure(error))
+        case .deadLetters(_, let slot): slot.answer(.failure(error))
         case .statistics(let slot): slot.answer(.failure(error))
         case .limits(let slot): slot.answer(.failure(error))
         case .backup(_, let slot): slot.answer(.failure(error))
@@ -63,7 +68,7 @@ enum Call: Sendable {
     /// The error to report if the connection breaks before the answer arrives.
     var lossError: NotifyError {
         switch self {
-        case .remove, .reload, .purge: .outcomeUnknown
+        case .remove, .reload, .purge, .deadLetters: .outcomeUnknown
         case .durable(let durable, _): durable.isChange ? .outcomeUnknown : .connectionLost
         default: .connectionLost
         }
@@ -77,6 +82,7 @@ enum Call: Sendable {
         case .remove(_, _, let mine), .ping(let mine): mine === slot
         case .purge(_, let mine): mine === slot
         case .durable(_, let mine): mine === slot
+        case .deadLetters(_, let mine): mine === slot
         case .statistics(let mine): mine === slot
         case .limits(let mine): mine === slot
         case .backup(_, let mine): mine === slot

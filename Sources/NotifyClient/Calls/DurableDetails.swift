@@ -14,6 +14,8 @@ extension NotifyClient {
 
         /// What ``NotifyClient/durableSubscriptions()`` lists.
         public let subscription: DurableSubscription
+        /// How the subscription repeats its messages. All settings have a value.
+        public let settings: DurableSettings
         /// When the subscription was created; `nil` if an earlier version of the daemon created it.
         public let created: Date?
         /// The last attachment, present or past; `nil` if it was to an earlier version of the daemon.
@@ -25,6 +27,7 @@ extension NotifyClient {
 
         init(_ description: DurableDescription) {
             subscription = DurableSubscription(description.entry)
+            settings = DurableSettings(description.settings)
             created = Date(sinceEpoch: description.createdMicroseconds)
             lastAttachment = Date(sinceEpoch: description.attachedMicroseconds).map { date in
                 Attachment(date: date, pid: description.attachedPID)

@@ -7,6 +7,7 @@ struct DurableRequest: Sendable {
         case describe
         case reset(LogPosition)
         case edit(patterns: [String])
+        case configure(DurableSettingChanges)
     }
 
     let name: String
@@ -45,6 +46,8 @@ struct DurableRequest: Sendable {
             Reset(request: request, uid: uid, durableName: name, to: position).write(to: &buffer)
         case .edit(let patterns):
             Edit(request: request, uid: uid, durableName: name, patterns: patterns).write(to: &buffer)
+        case .configure(let changes):
+            Configure(request: request, uid: uid, durableName: name, changes: changes).write(to: &buffer)
         }
     }
 }

@@ -30,15 +30,21 @@ extension NotifyClient {
         public let patterns: [String]
         /// The object that it matches; `nil` if it matches messages with any object or none.
         public let object: String?
-        /// The sequence up to which every message is acknowledged.
+        /// Whether several clients share its messages.
+        public let sharing: DurableSharing
+        /// The sequence up to which every message is acknowledged, or waits for its next delivery.
         public let cursor: UInt64
         /// The number of sequences from the subscription's position in the log to the log's end; see
         /// ``SubscriptionStatus/Durable/behind``.
         public let behind: UInt64
-        /// The pid of the attached client; `nil` if none is attached.
+        /// The pid of the attached client, or of the first member of a group; `nil` if none is attached.
         public let holderPID: UInt32?
-        /// Messages delivered to the attached client and not acknowledged.
+        /// The number of attached clients.
+        public let members: Int
+        /// Messages delivered to the attached clients and not answered.
         public let inFlight: UInt32
+        /// Messages that failed or were given back, and wait for their next delivery.
+        public let waiting: Int
         /// The messages that are not acknowledged, delivered or not; `nil` if the daemon has not counted them yet.
         public let pending: Pending?
         /// Messages that were deleted before they were acknowledged, until a later one is acknowledged.
@@ -49,6 +55,9 @@ extension NotifyClient {
             uid = entry.uid
             patterns = entry.patterns
             object = entry.object.isEmpty ? nil : entry.object
+            sharing = DurableSharing(entry.sharing)
+            members = Int(entry.members)
+            waiting = Int(entry.waiting)
             cursor = entry.cursor
             behind = entry.behind
             holderPID = entry.pid == 0 ? nil : entry.pid

@@ -28,6 +28,9 @@ extension ClientCore {
         process { $0.call(call, now: clock.now, &$1) }
     }
 
+    /// The uid of this client as reported by the daemon; nil before the first connection.
+    var uid: UInt32? { process { machine, _ in machine.daemonInfo.uid } }
+
     func endBackup() {
         process { machine, _ in machine.endBackup() }
     }
@@ -38,17 +41,19 @@ extension ClientCore {
     }
 
     func subscribe(_ spec: SubscriptionSpec, openWaiter: ReplySlot<Subscribed>) -> (
-        number: UInt32, buffer: DeliveryBuffer
+        number: UInt32, buffer: DeliveryBuffer, ledger: AcknowledgementLedger?
     ) {
         let buffer = DeliveryBuffer(policy: spec.bufferPolicy, limit: spec.limit) { [weak self] in
             self?.bufferChanged($0)
         }
         let ledger =
             spec.isDurable
-            ? AcknowledgementLedger(window: spec.window) { [weak self] in self?.acknowledgementsPending($0) } : nil
+            ? AcknowledgementLedger(window: spec.window, hasHandlers: spec.extendsDeadlines) { [weak self] in
+                self?.acknowledgementsPending($0)
+            } : nil
         let entry = SubscriptionTable.Entry(spec: spec, buffer: buffer, ledger: ledger, openWaiter: openWaiter)
         let number = process { $0.subscribe(entry, now: clock.now, &$1) }
-        return (number, buffer)
+        return (number, buffer, ledger)
     }
 
     private func bufferChanged(_ buffer: DeliveryBuffer) {

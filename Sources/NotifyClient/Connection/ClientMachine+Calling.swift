@@ -59,10 +59,21 @@ extension ClientMachine {
     }
 
     mutating func described(
-        _ description: DurableDescription, _ effects: inout Effects
+        _ description: DurableDescription, now: () -> Duration, _ effects: inout Effects
     ) throws(WireError) {
-        guard case .call(.durable(_, let slot)) = try takeRequest(description.request) else { throw .unexpected }
-        effects.answer(slot, .success(NotifyClient.DurableDetails(description)))
+        switch try takeRequest(description.request) {
+        case .call(.durable(_, let slot)):
+            effects.answer(slot, .success(NotifyClient.DurableDetails(description)))
+        case .deadline(let number):
+            let deadline = Duration.microseconds(description.settings.deadlineMicroseconds)
+            extender.deadlineReported(number, deadline, now: now())
+        default: throw .unexpected
+        }
+    }
+
+    mutating func deadLettersDone(_ done: DeadLettersDone, _ effects: inout Effects) throws(WireError) {
+        guard case .call(.deadLetters(_, let slot)) = try takeRequest(done.request) else { throw .unexpected }
+        effects.answer(slot, .success(NotifyClient.DeadLetterResult(done)))
     }
 
     mutating func pongReceived(_ pong: Pong, _ effects: inout Effects) throws(WireError) {

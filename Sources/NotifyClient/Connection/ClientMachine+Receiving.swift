@@ -41,7 +41,7 @@ extension ClientMachine {
         switch FrameKind(rawValue: frame.kind) {
         case .deliver:
             if let delivery = try router.deliver(frame.body, at: offset + FrameHeader.size) {
-                try account(for: delivery)
+                account(for: delivery)
             }
         case .receipt:
             try receiptReceived(NotifyWire.Receipt(frame), &effects)
@@ -75,10 +75,11 @@ extension ClientMachine {
         case .found: try foundReceived(Found(frame), &effects)
         case .storedNameEntry: entryReceived(.storedName(try StoredNameEntry(frame)))
         case .durableEntry: entryReceived(.durable(try DurableEntry(frame)))
-        case .durableDescription: try described(DurableDescription(frame), &effects)
+        case .durableDescription: try described(DurableDescription(frame), now: now, &effects)
         case .listEnd: try listEnded(ListEnd(frame), &effects)
         case .statisticsReport: try statisticsReceived(StatisticsReport(frame), &effects)
         case .reloaded: try reloaded(Reloaded(frame), &effects)
+        case .deadLettersDone: try deadLettersDone(DeadLettersDone(frame), &effects)
         case .purged: try purged(Purged(frame), &effects)
         case .checkProgress: checkAdvanced(try CheckProgress(frame), &effects)
         case .checkReport: try checkEnded(CheckReport(frame), &effects)
@@ -86,7 +87,8 @@ extension ClientMachine {
         case .backupReady: try backupReady(BackupReady(frame), &effects)
         case .backupChunk: try chunkReceived(BackupChunk(frame), &effects)
         case .gap: gapReceived(try Gap(frame), &effects)
-        case .error: try errorReceived(ErrorFrame(frame), &effects)
+        case .deadline: deadlineChanged(try DeadlineNotice(frame), now: now())
+        case .error: try errorReceived(ErrorFrame(frame), now: now, &effects)
         case .closing:
             connection.closingReceived(lastRequest: try Closing(frame).lastRequest, now: now())
         case .deliver, .receipt, .run, .redelivery:
@@ -94,7 +96,7 @@ extension ClientMachine {
         case .snapshot: router.begin(try Snapshot(frame))
         case .hello, .post, .subscribe, .detach, .remove, .acknowledge, .credit, .ping, .list, .statistics, .limits,
             .describe, .reset, .edit, .dropped, .reload, .policyQuery, .monitor, .trace, .readLog, .find, .endRead,
-            .summarizeLog, .backup, .backupChunkRequest, .purge, .check:
+            .summarizeLog, .backup, .backupChunkRequest, .purge, .check, .reject, .extend, .configure, .deadLetters:
             throw WireError(.malformedFrame, "a frame of kind \(kind) is only valid from a client")
         }
     }
@@ -118,25 +120,29 @@ extension ClientMachine {
 
     // MARK: Errors
 
-    private mutating func errorReceived(_ frame: ErrorFrame, _ effects: inout Effects) throws(WireError) {
+    private mutating func errorReceived(
+        _ frame: ErrorFrame, now: () -> Duration, _ effects: inout Effects
+    ) throws(WireError) {
         let error = NotifyError(frame)
         if frame.isFatal {
             connection.fatalErrorReceived(error)
             effects.channel = .close
         } else if frame.request != 0, let entry = requests.take(frame.request) {
-            refused(entry, error, &effects)
+            refused(entry, error, now: now, &effects)
         } else if frame.subscription != 0, error.code == .subscriptionChanged {
             attachAgain(frame.subscription, isEdited: frame.detail == ErrorFrame.editedDetail)
         } else if frame.subscription != 0 {
             finishSubscription(frame.subscription, error, leaveResult: .success(()), &effects)
         } else if error.code != .unknownSubscription {
-            // The refusal of a post without a receipt or of an acknowledgement. An acknowledgement may cross with the
+            // The refusal of a post without a receipt or of an answer to a message. Such an answer may cross with the
             // end of its subscription.
             effects.warnings.append("notifyd refused a request: \(error.message)")
         }
     }
 
-    private mutating func refused(_ entry: PendingRequest, _ error: NotifyError, _ effects: inout Effects) {
+    private mutating func refused(
+        _ entry: PendingRequest, _ error: NotifyError, now: () -> Duration, _ effects: inout Effects
+    ) {
         switch entry {
         case .post(_, let waiter):
             posts.inFlight -= 1
@@ -155,6 +161,8 @@ extension ClientMachine {
             finishSubscription(number, nil, leaveResult: isLeft ? .success(()) : .failure(error), &effects)
         case .call(let call):
             effects.fail(call, error)
+        case .deadline(let number):
+            extender.deadlineReported(number, nil, now: now())
         case .finalPing:
             break
         }

@@ -1,3 +1,4 @@
+import Algorithms
 import NotifyWire
 
 extension ClientMachine {
@@ -30,10 +31,11 @@ extension ClientMachine {
 
     mutating func requestSubscription(_ number: UInt32) {
         guard let entry = subscriptions[number], case .waiting = entry.phase else { return }
+        let credit = subscriptions.update(number) { $0.startCredit() } ?? 0
         let frame = entry.spec.frame(
             request: requests.append(.subscribe(number)), number: number,
-            credit: entry.creditLeft ?? Subscribe.unlimitedCredit, maximumWindow: daemonInfo.maximumWindow,
-            namesPatterns: !entry.isEdited)
+            credit: credit, maximumWindow: daemonInfo.maximumWindow,
+            namesPatterns: !entry.isEdited, isFirst: entry.lastSequence == nil)
         frame.write(to: &outgoing)
         _ = subscriptions.update(number) { $0.phase = .requested }
     }
@@ -43,6 +45,7 @@ extension ClientMachine {
     mutating func attachAgain(_ number: UInt32, isEdited: Bool) {
         guard let entry = subscriptions[number], entry.phase == .live || entry.phase == .requested else { return }
         router.remove(number: number)
+        extender.remove(number)
         entry.ledger?.update { $0.connectionLost() }
         _ = subscriptions.update(number) { entry in
             if entry.phase == .live { entry.lastSequence = entry.lastSequence ?? 0 }
@@ -89,6 +92,11 @@ extension ClientMachine {
                 after: attachment == nil ? frame.sequence : 0, isCounted: entry.creditLeft != nil),
             spec: entry.spec)
         flow.changed(entry.buffer, now: now)
+        topUpCredit(of: number)
+        if entry.spec.extendsDeadlines, let name = entry.spec.durableName {
+            extender.attached(number, now: now)
+            NotifyWire.Describe(request: requests.append(.deadline(number)), durableName: name).write(to: &outgoing)
+        }
     }
 
     private struct Attachment {
@@ -107,7 +115,8 @@ extension ClientMachine {
                 cursor: frame.sequence, generation: frame.generation, logEpoch: epoch, isResumed: frame.isResumed)
             return Attachment(
                 acknowledgements: .init(ledger: ledger, epoch: state.epoch), isNewGeneration: isNewGeneration,
-                needsExtraCredit: entry.creditLeft == 0 && state.deliveredThrough > frame.sequence)
+                needsExtraCredit: entry.creditLeft == 0 && !entry.spec.extendsDeadlines
+                    && (state.deliveredThrough > frame.sequence || state.hasUnsent || !state.carriedOver.isEmpty))
         }
     }
 
@@ -121,13 +130,14 @@ extension ClientMachine {
 
     // MARK: Deliveries
 
-    /// Updates credit and acknowledgements after a delivery to a durable subscription.
-    mutating func account(for delivery: DeliveryRouter.DurableDelivery) throws(WireError) {
+    /// Updates credit and answers after a delivery to a durable subscription.
+    mutating func account(for delivery: DeliveryRouter.DurableDelivery) {
         let number = delivery.number
         switch delivery.disposition {
         case .new:
             _ = subscriptions.update(number) { entry in
                 if let left = entry.creditLeft, left > 0 { entry.creditLeft = left - 1 }
+                entry.heldByHandlers += 1
             }
         case .acknowledged:
             if let ledger = subscriptions[number]?.ledger, !pendingLedgers.contains(where: { $0 === ledger }) {
@@ -137,14 +147,30 @@ extension ClientMachine {
         case .duplicate:
             returnCredit(delivery)
         case .overrun:
-            throw WireError(.malformedFrame, "more messages than the window of subscription \(number) allows")
+            Reject(subscription: number, sequence: delivery.sequence, outcome: .returned).write(to: &outgoing)
+            returnCredit(delivery)
+        case .stopped:
+            Reject(
+                subscription: number, sequence: delivery.sequence, outcome: .returned, delayMicroseconds: 0, reason: ""
+            ).write(to: &outgoing)
         }
+    }
+
+    /// Gives the daemon credit for the handlers of an attached subscription that are free.
+    private mutating func topUpCredit(of number: UInt32) {
+        guard subscriptions[number]?.phase == .live else { return }
+        let credit = subscriptions.update(number) { $0.topUpCredit() } ?? 0
+        if credit > 0 { Credit(subscription: number, messages: credit).write(to: &outgoing) }
     }
 
     /// Returns the credit that a repeated delivery used up.
     private mutating func returnCredit(_ delivery: DeliveryRouter.DurableDelivery) {
         guard let entry = subscriptions[delivery.number], entry.creditLeft != nil, let ledger = entry.ledger else {
             return
+        }
+        if entry.spec.extendsDeadlines {
+            _ = subscriptions.update(delivery.number) { $0.creditLeft = max(1, $0.creditLeft ?? 0) - 1 }
+            return topUpCredit(of: delivery.number)
         }
         if entry.hasExtraCredit, ledger.update({ $0.deliveredThrough }) <= delivery.sequence {
             _ = subscriptions.update(delivery.number) { $0.hasExtraCredit = false }
@@ -153,15 +179,31 @@ extension ClientMachine {
         Credit(subscription: delivery.number, messages: 1).write(to: &outgoing)
     }
 
-    // MARK: Acknowledging
+    // MARK: Answering
 
-    /// A ledger has acknowledgements to send, and had none before.
+    /// A ledger has answers to send, and had none before.
     mutating func acknowledgementsPending(_ ledger: AcknowledgementLedger) {
         guard connection.isReady || connection.isDraining else { return }
         pendingLedgers.append(ledger)
     }
 
-    /// Appends all pending acknowledgements to `outgoing`.
+    /// The deadline of an attached subscription was changed.
+    mutating func deadlineChanged(_ notice: DeadlineNotice, now: Duration) {
+        guard subscriptions[notice.subscription]?.spec.extendsDeadlines ?? false else { return }
+        // There may have been no deadline before.
+        extender.attached(notice.subscription, now: now)
+        extender.deadlineReported(notice.subscription, .microseconds(notice.microseconds), now: now)
+    }
+
+    /// Extends the deadlines of messages that have been processed for some time.
+    mutating func extendDeadlines(now: Duration) {
+        for number in extender.timeReached(now) {
+            guard let ledger = subscriptions[number]?.ledger, ledger.update({ $0.extendHeld() }) else { continue }
+            acknowledgementsPending(ledger)
+        }
+    }
+
+    /// Appends all pending answers to `outgoing`.
     mutating func writeAcknowledgements() {
         guard !pendingLedgers.isEmpty else { return }
         let ledgers = pendingLedgers
@@ -170,14 +212,26 @@ extension ClientMachine {
     }
 
     private mutating func writeAcknowledgements(of ledger: AcknowledgementLedger) {
-        var ranges = ledger.update { $0.takePending() }[...]
         let number = ledger.number
-        guard !ranges.isEmpty, number != 0 else { return }
-        while !ranges.isEmpty {
-            let part = Array(ranges.prefix(Limits.acknowledgedRangesPerFrame))
-            Acknowledge(subscription: number, ranges: part).write(to: &outgoing)
-            ranges = ranges.dropFirst(part.count)
+        guard number != 0 else { return }
+        let answers = ledger.update { state in
+            (acknowledged: state.takePending(), rejections: state.takeRejections(), extensions: state.takeExtensions())
         }
+        for part in answers.acknowledged.chunks(ofCount: Limits.acknowledgedRangesPerFrame) {
+            Acknowledge(subscription: number, ranges: Array(part)).write(to: &outgoing)
+        }
+        for rejection in answers.rejections {
+            Reject(
+                subscription: number, sequence: rejection.sequence, outcome: rejection.outcome,
+                delayMicroseconds: rejection.delayMicroseconds, reason: rejection.reason
+            ).write(to: &outgoing)
+        }
+        for (microseconds, sequences) in answers.extensions {
+            for part in sequences.chunks(ofCount: Limits.acknowledgedRangesPerFrame) {
+                Extend(subscription: number, sequences: Array(part), microseconds: microseconds).write(to: &outgoing)
+            }
+        }
+        topUpCredit(of: number)
     }
 
     // MARK: Leaving
@@ -200,6 +254,7 @@ extension ClientMachine {
             }
             writeDropReport(of: entry.buffer)
             flow.remove(number)
+            extender.remove(number)
             let request = requests.append(.detach(number))
             Detach(request: request, subscription: number).write(to: &outgoing)
             router.remove(number: number)
@@ -257,6 +312,7 @@ extension ClientMachine {
         guard let entry = subscriptions.remove(number) else { return }
         router.remove(number: number)
         flow.remove(number)
+        extender.remove(number)
         entry.ledger?.update { $0.close() }
         if let openWaiter = entry.openWaiter { effects.answer(openWaiter, .failure(error ?? .stopped)) }
         effects.deliveries.append((entry.buffer, .end(error)))

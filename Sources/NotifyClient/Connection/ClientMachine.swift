@@ -13,6 +13,8 @@ struct ClientMachine: ~Copyable {
         case subscribe(UInt32)
         case detach(UInt32)
         case call(Call)
+        /// The description of a subscription whose messages' deadlines are extended.
+        case deadline(UInt32)
         /// The ping that is the last request before the client closes the connection.
         case finalPing
     }
@@ -22,6 +24,8 @@ struct ClientMachine: ~Copyable {
         var maximumPayloadBytes = Limits.defaultPayloadBytes
         var maximumWindow = Limits.maximumWindow
         var daemonVersion = ""
+        /// The uid of this client; nil before the first connection.
+        var uid: UInt32?
         /// The epoch of the log; 0 if unknown.
         var logEpoch: UInt64 = 0
     }
@@ -39,6 +43,7 @@ struct ClientMachine: ~Copyable {
     var subscriptions = SubscriptionTable()
     var router = DeliveryRouter()
     var flow = FlowControl()
+    var extender = DeadlineExtender()
     var daemonInfo = DaemonInfo()
     /// Encoded frames to write.
     var outgoing = ByteBuffer()
@@ -62,7 +67,7 @@ struct ClientMachine: ~Copyable {
         var earliest = connection.deadline
         for other in [
             posts.nextDeadline, subscriptions.nextDeadline, flow.reportDeadline, shutdown?.nextDeadline,
-            waitingCalls.lazy.map(\.deadline).min(),
+            extender.nextDeadline, waitingCalls.lazy.map(\.deadline).min(),
         ] {
             guard let other else { continue }
             earliest = min(earliest ?? other, other)
@@ -115,7 +120,7 @@ extension ClientMachine {
             daemonInfo = DaemonInfo(
                 maximumPayloadBytes: Int(welcome.maximumPayloadBytes),
                 maximumWindow: max(1, min(welcome.maximumWindow, Limits.maximumWindow)),
-                daemonVersion: welcome.daemonVersion, logEpoch: welcome.epoch)
+                daemonVersion: welcome.daemonVersion, uid: welcome.uid, logEpoch: welcome.epoch)
             posts.window = max(1, Int(welcome.postWindow))
             posts.connected()
             effects.changes.append(.connected(daemonVersion: welcome.daemonVersion))
@@ -157,6 +162,7 @@ extension ClientMachine {
         outgoing.clear()
         pendingLedgers.removeAll()
         flow = FlowControl()
+        extender = DeadlineExtender()
         router.removeAll { number, last in
             _ = subscriptions.update(number) { $0.lastSequence = last }
         }
@@ -169,7 +175,7 @@ extension ClientMachine {
             case .call(let call) where isUnprocessed:
                 waitingCalls.append((call, now + settings.connectionWait))
             case .call(let call): effects.fail(call, call.lossError)
-            case .subscribe, .detach, .finalPing: break
+            case .subscribe, .detach, .deadline, .finalPing: break
             }
         }
         posts.connectionLost(unprocessed: unprocessed, deadline: now + settings.connectionWait)
@@ -207,6 +213,7 @@ extension ClientMachine {
         for (call, deadline) in waitingCalls where deadline <= now { effects.fail(call, timeoutError) }
         waitingCalls.removeAll { $0.deadline <= now }
         flow.timeReached(now)
+        extendDeadlines(now: now)
         for number in subscriptions.expired(now: now) { expireSubscription(number, timeoutError, &effects) }
         continueShutdown(now: now, &effects)
         closeIfDrained(&effects)

@@ -22,8 +22,8 @@ extension NotifyClient {
 
         /// Acknowledges the message, decoded or not, as ``Message/acknowledge()`` does.
         ///
-        /// A durable subscription delivers a message again until it is acknowledged. Therefore, also acknowledge a
-        /// message that cannot be decoded, once it is logged or stored elsewhere.
+        /// A durable subscription delivers a message again until it is answered. Therefore, also answer a message that
+        /// cannot be decoded: ``fail(reason:)`` makes it a dead letter.
         public func acknowledge() {
             message.acknowledge()
         }

@@ -11,7 +11,7 @@ extension NotifyClient.Message {
         } catch {
             throw NotifyError(
                 .coding, "the payload of '\(name)' (sequence \(sequence)) can't be decoded as \(type): \(error)",
-                cause: error)
+                cause: error, detail: sequence)
         }
     }
 

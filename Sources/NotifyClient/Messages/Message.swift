@@ -6,8 +6,8 @@ extension NotifyClient {
     /// Messages that arrived together share memory, and each of them keeps all of it allocated. To keep content for
     /// long, keep a copy, such as ``payload``, rather than the message.
     public struct Message: Sendable {
-        private let batch: MessageBatch
-        private let index: Int
+        let batch: MessageBatch
+        let index: Int
 
         init(batch: MessageBatch, index: Int) {
             self.batch = batch
@@ -53,6 +53,13 @@ extension NotifyClient {
 
         /// Whether the durable subscription *may* have delivered this message before; if false, it certainly did not.
         public var isRedelivered: Bool { batch.entries[index].isRedelivered }
+
+        /// The number of this delivery by a durable subscription: 1, and the failures that are recorded for the
+        /// message.
+        ///
+        /// A delivery has failed if the message was rejected, if its deadline has passed, or if the client of a group
+        /// ended without leaving. The number may be low after a crash of the daemon, and is never too high.
+        public var delivery: Int { Int(batch.entries[index].delivery) }
 
         /// Whether this message belongs to a snapshot: older messages that the daemon delivers when a subscription
         /// begins, ahead of the live ones. Acknowledging such a message has no effect.

@@ -11,6 +11,8 @@ final class MessageBatch: Sendable {
         var isRedelivered: Bool
         /// Whether the message is part of a snapshot: older than the subscription's start, and never acknowledged.
         var isSnapshot = false
+        /// The number of the delivery to a durable subscription; 1 for other messages.
+        var delivery: UInt32 = 1
     }
 
     static let headerBytes = FrameHeader.size
@@ -38,6 +40,29 @@ final class MessageBatch: Sendable {
     func acknowledge(_ index: Int) {
         guard let acknowledgements, !entries[index].isSnapshot else { return }
         acknowledgements.ledger.acknowledge(sequence(index), epoch: acknowledgements.epoch)
+    }
+
+    /// Gives back a message; has no effect on volatile subscriptions and on messages of a snapshot.
+    func reject(_ index: Int, _ outcome: Reject.Outcome, delay: Duration?, reason: String) {
+        guard let acknowledgements, !entries[index].isSnapshot else { return }
+        let rejection = AcknowledgementState.Rejection(
+            sequence: sequence(index), outcome: outcome, delayMicroseconds: delay.map(Self.limited),
+            reason: reason.limited(toBytes: Limits.reasonBytes))
+        acknowledgements.ledger.reject(
+            rejection, delivery: entries[index].delivery, epoch: acknowledgements.epoch)
+    }
+
+    /// Extends the deadline of a message; has no effect on volatile subscriptions and on messages of a snapshot.
+    func extendDeadline(_ index: Int, by duration: Duration?) {
+        guard let acknowledgements, !entries[index].isSnapshot else { return }
+        acknowledgements.ledger.extend(
+            sequence(index), by: duration.map { max(1, Self.limited($0)) } ?? 0, delivery: entries[index].delivery,
+            epoch: acknowledgements.epoch)
+    }
+
+    /// The microseconds of a duration, within the limits of the protocol.
+    private static func limited(_ duration: Duration) -> UInt64 {
+        min(max(duration, .zero).clampedMicroseconds, DurableSettingChanges.maximumSpan)
     }
 
     func withDelivery<Result>(_ index: Int, _ body: (Delivery) -> Result) -> Result {

@@ -10,16 +10,16 @@ extension NotifyClient.Subscription {
     /// The messages of the subscription, with their payloads decoded from JSON.
     ///
     /// A payload that cannot be decoded does not end the sequence. Its element throws when
-    /// ``NotifyClient/DecodedMessage/value`` is read, and can be acknowledged like any other:
+    /// ``NotifyClient/DecodedMessage/value`` is read, and can be answered like any other:
     ///
     /// ```swift
     /// for try await order in subscription.messages(as: Order.self) {
     ///     do {
     ///         try await bill(order.value)
+    ///         order.acknowledge()
     ///     } catch let error as NotifyError where error.code == .coding {
-    ///         print("skipped: \(error)")
+    ///         order.fail(reason: error.message)
     ///     }
-    ///     order.acknowledge()
     /// }
     /// ```
     ///

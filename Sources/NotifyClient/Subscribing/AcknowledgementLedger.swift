@@ -2,15 +2,16 @@ import NotifyCenter
 import NotifyWire
 import Synchronization
 
-/// The acknowledgements of a durable subscription, shared by its consumers and the connection.
+/// The answers to the messages of a durable subscription, shared by its consumers and the connection.
 final class AcknowledgementLedger: Sendable {
     private let state: Lock<AcknowledgementState>
     private let numberStorage = Atomic<UInt32>(0)
-    /// Called, without the lock held, when an acknowledgement must be sent and no other was pending.
+    /// Called, without the lock held, when an answer must be sent and no other was pending.
     private let onPending: @Sendable (AcknowledgementLedger) -> Void
 
-    init(window: Int, onPending: @escaping @Sendable (AcknowledgementLedger) -> Void) {
-        state = Lock(AcknowledgementState(window: window))
+    /// - Parameter hasHandlers: Whether messages are handed to handlers that are started and ended here.
+    init(window: Int, hasHandlers: Bool = false, onPending: @escaping @Sendable (AcknowledgementLedger) -> Void) {
+        state = Lock(AcknowledgementState(window: window, hasHandlers: hasHandlers))
         self.onPending = onPending
     }
 
@@ -23,6 +24,33 @@ final class AcknowledgementLedger: Sendable {
     /// Acknowledges a message for the consumer. `epoch` is the value of `AcknowledgementState.epoch` at its delivery.
     func acknowledge(_ sequence: UInt64, epoch: UInt32) {
         if state.withLock({ $0.acknowledge(sequence, epoch: epoch) }) { onPending(self) }
+    }
+
+    /// Gives back a message for the consumer. `delivery` is the number of its delivery.
+    func reject(_ rejection: AcknowledgementState.Rejection, delivery: UInt32, epoch: UInt32) {
+        if state.withLock({ $0.reject(rejection, delivery: delivery, epoch: epoch) }) { onPending(self) }
+    }
+
+    /// Extends the deadline of a message for the consumer.
+    func extend(_ sequence: UInt64, by microseconds: UInt64, delivery: UInt32, epoch: UInt32) {
+        if state.withLock({ $0.extend(sequence, by: microseconds, delivery: delivery, epoch: epoch) }) {
+            onPending(self)
+        }
+    }
+
+    /// See `AcknowledgementState.handlerStarts`.
+    func handlerStarts(_ sequence: UInt64) -> Bool {
+        state.withLock { $0.handlerStarts(sequence) }
+    }
+
+    /// See `AcknowledgementState.handlerEnded`.
+    func handlerEnded() {
+        if state.withLock({ $0.handlerEnded() }) { onPending(self) }
+    }
+
+    /// See `AcknowledgementState.stopHandlers`.
+    func stopHandlers() {
+        if state.withLock({ $0.stopHandlers() }) { onPending(self) }
     }
 
     /// Updates the state for the connection, without calling `onPending`.

@@ -2,23 +2,28 @@ import Algorithms
 import DequeModule
 import NotifyWire
 
-/// The messages delivered to a durable subscription and which of them are acknowledged, across all of its attachments.
+/// The messages delivered to a durable subscription and which of them are answered, across all of its attachments.
 ///
 /// The sequences of first deliveries rise. Redeliveries arrive in any order, and with several members of a group some
-/// sequences go to another client. So the state of each sequence is tracked separately. Acknowledgements name only
-/// messages delivered on the present attachment, because the daemon accepts no others.
+/// sequences go to another client. So the state of each sequence is tracked separately. Answers name only messages
+/// delivered on the present attachment, because the daemon accepts no others.
+///
+/// A message that is rejected or given back is no longer held: its redelivery is passed to the consumer. So is that of
+/// a message whose deadline has passed, although the consumer still has it: its number of failures has risen.
 struct AcknowledgementState {
     /// The action for a delivery.
     enum Disposition: Equatable {
         /// Pass it to the consumer.
         case new
-        /// Discard it: the message is in the buffer or was passed to the consumer, and is not acknowledged.
+        /// Discard it: the message is in the buffer or was passed to the consumer, and is not answered.
         case duplicate
         /// Discard it and acknowledge it again: the consumer acknowledged it, but the daemon did not receive the
         /// acknowledgement.
         case acknowledged
-        /// The daemon delivered more messages than the window allows.
+        /// Give it back: the consumer holds more messages than the window allows, because their deadlines have passed.
         case overrun
+        /// Give it back without a delay: no further handler starts.
+        case stopped
     }
 
     /// The maximum number of ranges in `unconfirmed`; the lowest are evicted first.
@@ -29,17 +34,34 @@ struct AcknowledgementState {
     /// redelivered.
     static let maximumUnconfirmedRanges = Int(Limits.maximumWindow)
 
-    /// Delivered on this attachment and not acknowledged, in rising order.
-    private var outstanding: Deque<UInt64> = []
-    /// Delivered on an earlier attachment but not on this one, and not acknowledged, in rising order.
-    private var carriedOver: Deque<UInt64> = []
+    /// Delivered on this attachment and not answered, in rising order.
+    var outstanding: Deque<UInt64> = []
+    /// The delivery numbers and copies of messages in `outstanding` and `carriedOver`; most messages have no entry.
+    var copies: [UInt64: Copies] = [:]
+    /// The sum of the extra copies.
+    var extraCopies = 0
+    /// Messages to give back on this attachment.
+    var pendingRejections: [Rejection] = []
+    /// The deadlines to extend on this attachment, in microseconds from now on, by sequence.
+    var pendingExtensions: [UInt64: UInt64] = [:]
+    /// Delivered on an earlier attachment but not on this one, and not answered, in rising order.
+    var carriedOver: Deque<UInt64> = []
     /// Acknowledgements to send on this attachment.
     private var pending = SequenceSet()
-    /// Acknowledgements that were sent but that the daemon may not have processed, and acknowledgements that cannot be
-    /// sent yet.
+    /// Acknowledgements that were sent on this attachment. The daemon does not redeliver what it has accepted there, so
+    /// that a redelivery is for the consumer: a dead letter that is retried, for example.
+    private var sent = SequenceSet()
+    /// Acknowledgements that were sent on an earlier attachment but that the daemon may not have processed, and
+    /// acknowledgements that could not be sent.
     private var unconfirmed = SequenceSet()
+    /// Whether the daemon has not received an acknowledgement because the connection was lost first.
+    private(set) var hasUnsent = false
+    /// The cursor at the last attachment.
+    private var cursor: UInt64 = 0
     /// The highest sequence delivered in this `epoch`, or the cursor at an attachment if the cursor is higher.
     private(set) var deliveredThrough: UInt64 = 0
+    /// `deliveredThrough` at the last extension of deadlines.
+    var heldThrough: UInt64 = 0
     /// The daemon's generation at the last attachment; nil before the first.
     private var generation: UInt64?
     /// The epoch of the daemon's log at the last attachment.
@@ -47,17 +69,29 @@ struct AcknowledgementState {
     /// Counts the generations of the cursor that this client has seen. Acknowledgements of messages delivered under an
     /// earlier generation have no effect.
     private(set) var epoch: UInt32 = 0
-    private var isClosed = false
+    var isClosed = false
     private let maximumUnacknowledged: Int
+    /// The handlers of the subscription; nil if its consumer reads the messages itself.
+    var handlers: Handlers?
 
-    init(window: Int) {
+    init(window: Int, hasHandlers: Bool = false) {
+        if hasHandlers { handlers = Handlers() }
         // Messages carried over a reconnect may no longer count towards the daemon's window, for example because
         // another client has acknowledged them.
         maximumUnacknowledged = 2 * window
     }
 
     var unacknowledgedCount: Int { outstanding.count + carriedOver.count }
-    var hasPending: Bool { !pending.isEmpty }
+    var hasPending: Bool {
+        !pending.isEmpty || !pendingRejections.isEmpty || !pendingExtensions.isEmpty || (handlers?.ended ?? 0) > 0
+    }
+
+    struct Copies {
+        /// The number of the delivery that the consumer received last.
+        var delivery: UInt32 = 1
+        /// The deliveries that the consumer received besides the first.
+        var extra = 0
+    }
 }
 
 // MARK: - Attachments
@@ -66,7 +100,7 @@ extension AcknowledgementState {
     /// The subscription was attached.
     ///
     /// - Parameters:
-    ///   - cursor: The sequence up to which every message is acknowledged.
+    ///   - cursor: The sequence up to which every message is acknowledged, dropped, or waits for its redelivery.
     ///   - generation: The generation of the daemon's cursor.
     ///   - logEpoch: The epoch of the daemon's log; 0 if unknown.
     ///   - isResumed: Whether the durable subscription already existed.
@@ -78,23 +112,33 @@ extension AcknowledgementState {
         self.generation = generation
         if logEpoch != 0 { self.logEpoch = logEpoch }
         connectionLost()
+        self.cursor = cursor
         if isNewGeneration {
             epoch &+= 1
+            heldThrough = 0
+            handlers?.waiting.removeAll()
             carriedOver.removeAll()
+            forgetCopies()
             unconfirmed.removeAll()
+            hasUnsent = false
             deliveredThrough = cursor
         } else {
-            while let first = carriedOver.first, first <= cursor { carriedOver.removeFirst() }
-            unconfirmed.removeAll(through: cursor)
+            // The cursor also passes messages that failed, which are delivered again: a lost connection of a member is
+            // such a failure. So the cursor does not tell which messages and acknowledgements to forget.
             deliveredThrough = max(deliveredThrough, cursor)
         }
         return isNewGeneration
     }
 
     /// The connection was lost. Acknowledgements that the daemon has not processed are sent again when the daemon
-    /// redelivers their messages.
+    /// redelivers their messages. Other answers are lost: the daemon has taken the messages back.
     mutating func connectionLost() {
+        pendingRejections.removeAll()
+        pendingExtensions.removeAll()
+        if !pending.isEmpty { hasUnsent = true }
+        addUnconfirmed(sent)
         addUnconfirmed(pending)
+        sent.removeAll()
         pending.removeAll()
         guard !outstanding.isEmpty else { return }
         carriedOver = carriedOver.isEmpty ? outstanding : Deque((Array(carriedOver) + Array(outstanding)).sorted())
@@ -104,10 +148,15 @@ extension AcknowledgementState {
     /// The subscription was left: later acknowledgements have no effect.
     mutating func close() {
         isClosed = true
+        forgetCopies()
+        pendingRejections.removeAll()
+        pendingExtensions.removeAll()
         outstanding.removeAll()
         carriedOver.removeAll()
         pending.removeAll()
+        sent.removeAll()
         unconfirmed.removeAll()
+        hasUnsent = false
     }
 
     private mutating func addUnconfirmed(_ sequences: SequenceSet) {
@@ -119,30 +168,73 @@ extension AcknowledgementState {
 // MARK: - Deliveries and acknowledgements
 
 extension AcknowledgementState {
-    mutating func delivered(_ sequence: UInt64) -> Disposition {
-        guard sequence > deliveredThrough else { return deliveredOutOfOrder(sequence) }
-        guard unacknowledgedCount < maximumUnacknowledged else { return .overrun }
+    /// A message was delivered.
+    ///
+    /// - Parameter delivery: The number of this delivery.
+    mutating func delivered(_ sequence: UInt64, delivery: UInt32 = 1) -> Disposition {
+        guard sequence > deliveredThrough else { return deliveredOutOfOrder(sequence, delivery) }
+        if let refusal = refusal() { return refusal }
         outstanding.append(sequence)
+        handlers?.waiting.insert(sequence)
+        if delivery != 1 { copies[sequence] = Copies(delivery: delivery) }
         deliveredThrough = sequence
         return .new
     }
 
     /// A redelivery, or the first delivery to this client of a message that another member of the group received
     /// before.
-    private mutating func deliveredOutOfOrder(_ sequence: UInt64) -> Disposition {
+    private mutating func deliveredOutOfOrder(_ sequence: UInt64, _ delivery: UInt32) -> Disposition {
         if carriedOver.removeSorted(sequence) {
             outstanding.insertSorted(sequence)
             return .duplicate
         }
-        if outstanding.containsSorted(sequence) { return .duplicate }
+        if outstanding.containsSorted(sequence) { return deliveredAgain(sequence, delivery) }
         if pending.contains(sequence) { return .acknowledged }
         if unconfirmed.contains(sequence) {
+            unconfirmed.remove(sequence)
             pending.insert(sequence)
             return .acknowledged
         }
-        guard unacknowledgedCount < maximumUnacknowledged else { return .overrun }
+        if let refusal = refusal() { return refusal }
+        sent.remove(sequence)
         outstanding.insertSorted(sequence)
+        handlers?.waiting.insert(sequence)
+        if delivery != 1 { copies[sequence] = Copies(delivery: delivery) }
         return .new
+    }
+
+    /// A message was delivered that was delivered before on this attachment and is not answered. If another failure
+    /// was recorded, its deadline has passed.
+    private mutating func deliveredAgain(_ sequence: UInt64, _ delivery: UInt32) -> Disposition {
+        var known = copies[sequence] ?? Copies()
+        guard delivery > known.delivery, extraCopies < maximumUnacknowledged, handlers?.isStopping != true else {
+            return .duplicate
+        }
+        known.delivery = delivery
+        known.extra += 1
+        extraCopies += 1
+        copies[sequence] = known
+        return .new
+    }
+
+    /// The disposition of a message that the consumer may not receive; nil if it may. Evicts the lowest message of an
+    /// earlier attachment if needed and if the cursor has passed it: another member may have processed it.
+    private mutating func refusal() -> Disposition? {
+        if handlers?.isStopping == true { return .stopped }
+        if unacknowledgedCount >= maximumUnacknowledged, let first = carriedOver.first, first <= cursor {
+            forgetCopies(of: carriedOver.removeFirst())
+        }
+        return unacknowledgedCount < maximumUnacknowledged ? nil : .overrun
+    }
+
+    mutating func forgetCopies(of sequence: UInt64) {
+        guard !copies.isEmpty, let known = copies.removeValue(forKey: sequence) else { return }
+        extraCopies -= known.extra
+    }
+
+    private mutating func forgetCopies() {
+        copies.removeAll()
+        extraCopies = 0
     }
 
     /// Acknowledges a message that was delivered in the given `epoch`.
@@ -152,10 +244,13 @@ extension AcknowledgementState {
         guard !isClosed, epoch == self.epoch else { return false }
         if outstanding.removeSorted(sequence) {
             let hadPending = hasPending
+            forgetAnswered(sequence)
             pending.insert(sequence)
             return !hadPending
         }
         if carriedOver.removeSorted(sequence) {
+            forgetCopies(of: sequence)
+            hasUnsent = true
             unconfirmed.insert(sequence)
             unconfirmed.keepHighest(Self.maximumUnconfirmedRanges)
         }
@@ -164,14 +259,22 @@ extension AcknowledgementState {
 
     /// Takes the acknowledgements to send, and remembers them.
     mutating func takePending() -> [SequenceRange] {
+        guard !pending.isEmpty else { return [] }
         defer { pending.removeAll() }
-        addUnconfirmed(pending)
+        hasUnsent = false
+        sent.formUnion(pending)
+        sent.keepHighest(Self.maximumUnconfirmedRanges)
         return Array(pending.ranges)
+    }
+
+    mutating func forgetAnswered(_ sequence: UInt64) {
+        forgetCopies(of: sequence)
+        if !pendingExtensions.isEmpty { pendingExtensions[sequence] = nil }
     }
 }
 
 extension Deque<UInt64> {
-    fileprivate func containsSorted(_ sequence: UInt64) -> Bool {
+    func containsSorted(_ sequence: UInt64) -> Bool {
         let index = firstIndex(notBelow: sequence)
         return index < count && self[index] == sequence
     }
@@ -183,7 +286,7 @@ extension Deque<UInt64> {
     /// Removes a sequence.
     ///
     /// - Returns: Whether the sequence was present.
-    fileprivate mutating func removeSorted(_ sequence: UInt64) -> Bool {
+    mutating func removeSorted(_ sequence: UInt64) -> Bool {
         // Fast path: consumers usually acknowledge the oldest message first.
         if first == sequence {
             removeFirst()

@@ -58,6 +58,8 @@ struct DeliveryRouter: ~Copyable {
         var slot: Int?
         var number: UInt32 = 0
         var remaining: UInt32 = 0
+        /// The number of the delivery of each message of a run.
+        var delivery: UInt32 = 1
     }
 
     /// Messages of a snapshot in the present read.
@@ -122,7 +124,8 @@ extension DeliveryRouter {
     mutating func begin(_ run: Run) {
         let slot = slots[run.subscription].flatMap { targets[$0].acknowledgements == nil ? nil : $0 }
         announced = Announced(
-            kind: run.isRedelivery ? .redelivery : .run, slot: slot, number: run.subscription, remaining: run.count)
+            kind: run.isRedelivery ? .redelivery : .run, slot: slot, number: run.subscription, remaining: run.count,
+            delivery: max(1, run.delivery))
     }
 
     /// Begins a part of a snapshot: the next `count` deliveries are those of one subscription. Staged messages must
@@ -135,8 +138,8 @@ extension DeliveryRouter {
         endSnapshotIfComplete()
     }
 
-    /// Begins a page of the log: the next `count` deliveries are the answer to a request. Staged messages must have been
-    /// taken before.
+    /// Begins a page of the log: the next `count` deliveries are the answer to a request. Staged messages must have
+    /// been taken before.
     mutating func begin(_ page: LogPage) {
         announced = Announced(kind: .page, remaining: page.count)
         pages.begin(page.request)
@@ -168,6 +171,7 @@ extension DeliveryRouter {
             switch announced.kind {
             case .run, .redelivery:
                 entry.isRedelivered = announced.kind == .redelivery
+                entry.delivery = announced.delivery
                 return deliverDurable(entry, slot: slot, sequence: sequence)
             case .snapshot, .lastSnapshot:
                 stageSnapshot(entry, slot: slot)
@@ -188,7 +192,7 @@ extension DeliveryRouter {
         _ entry: MessageBatch.Entry, slot: Int, sequence: UInt64
     ) -> DurableDelivery? {
         guard let ledger = targets[slot].acknowledgements?.ledger else { return nil }
-        let disposition = ledger.update { $0.delivered(sequence) }
+        let disposition = ledger.update { $0.delivered(sequence, delivery: entry.delivery) }
         if disposition == .new {
             stage(entry, slot: slot, sequence: sequence)
             guard targets[slot].isCounted else { return nil }

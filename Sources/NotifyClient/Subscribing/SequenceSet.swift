@@ -51,15 +51,14 @@ struct SequenceSet {
         for range in other.ranges { insert(range) }
     }
 
-    /// Removes every sequence up to and including `sequence`.
-    mutating func removeAll(through sequence: UInt64) {
-        while let first = ranges.first, first.first <= sequence {
-            guard first.last <= sequence else {
-                ranges[0].first = sequence + 1
-                return
-            }
-            ranges.removeFirst()
-        }
+    mutating func remove(_ sequence: UInt64) {
+        let index = firstIndex(endingAt: sequence)
+        guard index < ranges.count, ranges[index].first <= sequence else { return }
+        let range = ranges[index]
+        var parts: [SequenceRange] = []
+        if range.first < sequence { parts.append(SequenceRange(first: range.first, last: sequence - 1)) }
+        if sequence < range.last { parts.append(SequenceRange(first: sequence + 1, last: range.last)) }
+        ranges.replaceSubrange(index...index, with: parts)
     }
 
     /// Removes the lowest ranges until at most `count` are left.

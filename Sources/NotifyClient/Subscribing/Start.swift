@@ -15,8 +15,8 @@ extension NotifyClient {
         case sequence(UInt64)
         /// With the first message posted at most this long ago, by the daemon's wall clock. Not negative.
         case age(Duration)
-        /// With the first message posted at this time or later, by the daemon's wall clock. The daemon refuses a time in
-        /// the future with `invalidArgument`, unless an existing durable subscription continues at its cursor.
+        /// With the first message posted at this time or later, by the daemon's wall clock. The daemon refuses a time
+        /// in the future with `invalidArgument`, unless an existing durable subscription continues at its cursor.
         ///
         /// Messages are found by ``Message/date``. If the clock was set back, several messages can be the first at a
         /// time, and the subscription begins with any of them.
@@ -55,7 +55,7 @@ extension NotifyClient.Start {
 
 extension Duration {
     /// The microseconds of a duration that is not negative, up to ``LogPosition/maximumMicroseconds``.
-    fileprivate var clampedMicroseconds: UInt64 {
+    var clampedMicroseconds: UInt64 {
         let (seconds, attoseconds) = components
         let (product, overflow) = UInt64(seconds).multipliedReportingOverflow(by: 1_000_000)
         guard !overflow, product < LogPosition.maximumMicroseconds - 1_000_000 else {

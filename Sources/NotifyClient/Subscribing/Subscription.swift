@@ -40,13 +40,19 @@ extension NotifyClient {
         private let number: UInt32
         let buffer: DeliveryBuffer
         let spec: SubscriptionSpec
+        /// The answers of a durable subscription; nil for a volatile one.
+        let ledger: AcknowledgementLedger?
         private let resumedSequence = Lock<UInt64?>(nil)
 
-        init(core: ClientCore, number: UInt32, buffer: DeliveryBuffer, spec: SubscriptionSpec) {
+        init(
+            core: ClientCore, number: UInt32, buffer: DeliveryBuffer, ledger: AcknowledgementLedger?,
+            spec: SubscriptionSpec
+        ) {
             self.core = core
             self.number = number
             self.buffer = buffer
             self.spec = spec
+            self.ledger = ledger
         }
 
         deinit {
@@ -57,8 +63,8 @@ extension NotifyClient {
         public var droppedCount: UInt64 { buffer.droppedCount }
 
         /// For a durable subscription that existed when it was opened, the sequence up to which every message was
-        /// acknowledged: it resumes after it, wherever ``NotifyClient/NotifyClient/SubscriptionKind`` says that a new one
-        /// starts. `nil` for a new or volatile subscription.
+        /// acknowledged: it resumes after it, wherever ``NotifyClient/NotifyClient/SubscriptionKind`` says that a new
+        /// one starts. `nil` for a new or volatile subscription.
         public var resumedAfter: UInt64? { resumedSequence.withLock { $0 } }
 
         func resumed(after sequence: UInt64) {

@@ -23,18 +23,29 @@ extension NotifyClient {
     public struct SubscriptionKind: Hashable, Sendable {
         enum Storage: Hashable, Sendable {
             case volatile(start: Start, messages: Int, bytes: Int, FullBufferPolicy)
-            case durable(name: String, start: Start, window: Int?)
+            case durable(Durable)
         }
 
-        let storage: Storage
+        struct Durable: Hashable, Sendable {
+            var name: String
+            var start: Start
+            var window: Int?
+            var sharing: DurableSharing
+            var settings: DurableSettings
+            var takesOver: Bool
+            /// Whether the client extends the deadlines of all messages that are not answered.
+            var extendsDeadlines = false
+        }
+
+        var storage: Storage
 
         /// At most once: messages posted while there is no connection are missed, and messages that the consumer does
         /// not take in time may be dropped, depending on `whenFull`. A ``Gap`` reports both.
         ///
         /// With another start than `now`, a snapshot comes first: the stored messages from the start on, in pages that
         /// are requested as the consumer takes them. Live messages follow it. No stored message is missed or repeated
-        /// between the two. Live messages that arrive meanwhile wait in the buffer; those beyond its bounds are read from
-        /// the log, and only those that are not stored are missed. A lost connection does not repeat the snapshot.
+        /// between the two. Live messages that arrive meanwhile wait in the buffer; those beyond its bounds are read
+        /// from the log, and only those that are not stored are missed. A lost connection does not repeat the snapshot.
         ///
         /// - Parameters:
         ///   - start: The position in the log at which the snapshot begins; no snapshot for ``Start/now``.
@@ -56,10 +67,23 @@ extension NotifyClient {
         /// - Parameters:
         ///   - name: 1 to 64 letters, digits, `.`, `_` or `-`; unique per user.
         ///   - start: The position at which the subscription begins if it does not exist yet.
-        ///   - window: The maximum number of messages delivered and not acknowledged, 1 to 16,384; 256 if `nil`. These
-        ///     messages are held in memory, so choose fewer for large payloads.
-        public static func durable(_ name: String, from start: Start = .now, window: Int? = nil) -> SubscriptionKind {
-            SubscriptionKind(storage: .durable(name: name, start: start, window: window))
+        ///   - window: The maximum number of messages delivered to this client and not answered, 1 to 16,384; 256 if
+        ///     `nil`. These messages are held in memory, so choose fewer for large payloads.
+        ///   - sharing: Whether several clients share the messages. If the subscription exists and is shared in another
+        ///     way, it is refused with `subscriptionHeld` or `subscriptionMismatch`.
+        ///   - settings: The settings of the subscription if it does not exist yet. An existing one keeps its settings;
+        ///     ``NotifyClient/configureDurableSubscription(_:_:uid:)`` changes them.
+        ///   - takesOver: Whether to end the attachments of other clients to the subscription, and to share it as
+        ///     requested. Only for the first attachment: not again after a lost connection.
+        public static func durable(
+            _ name: String, from start: Start = .now, window: Int? = nil, sharing: DurableSharing = .exclusive,
+            settings: DurableSettings = DurableSettings(), takesOver: Bool = false
+        ) -> SubscriptionKind {
+            SubscriptionKind(
+                storage: .durable(
+                    Durable(
+                        name: name, start: start, window: window, sharing: sharing, settings: settings,
+                        takesOver: takesOver)))
         }
     }
 }

@@ -8,6 +8,8 @@ struct SubscriptionSpec: Sendable {
     var kind: NotifyClient.SubscriptionKind.Storage
     /// The position at which a volatile subscription begins, or a durable one that does not exist yet.
     var start = LogPosition.now
+    /// The settings of a durable subscription that does not exist yet.
+    private(set) var settings = DurableSettingChanges()
     /// The sequence at which the snapshot of a volatile subscription begins; nil if it has none.
     var snapshotStart: UInt64?
     /// The number of messages after which the subscription ends; nil for no limit.
@@ -28,7 +30,10 @@ struct SubscriptionSpec: Sendable {
         self.kind = kind.storage
         self.limit = limit
         switch kind.storage {
-        case .volatile(let start, _, _, _), .durable(_, let start, _): self.start = try start.position()
+        case .volatile(let start, _, _, _): self.start = try start.position()
+        case .durable(let durable):
+            self.start = try durable.start.position()
+            settings = try durable.settings.changes()
         }
         try checkBounds()
     }
@@ -38,26 +43,28 @@ struct SubscriptionSpec: Sendable {
         if let limit, limit < (isDurable ? 0 : 1) {
             throw NotifyError(.invalidArgument, "the limit must be at least \(isDurable ? 0 : 1), not \(limit)")
         }
-        guard case .durable(let name, _, let window) = kind else { return }
+        guard let durable else { return }
         do {
-            try Limits.validateSubscriptionName(name)
+            try Limits.validateSubscriptionName(durable.name)
         } catch {
             throw NotifyError(error)
         }
-        if let window, !(1...Int(Limits.maximumWindow)).contains(window) {
+        if let window = durable.window, !(1...Int(Limits.maximumWindow)).contains(window) {
             throw NotifyError(
                 .invalidArgument, "the window must be 1 to \(Limits.maximumWindow) messages, not \(window)")
         }
     }
 
-    var isDurable: Bool {
-        if case .durable = kind { true } else { false }
+    /// The parameters of a durable subscription; nil for a volatile one.
+    private var durable: NotifyClient.SubscriptionKind.Durable? {
+        if case .durable(let durable) = kind { durable } else { nil }
     }
 
-    var window: Int {
-        guard case .durable(_, _, let window) = kind else { return 0 }
-        return window ?? Int(Limits.defaultWindow)
-    }
+    var isDurable: Bool { durable != nil }
+
+    var window: Int { durable.map { $0.window ?? Int(Limits.defaultWindow) } ?? 0 }
+
+    var extendsDeadlines: Bool { durable?.extendsDeadlines ?? false }
 
     var bufferPolicy: DeliveryBuffer.Policy {
         guard case .volatile(_, let messages, let bytes, let whenFull) = kind else { return .windowed }
@@ -65,22 +72,25 @@ struct SubscriptionSpec: Sendable {
         return whenFull == .pauseReading ? .pauseReading(bounds) : .dropOldest(bounds)
     }
 
-    var durableName: String? {
-        guard case .durable(let name, _, _) = kind else { return nil }
-        return name
-    }
+    var durableName: String? { durable?.name }
 
     /// The frame that requests the subscription. `maximumWindow` is the daemon's limit. Without patterns, the frame
     /// attaches to a durable subscription that exists.
+    ///
+    /// - Parameter isFirst: Whether this is the first attachment: only that takes the subscription over.
     func frame(
-        request: UInt64, number: UInt32, credit: UInt32, maximumWindow: UInt32, namesPatterns: Bool = true
+        request: UInt64, number: UInt32, credit: UInt32, maximumWindow: UInt32, namesPatterns: Bool = true,
+        isFirst: Bool = true
     ) -> Subscribe {
         var frame = Subscribe(
             request: request, subscription: number, patterns: namesPatterns ? patterns.map(\.string) : [],
             object: namesPatterns ? object ?? "" : "", credit: credit)
-        if case .durable(let name, _, _) = kind {
-            frame.durableName = name
+        if let durable {
+            frame.durableName = durable.name
             frame.start = start
+            frame.sharing = NotifyWire.DurableSharing(durable.sharing)
+            frame.takesOver = durable.takesOver && isFirst
+            frame.settings = settings
             frame.window = min(UInt32(window), maximumWindow)
         }
         return frame

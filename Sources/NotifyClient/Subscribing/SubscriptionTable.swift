@@ -23,8 +23,11 @@ struct SubscriptionTable {
         var leaveWaiters: [ReplySlot<Void>] = []
         /// The last sequence received when the connection was lost; nil if the subscription was never live before.
         var lastSequence: UInt64?
-        /// The number of messages that may still be delivered; nil without a limit or for a volatile subscription.
+        /// The number of messages that may still be delivered; nil without a limit or for a volatile subscription. For
+        /// a subscription with handlers, the number that the daemon may deliver at present.
         var creditLeft: UInt32?
+        /// The number of messages that were delivered and whose handlers have not ended.
+        var heldByHandlers = 0
         /// Whether one extra credit was granted, to detect acknowledgements that never arrived.
         var hasExtraCredit = false
         /// Whether the durable subscription has other patterns than its spec, because they were edited since.
@@ -39,7 +42,34 @@ struct SubscriptionTable {
             self.ledger = ledger
             self.openWaiter = openWaiter
             phase = .waiting(deadline: nil)
-            creditLeft = spec.isDurable ? spec.limit.map { UInt32(clamping: min($0, Int(Int32.max))) } : nil
+            creditLeft =
+                spec.extendsDeadlines
+                ? UInt32(clamping: spec.window)
+                : spec.isDurable ? spec.limit.map { UInt32(clamping: min($0, Int(Int32.max))) } : nil
+        }
+
+        /// Counts the ended handlers of a subscription with handlers.
+        ///
+        /// - Returns: The credit to add, so that the daemon has one for each free handler; 0 for other subscriptions.
+        mutating func topUpCredit() -> UInt32 {
+            guard spec.extendsDeadlines, let ledger, let left = creditLeft else { return 0 }
+            let (ended, isStopping) = ledger.update { ($0.takeEndedHandlers(), $0.handlers?.isStopping ?? true) }
+            heldByHandlers = max(0, heldByHandlers - ended)
+            let free = UInt32(clamping: max(0, spec.window - heldByHandlers))
+            guard !isStopping, free > left else { return 0 }
+            creditLeft = free
+            return free - left
+        }
+
+        /// The credit for an attachment. The messages that an earlier one has delivered need credit, too.
+        mutating func startCredit() -> UInt32 {
+            guard spec.extendsDeadlines, let ledger else { return creditLeft ?? Subscribe.unlimitedCredit }
+            _ = topUpCredit()
+            let (carriedOver, isStopping) = ledger.update { ($0.carriedOver.count, $0.handlers?.isStopping ?? true) }
+            let free = isStopping ? 0 : max(0, spec.window - heldByHandlers)
+            let credit = UInt32(clamping: free + carriedOver)
+            creditLeft = credit
+            return credit
         }
 
         var isDetaching: Bool {

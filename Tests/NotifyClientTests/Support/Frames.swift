@@ -25,9 +25,12 @@ extension ByteBuffer {
 
     /// Appends a run of a durable subscription.
     mutating func writeRun(
-        _ subscription: UInt32, _ sequences: [UInt64], isRedelivery: Bool = false, name: String = "a.b"
+        _ subscription: UInt32, _ sequences: [UInt64], isRedelivery: Bool = false, name: String = "a.b",
+        delivery: UInt32 = 1
     ) {
-        Run(subscription: subscription, count: UInt32(sequences.count), isRedelivery: isRedelivery).write(to: &self)
+        Run(
+            subscription: subscription, count: UInt32(sequences.count), isRedelivery: isRedelivery, delivery: delivery
+        ).write(to: &self)
         for sequence in sequences { writeDelivery(sequence, name, payload: "\(sequence)") }
     }
 }

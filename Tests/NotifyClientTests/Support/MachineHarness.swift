@@ -142,7 +142,9 @@ final class MachineHarness {
         let buffer = DeliveryBuffer(policy: spec.bufferPolicy, limit: spec.limit) { [changedBuffers] buffer in
             changedBuffers.append(buffer)
         }
-        let ledger = spec.isDurable ? AcknowledgementLedger(window: spec.window) { _ in } : nil
+        let ledger =
+            spec.isDurable
+            ? AcknowledgementLedger(window: spec.window, hasHandlers: spec.extendsDeadlines) { _ in } : nil
         let entry = SubscriptionTable.Entry(spec: spec, buffer: buffer, ledger: ledger, openWaiter: openWaiter)
         let number = process { [now] in $0.subscribe(entry, now: now, &$1) }
         return Subscribed(number: number, buffer: buffer, ledger: ledger, openWaiter: openWaiter)

@@ -1,0 +1,90 @@
+public import FoundationEssentials
+import NotifyWire
+
+extension NotifyClient {
+    /// A message of a durable subscription that could not be processed, with the reason.
+    public struct DeadLetter: Sendable {
+        /// The dead letter as a message, under `notifyd.dead.` and the uid of the subscription's owner. Its payload is
+        /// that of the original message.
+        public let message: Message
+        private let description: DeadLetterHeaders
+
+        /// - Returns: nil if the message is not a dead letter.
+        init?(_ message: Message) {
+            let headers = message.batch.withDelivery(message.index) { DeadLetterHeaders(reading: $0.parts.headers) }
+            guard let headers else { return nil }
+            self.message = message
+            description = headers
+        }
+
+        /// The sequence of the dead letter, by which ``NotifyClient/retryDeadLetters(of:sequences:uid:)`` names it.
+        public var sequence: UInt64 { message.sequence }
+        /// The name of the durable subscription.
+        public var durableName: String { message.object ?? "" }
+        /// The number of deliveries that failed.
+        public var deliveries: Int { Int(description.deliveries) }
+        /// Why the last of them failed; `nil` if unknown.
+        public var reason: String? { description.reason.isEmpty ? nil : description.reason }
+
+        /// The sequence of the original message.
+        public var originalSequence: UInt64 { description.stamp.sequence }
+        /// The name that the original message was posted under.
+        public var name: String { description.name }
+        /// The object of the original message; `nil` for none.
+        public var object: String? { description.object.isEmpty ? nil : description.object }
+        /// The time at which the daemon accepted the original message.
+        public var originalDate: Date {
+            Date(timeIntervalSince1970: Double(description.stamp.timeMicroseconds) / 1_000_000)
+        }
+        /// The uid of the poster of the original message.
+        public var uid: UInt32 { description.stamp.uid }
+        /// The gid of the poster of the original message.
+        public var gid: UInt32 { description.stamp.gid }
+        /// The pid of the poster of the original message.
+        public var pid: UInt32 { description.stamp.pid }
+        /// The headers of the original message.
+        public var headers: Headers {
+            Headers(message.headers.filter { !HeaderList.isReserved($0.key) })
+        }
+        /// A copy of the payload.
+        public var payload: [UInt8] { message.payload }
+        /// The payload as text; `nil` if it is not valid UTF-8.
+        public var text: String? { message.text }
+    }
+
+    /// Dead letters of the daemon's log, as an asynchronous sequence.
+    public struct DeadLetters: AsyncSequence, Sendable {
+        let core: ClientCore
+        let messages: StoredMessages
+
+        /// Makes an iterator, which begins at the start.
+        public func makeAsyncIterator() -> Iterator {
+            Iterator(core: core, messages: messages.makeAsyncIterator())
+        }
+
+        /// Reads dead letters. Damaged ones are logged as a gap, and left out.
+        public struct Iterator: AsyncIteratorProtocol {
+            let core: ClientCore
+            var messages: StoredMessages.Iterator
+
+            /// The next dead letter; `nil` at the end and in a cancelled task.
+            public mutating func next(
+                isolation actor: isolated (any Actor)?
+            ) async throws(NotifyError) -> DeadLetter? {
+                while let event = try await messages.next(isolation: actor) {
+                    switch event {
+                    case .gap(let gap): core.logWarning(gap)
+                    case .message(let message):
+                        if let letter = DeadLetter(message) { return letter }
+                    }
+                }
+                return nil
+            }
+
+            /// The next dead letter; `nil` at the end and in a cancelled task.
+            public mutating nonisolated(nonsending) func next() async throws(NotifyError) -> DeadLetter? {
+                try await next(isolation: #isolation)
+            }
+        }
+    }
+}

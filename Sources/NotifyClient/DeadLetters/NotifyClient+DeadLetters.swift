@@ -1,0 +1,99 @@
+import Algorithms
+import NotifyWire
+
+extension NotifyClient {
+    /// The result of ``retryDeadLetters(of:sequences:uid:)`` or ``purgeDeadLetters(of:sequences:uid:)``.
+    public struct DeadLetterResult: Hashable, Sendable {
+        /// The number of dead letters that were delivered again or deleted.
+        public internal(set) var messages: UInt64
+        /// The number of dead letters that stay because their durable subscription does not exist or has no room.
+        public internal(set) var kept: UInt64
+
+        init(messages: UInt64 = 0, kept: UInt64 = 0) {
+            self.messages = messages
+            self.kept = kept
+        }
+
+        init(_ done: DeadLettersDone) {
+            self.init(messages: done.messages, kept: done.kept)
+        }
+    }
+
+    /// Reads dead letters: messages of durable subscriptions that were rejected too often or have failed.
+    ///
+    /// ```swift
+    /// for try await letter in try await client.deadLetters(of: "billing") {
+    ///     print(letter.sequence, letter.name, letter.deliveries, letter.reason ?? "")
+    /// }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - name: The durable subscription; `nil` for all.
+    ///   - start: The position in the log of the first dead letter.
+    ///   - limit: The number of dead letters after which the sequence ends; `nil` for no limit.
+    ///   - follows: Whether to continue with each dead letter as it is stored.
+    ///   - order: Which dead letter comes first. Only the oldest one if the sequence follows the log.
+    ///   - uid: The uid of the owner of the durable subscriptions; `nil` for this user. Only root may read those of
+    ///     other users, unless the policy says otherwise.
+    /// - Throws: ``NotifyError``, such as `invalidSubscriptionName`; the sequence throws `forbidden` if this user may
+    ///   not read the dead letters.
+    public nonisolated(nonsending) func deadLetters(
+        of name: String? = nil, from start: Start = .oldest, limit: Int? = nil, follows: Bool = false,
+        order: LogOrder = .oldestFirst, uid: UInt32? = nil
+    ) async throws(NotifyError) -> DeadLetters {
+        if let name { try DurableRequest.check(name, uid: uid) }
+        var owner = uid ?? core.uid
+        if owner == nil {
+            // Any answer shows that there was a connection, on which the daemon has reported the uid.
+            let _: Void = try await core.answer { .ping($0) }
+            owner = core.uid
+        }
+        return DeadLetters(
+            core: core,
+            messages: try log(
+                "\(DeadLetterHeaders.namePrefix)\(owner ?? 0)", from: start, object: name, limit: limit,
+                follows: follows, order: order))
+    }
+
+    /// Delivers dead letters again. Each one goes to its durable subscription alone, with no failure recorded, and is
+    /// no longer a dead letter.
+    ///
+    /// - Parameters:
+    ///   - name: The durable subscription; `nil` for all.
+    ///   - sequences: The ``DeadLetter/sequence`` of each dead letter; `nil` for all of them.
+    ///   - uid: The uid of the owner of the durable subscriptions; `nil` for this user. To name another user, this user
+    ///     needs the right to manage everything.
+    /// - Throws: ``NotifyError``; `outcomeUnknown` if the connection is lost before the answer.
+    @discardableResult
+    public nonisolated(nonsending) func retryDeadLetters(
+        of name: String? = nil, sequences: [UInt64]? = nil, uid: UInt32? = nil
+    ) async throws(NotifyError) -> DeadLetterResult {
+        try await change(.retry, name, sequences, uid)
+    }
+
+    /// Deletes dead letters. The parameters are those of ``retryDeadLetters(of:sequences:uid:)``.
+    @discardableResult
+    public nonisolated(nonsending) func purgeDeadLetters(
+        of name: String? = nil, sequences: [UInt64]? = nil, uid: UInt32? = nil
+    ) async throws(NotifyError) -> DeadLetterResult {
+        try await change(.purge, name, sequences, uid)
+    }
+
+    private nonisolated(nonsending) func change(
+        _ action: NotifyWire.DeadLetters.Action, _ name: String?, _ sequences: [UInt64]?, _ uid: UInt32?
+    ) async throws(NotifyError) -> DeadLetterResult {
+        // Any valid name serves to check the uid.
+        try DurableRequest.check(name ?? "all", uid: uid)
+        var request = NotifyWire.DeadLetters(
+            request: 0, uid: uid ?? Remove.ownUID, action: action, durableName: name ?? "")
+        guard let sequences else { return try await ask { [request] in .deadLetters(request, $0) } }
+        var result = DeadLetterResult()
+        for part in Set(sequences).subtracting([0]).sorted().chunks(ofCount: Limits.deadLettersPerFrame) {
+            request.sequences = Array(part)
+            let done = try await ask { [request] in .deadLetters(request, $0) }
+            result.messages += done.messages
+            result.kept += done.kept
+        }
+        return result
+    }
+}

@@ -1,0 +1,52 @@
+import NotifyWire
+
+// Answers to a message of a durable subscription, besides `acknowledge`.
+extension NotifyClient.Message {
+    /// Rejects the message: this delivery has failed. The message is delivered again after a delay, to any client of a
+    /// group. After the last delivery that the subscription's settings permit, it becomes a dead letter.
+    ///
+    /// As with ``acknowledge()``, this does not block, and has no effect on volatile subscriptions, on messages that
+    /// are answered already, and after the subscription was left. It also has no effect once the message's deadline has
+    /// passed, and if the connection is lost before it is sent; the message is then delivered again in any case.
+    ///
+    /// - Parameters:
+    ///   - delay: The time until the next delivery, at most 30 days; `nil` for the next of the settings' retry delays.
+    ///   - reason: Why it failed, for the dead letter. At most 1,024 bytes are sent.
+    public func reject(delay: Duration? = nil, reason: String = "") {
+        batch.reject(index, .failed, delay: delay, reason: reason)
+    }
+
+    /// Gives the message back without counting this delivery as failed, for example because a resource that
+    /// every message needs is missing. Otherwise as ``reject(delay:reason:)``.
+    ///
+    /// - Parameter delay: The time until the next delivery, at most 30 days; `nil` for the next of the settings' retry
+    ///   delays.
+    public func giveBack(delay: Duration? = nil) {
+        batch.reject(index, .returned, delay: delay, reason: "")
+    }
+
+    /// Makes the message a dead letter: no delivery of it can succeed. Otherwise as ``reject(delay:reason:)``.
+    ///
+    /// - Parameter reason: Why it failed. At most 1,024 bytes are sent.
+    public func fail(reason: String = "") {
+        batch.reject(index, .dead, delay: nil, reason: reason)
+    }
+
+    /// Postpones the deadline before which the message must be answered.
+    ///
+    /// - Parameter duration: The deadline from now on, at most 30 days; `nil` for that of the subscription's settings.
+    public func extendDeadline(_ duration: Duration? = nil) {
+        batch.extendDeadline(index, by: duration)
+    }
+}
+
+extension NotifyClient.DecodedMessage {
+    /// Rejects the message, as ``NotifyClient/Message/reject(delay:reason:)`` does.
+    public func reject(delay: Duration? = nil, reason: String = "") { message.reject(delay: delay, reason: reason) }
+
+    /// Gives the message back, as ``NotifyClient/Message/giveBack(delay:)`` does.
+    public func giveBack(delay: Duration? = nil) { message.giveBack(delay: delay) }
+
+    /// Makes the message a dead letter, as ``NotifyClient/Message/fail(reason:)`` does.
+    public func fail(reason: String = "") { message.fail(reason: reason) }
+}

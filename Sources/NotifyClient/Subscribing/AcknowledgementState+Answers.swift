@@ -1,0 +1,72 @@
+import DequeModule
+import NotifyWire
+
+// Answers other than acknowledgements.
+extension AcknowledgementState {
+    /// A message to give back.
+    struct Rejection: Equatable {
+        var sequence: UInt64
+        var outcome = Reject.Outcome.failed
+        var delayMicroseconds: UInt64?
+        var reason = ""
+    }
+
+    /// Gives back a message that was delivered in the given `epoch`. Without effect for a message that is answered, and
+    /// if a later delivery of the message was passed to the consumer.
+    ///
+    /// - Returns: Whether this answer must be sent and no other was pending.
+    mutating func reject(_ rejection: Rejection, delivery: UInt32, epoch: UInt32) -> Bool {
+        let sequence = rejection.sequence
+        guard !isClosed, epoch == self.epoch, delivery == copies[sequence]?.delivery ?? 1 else { return false }
+        if outstanding.removeSorted(sequence) {
+            let hadPending = hasPending
+            forgetAnswered(sequence)
+            pendingRejections.append(rejection)
+            return !hadPending
+        }
+        // The daemon has taken back the messages of the earlier attachment.
+        if carriedOver.removeSorted(sequence) { forgetCopies(of: sequence) }
+        return false
+    }
+
+    /// Extends the deadline of a message that was delivered in the given `epoch`, if it is not answered.
+    ///
+    /// - Parameter microseconds: The deadline from now on; 0 for that of the subscription's settings.
+    /// - Returns: Whether this must be sent and nothing else was pending.
+    mutating func extend(_ sequence: UInt64, by microseconds: UInt64, delivery: UInt32, epoch: UInt32) -> Bool {
+        guard !isClosed, epoch == self.epoch, delivery == copies[sequence]?.delivery ?? 1,
+            outstanding.containsSorted(sequence)
+        else { return false }
+        let hadPending = hasPending
+        pendingExtensions[sequence] = microseconds
+        return !hadPending
+    }
+
+    /// Extends the deadlines of the messages that were already held at the last call and that a handler has, by that of
+    /// the subscription's settings. Most messages are answered before, so that none is extended.
+    ///
+    /// - Returns: Whether this must be sent and nothing else was pending.
+    mutating func extendHeld() -> Bool {
+        let hadPending = hasPending
+        for sequence in outstanding {
+            guard sequence <= heldThrough else { break }
+            if handlers?.waiting.contains(sequence) == true { continue }
+            if pendingExtensions[sequence] == nil { pendingExtensions[sequence] = 0 }
+        }
+        heldThrough = deliveredThrough
+        return !hadPending && hasPending
+    }
+
+    mutating func takeRejections() -> [Rejection] {
+        defer { pendingRejections.removeAll() }
+        return pendingRejections
+    }
+
+    /// Takes the sequences of the deadlines to extend, in ascending order, by the deadline in microseconds.
+    mutating func takeExtensions() -> [(microseconds: UInt64, sequences: [UInt64])] {
+        guard !pendingExtensions.isEmpty else { return [] }
+        defer { pendingExtensions.removeAll(keepingCapacity: true) }
+        return Dictionary(grouping: pendingExtensions, by: \.value).sorted { $0.key < $1.key }
+            .map { ($0.key, $0.value.map(\.key).sorted()) }
+    }
+}

@@ -1,0 +1,49 @@
+import NotifyWire
+
+extension NotifyClient {
+    /// An error that a handler of ``work(on:as:object:parallel:onGap:_:)-([String],_,_,_,_,_)`` throws to choose the
+    /// answer to its message.
+    public struct JobError: Error, Hashable, Sendable, CustomStringConvertible {
+        enum Answer: Hashable, Sendable {
+            case reject(delay: Duration?)
+            case giveBack(delay: Duration?)
+            case fail
+        }
+
+        let answer: Answer
+        /// Why the message was not processed.
+        public let description: String
+
+        /// Rejects the message, to be delivered again after a delay, as ``Message/reject(delay:reason:)`` does.
+        public static func retry(_ reason: String = "", after delay: Duration? = nil) -> JobError {
+            JobError(answer: .reject(delay: delay), description: reason)
+        }
+
+        /// Gives the message back, without counting the delivery as failed, as ``Message/giveBack(delay:)`` does.
+        public static func giveBack(after delay: Duration? = nil) -> JobError {
+            JobError(answer: .giveBack(delay: delay), description: "")
+        }
+
+        /// Makes the message a dead letter, as ``Message/fail(reason:)`` does.
+        public static func fail(_ reason: String) -> JobError {
+            JobError(answer: .fail, description: reason)
+        }
+    }
+}
+
+extension NotifyClient.Message {
+    /// Answers the message after its handler has thrown an error.
+    func answer(_ error: any Error) {
+        switch error {
+        case let error as NotifyClient.JobError:
+            switch error.answer {
+            case .reject(let delay): reject(delay: delay, reason: error.description)
+            case .giveBack(let delay): giveBack(delay: delay)
+            case .fail: fail(reason: error.description)
+            }
+        case let error as NotifyError where error.code == .coding && error.detail == sequence:
+            fail(reason: error.message)
+        default: reject(reason: "\(error)")
+        }
+    }
+}

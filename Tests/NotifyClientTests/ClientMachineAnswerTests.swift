@@ -1,0 +1,221 @@
+import NIOCore
+import NotifyWire
+import Testing
+
+@testable import NotifyClient
+
+@Suite(.timeLimit(.minutes(10))) struct ClientMachineAnswerTests {
+    /// Takes what has arrived, as messages.
+    private func messages(
+        _ harness: MachineHarness, _ subscription: MachineHarness.Subscribed, count: Int
+    ) async throws -> [NotifyClient.Message] {
+        var messages: [NotifyClient.Message] = []
+        while messages.count < count {
+            let taken = try await subscription.buffer.next()
+            let batch = try #require(taken.batch)
+            messages += taken.range.map { NotifyClient.Message(batch: batch, index: $0) }
+        }
+        harness.reportChangedBuffers()
+        return messages
+    }
+
+    /// Subscribes so that answers reach the machine as they do in a client.
+    private func attached(
+        _ harness: MachineHarness, _ kind: NotifyClient.SubscriptionKind = .durable("d", window: 4),
+        limit: Int? = nil
+    ) throws -> MachineHarness.Subscribed {
+        try harness.subscribed(["a.>"], kind, limit: limit)
+    }
+
+    private func flush(_ harness: MachineHarness, _ subscription: MachineHarness.Subscribed) throws -> [FakeConnection
+        .Received]
+    {
+        let ledger = try #require(subscription.ledger)
+        harness.process { machine, _ in machine.acknowledgementsPending(ledger) }
+        return try harness.read()
+    }
+
+    @Test func `each answer is sent in its frame`() async throws {
+        let harness = try MachineHarness.ready()
+        let one = try attached(harness)
+        harness.receive { buffer in
+            buffer.writeRun(one.number, [1, 2], delivery: 1)
+            buffer.writeRun(one.number, [3, 4], isRedelivery: true, delivery: 3)
+        }
+        let got = try await messages(harness, one, count: 4)
+        #expect(got.map(\.delivery) == [1, 1, 3, 3])
+        got[0].reject(delay: .seconds(5), reason: String(repeating: "é", count: 600))
+        got[1].giveBack()
+        got[2].fail(reason: "broken")
+        got[3].extendDeadline(.seconds(60))
+        let frames = try flush(harness, one)
+        #expect(frames.map(\.kind) == [.reject, .reject, .reject, .extend])
+        let reason = String(repeating: "é", count: 510) + "…"
+        #expect(
+            try frames.prefix(3).map { try $0.read(Reject.self) } == [
+                Reject(subscription: one.number, sequence: 1, delayMicroseconds: 5_000_000, reason: reason),
+                Reject(subscription: one.number, sequence: 2, outcome: .returned),
+                Reject(subscription: one.number, sequence: 3, outcome: .dead, reason: "broken"),
+            ])
+        #expect(
+            try frames[3].read(Extend.self)
+                == Extend(subscription: one.number, sequences: [4], microseconds: 60_000_000))
+        got[3].extendDeadline()
+        #expect(try flush(harness, one)[0].read(Extend.self).microseconds == 0)
+        for message in got.prefix(3) { message.acknowledge() }
+        got[2].reject()
+        #expect(try flush(harness, one).isEmpty, "only the first answer counts")
+    }
+
+    @Test(arguments: [(-1, 0), (30 * 86_400 + 1, 30 * 86_400)])
+    func `delays are kept within the limits of the protocol`(_ seconds: Int, _ sent: UInt64) async throws {
+        let harness = try MachineHarness.ready()
+        let one = try attached(harness)
+        harness.receive { $0.writeRun(one.number, [1]) }
+        try await messages(harness, one, count: 1)[0].reject(delay: .seconds(seconds))
+        #expect(try flush(harness, one)[0].read(Reject.self).delayMicroseconds == sent * 1_000_000)
+    }
+
+    @Test func `rejected messages and those whose deadline has passed are delivered again`() async throws {
+        let harness = try MachineHarness.ready()
+        let one = try attached(harness)
+        harness.receive { $0.writeRun(one.number, [1, 2, 3]) }
+        let got = try await messages(harness, one, count: 3)
+        got[0].giveBack()
+        got[1].reject()
+        _ = try flush(harness, one)
+        harness.receive { buffer in
+            buffer.writeRun(one.number, [4])
+            buffer.writeRun(one.number, [2, 3], isRedelivery: true, delivery: 2)
+            buffer.writeRun(one.number, [1], isRedelivery: true)
+        }
+        let again = try await messages(harness, one, count: 4)
+        #expect(again.map(\.sequence) == [4, 2, 3, 1] && again.map(\.delivery) == [1, 2, 2, 1])
+        got[2].reject()
+        #expect(try flush(harness, one).isEmpty, "a late rejection has no effect")
+        got[2].acknowledge()
+        #expect(try flush(harness, one).map(\.kind) == [.acknowledge], "a late acknowledgement counts")
+    }
+
+    @Test func `what was acknowledged and not confirmed is not handed out after a reconnect`() async throws {
+        let harness = try MachineHarness.ready()
+        let one = try attached(harness)
+        harness.receive { $0.writeRun(one.number, [1, 2, 3]) }
+        let got = try await messages(harness, one, count: 3)
+        got[0].acknowledge()
+        got[1].reject()
+        _ = try flush(harness, one)
+        try harness.reconnect()
+        _ = try harness.acceptSubscriptions(isResumed: true)
+        harness.receive { $0.writeRun(one.number, [2, 3, 1], isRedelivery: true, delivery: 2) }
+        #expect(try await messages(harness, one, count: 1).map(\.sequence) == [2], "3 is still with the consumer")
+        got[2].reject(reason: "late")
+        let frames = try flush(harness, one)
+        #expect(frames.map(\.kind) == [.acknowledge, .reject])
+        #expect(try frames[0].read(Acknowledge.self).ranges == [SequenceRange(first: 1, last: 1)])
+        #expect(try frames[1].read(Reject.self).sequence == 3)
+    }
+
+    @Test func `messages beyond what a stalled consumer may hold are given back`() throws {
+        let harness = try MachineHarness.ready()
+        let one = try attached(harness)
+        harness.receive { $0.writeRun(one.number, Array(1...9)) }
+        let frames = try harness.read()
+        #expect(
+            try frames.map { try $0.read(Reject.self) } == [
+                Reject(subscription: one.number, sequence: 9, outcome: .returned)
+            ])
+    }
+
+    @Test func `a subscription is taken over at its first attachment only`() throws {
+        let harness = try MachineHarness.ready()
+        let settings = NotifyClient.DurableSettings(deadline: .seconds(1))
+        _ = try harness.subscribe(["a.>"], .durable("d", sharing: .group, settings: settings, takesOver: true))
+        let first = try harness.acceptSubscriptions()[0]
+        #expect(first.sharing == .group && first.takesOver)
+        #expect(first.settings == DurableSettingChanges(deadlineMicroseconds: 1_000_000))
+        try harness.reconnect()
+        let second = try harness.acceptSubscriptions(isResumed: true)[0]
+        #expect(second.sharing == .group && !second.takesOver)
+    }
+
+    // MARK: Extending deadlines
+
+    private var working: NotifyClient.SubscriptionKind {
+        var kind = NotifyClient.SubscriptionKind.durable("d", sharing: .group)
+        guard case .durable(var durable) = kind.storage else { return kind }
+        durable.extendsDeadlines = true
+        kind.storage = .durable(durable)
+        return kind
+    }
+
+    private func describe(_ harness: MachineHarness, _ describe: Describe, deadline: UInt64) {
+        harness.receive { buffer in
+            DurableDescription(
+                DurableEntry(request: describe.request, uid: 1, durableName: "d", patterns: ["a.>"]),
+                settings: .init(deadlineMicroseconds: deadline, retryDelays: [1])
+            ).write(to: &buffer)
+        }
+    }
+
+    private func start(_ subscription: MachineHarness.Subscribed, _ sequences: [UInt64]) {
+        for sequence in sequences { #expect(subscription.ledger?.handlerStarts(sequence) == true) }
+    }
+
+    @Test func `deadlines are extended at the second third of the deadline`() async throws {
+        let harness = try MachineHarness.ready()
+        let one = try attached(harness, working)
+        let asked = try harness.read()
+        #expect(asked.map(\.kind) == [.describe])
+        describe(harness, try asked[0].read(), deadline: 30_000_000)
+        harness.receive { $0.writeRun(one.number, [1, 2, 3, 5]) }
+        start(one, [1, 2, 3])
+        try harness.acknowledge(one, 2)
+        _ = try harness.read()
+        harness.advance(by: .seconds(10))
+        harness.receive { $0.writeRun(one.number, [6]) }
+        start(one, [6])
+        harness.advance(by: .seconds(9))
+        #expect(try harness.read().isEmpty)
+        harness.advance(by: .seconds(1))
+        let extend = Extend(subscription: one.number, sequences: [1, 3])
+        #expect(try harness.read().map { try $0.read(Extend.self) } == [extend])
+        try harness.acknowledge(one, 1)
+        _ = try harness.read()
+        harness.advance(by: .seconds(10))
+        #expect(try harness.read().map { try $0.read(Extend.self).sequences } == [[3, 6]], "no handler has 5")
+        try harness.acknowledge(one, 3, 6)
+        _ = try harness.read()
+        harness.advance(by: .seconds(10))
+        #expect(try harness.read().isEmpty)
+    }
+
+    @Test func `the deadline is asked for again after a reconnect, and extended soon until it is known`() throws {
+        let harness = try MachineHarness.ready()
+        let one = try attached(harness, working)
+        describe(harness, try harness.read()[0].read(), deadline: 0)
+        harness.receive { $0.writeRun(one.number, [1]) }
+        start(one, [1])
+        harness.advance(by: .seconds(100))
+        #expect(try harness.read().isEmpty, "there is no deadline")
+        try harness.reconnect()
+        _ = try harness.acceptSubscriptions(isResumed: true)
+        let asked = try harness.read()
+        #expect(asked.map(\.kind) == [.describe])
+        harness.receive { $0.writeRun(one.number, [1], isRedelivery: true) }
+        harness.advance(by: .milliseconds(33))
+        #expect(try harness.read().isEmpty)
+        harness.advance(by: .milliseconds(33))
+        #expect(try harness.read().map(\.kind) == [.extend])
+        let request = try asked[0].read(Describe.self).request
+        harness.receive { ErrorFrame(request: request, code: .limitReached, message: "").write(to: &$0) }
+        harness.advance(by: .milliseconds(999))
+        #expect(try harness.read().isEmpty)
+        harness.advance(by: .milliseconds(1))
+        #expect(try harness.read().map(\.kind) == [.extend])
+        _ = harness.leave(one)
+        #expect(try harness.read().map(\.kind) == [.detach])
+        harness.advance(by: .seconds(1))
+        #expect(try harness.read().isEmpty)
+    }
+}

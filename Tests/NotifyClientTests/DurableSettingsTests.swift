@@ -1,0 +1,32 @@
+import NotifyWire
+import Testing
+
+@testable import NotifyClient
+
+@Suite struct DurableSettingsTests {
+    @Test func `settings that are not chosen stay as they are`() throws {
+        #expect(try NotifyClient.DurableSettings().changes().isEmpty)
+        let all = NotifyClient.DurableSettings(
+            deadline: .zero, retryDelays: [.zero, .milliseconds(1)], maximumDeliveries: 0, maximumInFlight: 9)
+        #expect(
+            try all.changes()
+                == DurableSettingChanges(
+                    deadlineMicroseconds: 0, retryDelays: [0, 1_000], maximumDeliveries: 0, maximumInFlight: 9))
+    }
+
+    @Test(
+        arguments: [
+            .init(deadline: .seconds(-1)), .init(deadline: .nanoseconds(1)), .init(deadline: .milliseconds(99)),
+            .init(deadline: .seconds(30 * 86_400 + 1)), .init(deadline: .seconds(Int64.max)), .init(retryDelays: []),
+            .init(retryDelays: [.seconds(-1)]), .init(retryDelays: Array(repeating: .zero, count: 17)),
+            .init(maximumDeliveries: -1), .init(maximumDeliveries: 1 << 32), .init(maximumInFlight: 65_537),
+            .init(maximumInFlight: -1),
+        ] as [NotifyClient.DurableSettings])
+    func `values out of range are refused`(_ settings: NotifyClient.DurableSettings) {
+        let error = #expect(throws: NotifyError.self) { try settings.changes() }
+        #expect(error?.code == .invalidArgument)
+        #expect(throws: NotifyError.self) {
+            try SubscriptionSpec(patterns: ["a"], object: nil, kind: .durable("d", settings: settings), limit: nil)
+        }
+    }
+}
