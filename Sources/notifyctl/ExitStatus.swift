@@ -8,6 +8,8 @@ enum ExitStatus: Int32 {
     case noDaemon = 69
     case refused = 77
     case timeout = 124
+    /// The command of `work`, `wait` or `subscribe --exec` can't be started.
+    case notStarted = 127
 
     init(_ error: NotifyError) {
         self =

@@ -11,7 +11,8 @@ struct Notifyctl: AsyncParsableCommand {
             The daemon's socket is that of --socket, else of NOTIFYD_SOCKET, else the user's socket if it exists, else the \
             system's.
 
-            Exit status: 0 success, 64 wrong usage, 69 no daemon, 77 refused, 124 timed out, 1 any other failure. If the \
+            Exit status: 0 success, 64 wrong usage, 69 no daemon, 77 refused, 124 timed out, 127 the \
+            command of work, wait or subscribe --exec can't be started, 1 any other failure. If the \
             reader of the output, such as head, exits, the command exits silently: with 0, or with 1 if lines remained to \
             be posted.
 
@@ -26,8 +27,7 @@ struct Notifyctl: AsyncParsableCommand {
         version: NotifyClient.version,
         subcommands: [
             PostCommand.self, SubscribeCommand.self, LogCommand.self, PurgeCommand.self, DurableCommand.self,
-            PingCommand.self,
-            StatsCommand.self,
+            WorkCommand.self, WaitCommand.self, DeadCommand.self, PingCommand.self, StatsCommand.self,
             PolicyCommand.self, ReloadCommand.self, CheckCommand.self, BenchCommand.self, DoctorCommand.self,
             ClientsCommand.self, SubscriptionsCommand.self, NamesCommand.self, MonitorCommand.self,
             TraceCommand.self, TopCommand.self, BackupCommand.self,
@@ -49,7 +49,7 @@ struct Notifyctl: AsyncParsableCommand {
         do {
             try arguments.checkOptions()
             try UnknownCommand.check(arguments.strings)
-            var command = try parseAsRoot(arguments.strings)
+            var command = try ProgramArguments.parse(arguments.strings)
             let post = command as? PostCommand
             try arguments.check(except: post?.body)
             // Check this before anything is posted or created: the result could not be printed.

@@ -2,7 +2,7 @@ import ArgumentParser
 import Glibc
 import NotifyClient
 
-struct SubscribeCommand: AsyncParsableCommand {
+struct SubscribeCommand: AsyncParsableCommand, ProgramRunning {
     static let configuration = CommandConfiguration(
         commandName: "subscribe",
         abstract: "Print messages as they are posted.",
@@ -12,7 +12,13 @@ struct SubscribeCommand: AsyncParsableCommand {
             drops the oldest.
 
             With --durable the daemon keeps the messages that were not printed yet: the next subscribe with the same name \
-            and the same patterns resumes after the last printed one. The subscription is created even with --timeout 0.
+            and the same patterns resumes after the last printed one. Printing a message acknowledges it, whatever reads the \
+            output then does with it: where a job must be done before its message is forgotten, use 'notifyctl work'. The \
+            subscription is created even with --timeout 0.
+
+            With --group several clients share the messages of a durable subscription: each message goes to one of them. A \
+            client without --group is refused then, and one with --group if the subscription is not shared; --takeover ends \
+            the other attachments and shares it as requested.
 
             --from is \(PositionArgument.forms). A new durable subscription starts there; one that exists resumes, and \
             'notifyctl durable reset' moves it. Without --durable, the stored messages from there on are printed first, and \
@@ -25,8 +31,10 @@ struct SubscribeCommand: AsyncParsableCommand {
               notifyctl subscribe 'orders.*' 'stock.>' --verbose
               notifyctl subscribe 'orders.>' --from 2h
               notifyctl subscribe 'orders.*' --durable billing --from oldest --json
+              notifyctl subscribe 'orders.*' --durable workers --group
               notifyctl subscribe 'orders.>' --format '{time} {name} {header:id}\\t{text}'
               notifyctl subscribe files.new --null | xargs -0 -n 1 ls -l
+              notifyctl subscribe disk.full --exec -- ./clean-up
               notifyctl subscribe backup.success --count 1 --timeout 3600 && echo done
             """)
 
@@ -40,6 +48,12 @@ struct SubscribeCommand: AsyncParsableCommand {
             "Attach to the durable subscription of this name; create it if it does not exist.", valueName: "name"),
         completion: DurableCommand.nameCompletion)
     var durable: String?
+
+    @Flag(help: "Share the messages with other clients that use --group: each message goes to one of them.")
+    var group = false
+
+    @Flag(help: "Take the durable subscription over from other clients.")
+    var takeover = false
 
     @Option(
         parsing: .unconditional,
@@ -61,10 +75,31 @@ struct SubscribeCommand: AsyncParsableCommand {
         help: ArgumentHelp("Exit after this time, with status 124.", valueName: "seconds"))
     var timeout: Double?
 
+    @Flag(
+        help: ArgumentHelp(
+            "Run the command after '--' for each message, one after another, and print nothing. A failure is reported."
+        ))
+    var exec = false
+
     @OptionGroup var output: OutputOptions
+
+    var program: [String] = []
+
+    private enum CodingKeys: CodingKey {
+        case connection, patterns, durable, group, takeover, from, object, count, timeout, exec, output
+    }
+
+    var takesProgram: Bool { exec }
 
     func validate() throws {
         try UserNames.check(patterns)
+        if exec, durable != nil {
+            throw ValidationError(
+                "--exec does not wait until a job is done: for a durable subscription use 'notifyctl work'")
+        }
+        if durable == nil, group || takeover {
+            throw ValidationError("--group and --takeover need a durable subscription: name it with --durable")
+        }
         if let count, count < 1 { throw ValidationError("--count must be at least 1") }
         if let timeout, !(timeout >= 0 && timeout < 1e9) {
             throw ValidationError("--timeout must be a number of seconds")
@@ -72,10 +107,14 @@ struct SubscribeCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        if exec, program.isEmpty {
+            throw CommandFailure(.usage, "the command to run is missing: add it after '--', such as '-- ./clean-up'")
+        }
         try await SubscribeRunner(
             configuration: connection.configuration(), patterns: patterns, durable: durable,
-            start: from, object: object, limit: count, timeoutSeconds: timeout,
-            format: output.messageFormat
+            sharing: group ? .group : .exclusive, takesOver: takeover, start: from, object: object, limit: count,
+            timeoutSeconds: timeout,
+            format: output.messageFormat, program: exec ? try await JobRunner(program) : nil
         ).run()
     }
 }

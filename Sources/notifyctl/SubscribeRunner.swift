@@ -2,28 +2,38 @@ import Glibc
 import NotifyClient
 import Synchronization
 
-/// Runs the `subscribe` command.
+/// Runs the `subscribe` and the `wait` command.
 struct SubscribeRunner: Sendable {
-    /// How long a command whose timeout has passed still waits for the daemon to confirm a durable subscription. Shorter
-    /// than the time after which the client reports that there is no connection.
+    /// How long a command whose timeout has passed still waits for the daemon to confirm a durable subscription.
+    /// Shorter than the time after which the client reports that there is no connection.
     private static let openingTimeout = Duration.seconds(3)
+
+    /// How long `wait` waits for a pending message of a durable subscription after the timeout.
+    private static let pendingTimeout = Duration.seconds(1)
 
     let configuration: NotifyClient.Configuration
     let patterns: [String]
     let durable: String?
+    let sharing: NotifyClient.DurableSharing
+    let takesOver: Bool
     /// Nil for the default, `now`.
     let start: NotifyClient.Start?
     let object: String?
     let limit: Int?
     let timeoutSeconds: Double?
     let format: MessageFormat
+    /// Runs a command for each message; nil to print the messages.
+    var program: JobRunner?
+    /// For `wait`: the arrival of its message, which alone the timeout limits.
+    var arrival: Arrival?
 
     /// Prints messages until the subscription ends or the command is interrupted.
     ///
-    /// - Throws: `CommandFailure` with `timeout` after the timeout, and errors of the client.
+    /// - Throws: `CommandFailure` with `timeout` after the timeout; with `failure` if no message arrived for `wait`
+    ///   before a signal; and errors of the client.
     func run() async throws {
         let startTime = ContinuousClock.now
-        let signals = await Interruption.trapSignals()
+        let signals = await Interruption.trapSignals(includingHangup: program != nil)
         let interruption = Interruption()
         let opening = OpeningEvent()
         let reason = try await withThrowingTaskGroup(of: Void.self) { group in
@@ -34,11 +44,18 @@ struct SubscribeRunner: Sendable {
                     await interruption.watchTime(until: startTime + .seconds(timeoutSeconds)) {
                         // Waits, so that the command can report whether the durable subscription was created.
                         if durable != nil { await opening.wait(atMost: Self.openingTimeout) }
+                        guard let arrival else { return true }
+                        // A pending message arrives after the confirmation.
+                        if durable != nil { await arrival.wait(atMost: Self.pendingTimeout) }
+                        return arrival.timeOut()
                     }
                 }
             }
             defer { group.cancelAll() }
             return try await show(until: interruption, opening)
+        }
+        if let arrival, reason == .signal, arrival.timeOut() {
+            throw CommandFailure(.failure, "ended by a signal before a message arrived")
         }
         guard reason == .timeout, let timeoutSeconds else { return }
         let detail = durable == nil || opening.isFinished ? "" : "; notifyd has not confirmed the subscription"
@@ -51,7 +68,7 @@ struct SubscribeRunner: Sendable {
     }
 
     /// Whether the command only creates the durable subscription, because its timeout is 0.
-    private var isCreationOnly: Bool { durable != nil && timeoutSeconds == 0 }
+    private var isCreationOnly: Bool { durable != nil && timeoutSeconds == 0 && arrival == nil }
 
     private func show(until interruption: Interruption, _ opening: OpeningEvent) async throws -> Interruption.Reason? {
         do {
@@ -85,7 +102,15 @@ struct SubscribeRunner: Sendable {
                 StandardError.write(notice)
             }
             do {
-                try await MessagePrinter(format: format).print(subscription.batches, until: interruption)
+                if let program {
+                    let interval = try await extensionInterval(client)
+                    try await run(program, for: subscription, extendingEvery: interval, until: interruption)
+                } else if let arrival {
+                    let batches = try subscription.batches.prefix { $0.messages.isEmpty || arrival.take() }
+                    try await MessagePrinter(format: format).print(batches, until: interruption)
+                } else {
+                    try await MessagePrinter(format: format).print(subscription.batches, until: interruption)
+                }
             } catch {
                 // Sends the acknowledgements of printed messages before another client can attach.
                 try await subscription.leave()
@@ -95,9 +120,73 @@ struct SubscribeRunner: Sendable {
         }
     }
 
+    /// Runs the command for each message, one after another, and answers the messages of a durable subscription.
+    ///
+    /// - Throws: `CommandFailure` with `notStarted` if the command can't be started; with `failure` if it fails, and
+    ///   one message is awaited.
+    private func run(
+        _ program: JobRunner, for subscription: NotifyClient.Subscription, extendingEvery interval: Duration?,
+        until interruption: Interruption
+    ) async throws {
+        for try await event in subscription {
+            switch event {
+            case .gap(let gap): StandardError.write("\(gap)")
+            case .message(let message):
+                if let arrival, !arrival.take() { return }
+                let outcome = await Self.run(program, message, extendingEvery: interval)
+                if case .notStarted(let reason) = outcome {
+                    message.giveBack(delay: .zero)
+                    throw program.failure(notStarted: reason)
+                }
+                // A command that was ended by an interruption has not failed: its message is given back when the
+                // subscription is left.
+                if outcome == .done || interruption.reason == nil { Self.answer(message, outcome) }
+                if let reason = outcome.failureReason { try report(reason, message) }
+            }
+        }
+    }
+
+    /// Runs the command for a message, and extends the deadline of the message meanwhile.
+    private static func run(
+        _ program: JobRunner, _ message: NotifyClient.Message, extendingEvery interval: Duration?
+    ) async -> JobOutcome {
+        guard let interval else { return await program.run(message) }
+        return await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+                while (try? await Task.sleep(for: interval)) != nil { message.extendDeadline() }
+            }
+            defer { group.cancelAll() }
+            return await program.run(message)
+        }
+    }
+
+    private static func answer(_ message: NotifyClient.Message, _ outcome: JobOutcome) {
+        switch outcome {
+        case .done: message.acknowledge()
+        case .givenBack: message.giveBack()
+        case .rejected(let reason): message.reject(reason: reason)
+        case .failed(let reason): message.fail(reason: reason)
+        case .notStarted: message.giveBack(delay: .zero)
+        }
+    }
+
+    /// A third of the deadline of the durable subscription; nil if there is none.
+    private func extensionInterval(_ client: NotifyClient) async throws -> Duration? {
+        guard let durable else { return nil }
+        let deadline = try await client.durableSubscription(durable).settings.deadline ?? .zero
+        return deadline == .zero ? nil : deadline / 3
+    }
+
+    private func report(_ reason: String, _ message: NotifyClient.Message) throws {
+        let text = "the command for message \(message.sequence) '\(message.name)' has failed: \(reason)"
+        if limit == 1 { throw CommandFailure(.failure, text) }
+        StandardError.write(text)
+    }
+
     private var kind: NotifyClient.SubscriptionKind {
         let start = start ?? .now
-        return durable.map { .durable($0, from: start) } ?? .volatile(from: start, whenFull: .pauseReading)
+        return durable.map { .durable($0, from: start, sharing: sharing, takesOver: takesOver) }
+            ?? .volatile(from: start, whenFull: .pauseReading)
     }
 
     /// Reports that `--from` has no effect on a durable subscription that exists; nil if it has, or was not given.
@@ -127,11 +216,6 @@ private final class OpeningEvent: Sendable {
 
     /// Waits at most `time` for the event. Returns early if the task is cancelled.
     func wait(atMost time: Duration) async {
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask { [stream] in for await _ in stream {} }
-            group.addTask { try? await Task.sleep(for: time) }
-            await group.next()
-            group.cancelAll()
-        }
+        await stream.end(atMost: time)
     }
 }

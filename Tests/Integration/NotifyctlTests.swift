@@ -25,7 +25,7 @@ extension IntegrationTests {
             let names = [
                 "uptime_seconds", "connections", "subscriptions", "durable_subscriptions", "messages_in", "delivered",
                 "stored", "commits", "syncs", "pages_read", "redelivered", "dropped",
-                "dropped_by_clients", "gaps", "forbidden", "deleted_messages", "damaged_messages",
+                "dropped_by_clients", "gaps", "forbidden", "dead_letters", "deleted_messages", "damaged_messages",
                 "first_damaged_sequence", "last_damaged_sequence", "storage_works", "log_messages", "log_bytes",
                 "wal_bytes", "memory_bytes", "memory_limit_bytes", "version",
             ]

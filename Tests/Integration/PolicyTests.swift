@@ -123,7 +123,7 @@ extension IntegrationTests {
             try Self.expectPosts(rows, bob) { $0.bobPosts }
             for client in [alice, bob] {
                 try client.subscribe(">")
-                expectRefusal(.forbidden) { try client.subscribe("notifyd.>", as: 2) }
+                expectRefusal(.forbidden) { try client.subscribe("notifyd.limits.>", as: 2) }
             }
             for durability in [Durability.volatile, .stored] {
                 try Self.expectDeliveries(rows, from: root, alice: alice, bob: bob, durability)

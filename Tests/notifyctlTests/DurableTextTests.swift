@@ -26,14 +26,36 @@ import Testing
         let table = DurableListCommand.table(subscriptions, now: now)
         #expect(
             table.lines.dropFirst().map(cells) == [
-                cells("billing root 9 - 0 ? ? ? 0 - a"), cells("billing root 9 - 0 0 0B - 0 - a"),
-                cells("billing root 9 - 0 1 64B 1m5s 0 - a"),
+                cells("billing root 9 - - 0 0 ? ? ? 0 - a"), cells("billing root 9 - - 0 0 0 0B - 0 - a"),
+                cells("billing root 9 - - 0 0 1 64B 1m5s 0 - a"),
             ])
+    }
+
+    @Test func `a group shows its members and settings`() {
+        var entry = entry(pending: 1)
+        (entry.sharing, entry.members, entry.waiting, entry.inFlight) = (.group, 3, 2, 7)
+        let table = DurableListCommand.table([NotifyClient.DurableSubscription(entry)], now: now)
+        #expect(table.lines.dropFirst().map(cells) == [cells("billing root 9 - 3 7 2 1 64B 1m5s 0 - a")])
+        let details = NotifyClient.DurableDetails(DurableDescription(entry, settings: .init(defaultsFor: .group)))
+        let lines = DurableShowCommand.text(details, now: now).split(separator: "\n")
+        for line in [
+            "members        3", "in flight      7", "waiting        2", "deadline       30s",
+            "retry after    1s,10s,1m", "max deliveries 5", "max in flight  -",
+        ] {
+            #expect(lines.contains(Substring(line)), "\(line)")
+        }
+        #expect(
+            DurableSetCommand.text(details.settings)
+                == "--deadline 30s --retry-after 1s,10s,1m --max-deliveries 5 --in-flight 0")
+        let json = DurableShowCommand.json(details, now: now)
+        #expect(json.contains(#""sharing":"group","members":3,"in_flight":7,"waiting":2"#))
+        #expect(json.contains(#""deadline_milliseconds":30000,"retry_delays_milliseconds":[1000,10000,60000]"#))
     }
 
     @Test func `a description counts without a plural, and shows what is not known`() {
         func lines(_ entry: DurableEntry) -> [Substring] {
-            let details = NotifyClient.DurableDetails(DurableDescription(entry))
+            let details = NotifyClient.DurableDetails(
+                DurableDescription(entry, settings: .init(defaultsFor: .exclusive)))
             return DurableShowCommand.text(details, now: now).split(separator: "\n")
         }
         #expect(lines(entry(pending: nil)).contains("pending        ?"))

@@ -19,8 +19,15 @@ import Testing
         let interruption = Interruption()
         await interruption.watchTime(until: .now) {
             #expect(interruption.reason == nil)
+            return true
         }
         #expect(interruption.reason == .timeout)
+    }
+
+    @Test func `the timeout does not interrupt if its precondition is false`() async {
+        let interruption = Interruption()
+        await interruption.watchTime(until: .now) { false }
+        #expect(interruption.reason == nil)
     }
 
     @Test func `a closed reader interrupts without a write`() async throws {

@@ -19,6 +19,7 @@ import Testing
         ("--socket /s psot", "unknown command 'psot'; did you mean 'post'? (see 'notifyctl --help')"),
         ("durable lst", "unknown command 'lst'; did you mean 'list'? (see 'notifyctl durable --help')"),
         ("help durable remov", "unknown command 'remov'; did you mean 'remove'? (see 'notifyctl durable --help')"),
+        ("dead rety", "unknown command 'rety'; did you mean 'retry'? (see 'notifyctl dead --help')"),
         ("bogus", "unknown command 'bogus' (see 'notifyctl --help')"),
     ])
     func `an unknown command is refused with the nearest one`(arguments: String, expected: String) {

@@ -4,7 +4,7 @@ import NotifyClient
 struct DurableCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "durable",
-        abstract: "List durable subscriptions, and create, show, reset, edit or remove one.",
+        abstract: "List durable subscriptions, and create, show, reset, edit, set or remove one.",
         discussion: """
             EXAMPLES
               notifyctl durable list
@@ -12,11 +12,12 @@ struct DurableCommand: ParsableCommand {
               notifyctl durable show billing
               notifyctl durable reset billing --to 2h
               notifyctl durable edit billing --patterns 'orders.>' 'refunds.>'
+              notifyctl durable set billing --max-deliveries 5
               notifyctl durable remove billing
             """,
         subcommands: [
             DurableListCommand.self, DurableShowCommand.self, DurableCreateCommand.self, DurableResetCommand.self,
-            DurableEditCommand.self, DurableRemoveCommand.self,
+            DurableEditCommand.self, DurableSetCommand.self, DurableRemoveCommand.self,
         ])
 
     /// Completes the names of the daemon's durable subscriptions.

@@ -16,6 +16,7 @@ struct DurableCreateCommand: AsyncParsableCommand {
               notifyctl durable create billing 'orders.*'
               notifyctl durable create audit 'orders.*' 'stock.>' --from oldest
               notifyctl durable create noon 'orders.>' --from 'yesterday 12:00'
+              notifyctl durable create resize images.uploaded --group --max-deliveries 3
             """)
 
     @OptionGroup var connection: ConnectionOptions
@@ -35,16 +36,24 @@ struct DurableCreateCommand: AsyncParsableCommand {
         completion: PositionArgument.completion, transform: { try PositionArgument.start($0) })
     var from = NotifyClient.Start.now
 
+    @Flag(help: "Share the messages with other clients that use --group: each message goes to one of them.")
+    var group = false
+
+    @OptionGroup var options: DurableSettingsOptions
+
+    private var sharing: NotifyClient.DurableSharing { group ? .group : .exclusive }
+
     func validate() throws {
         try UserNames.check(patterns)
     }
 
     func run() async throws {
         // Check before connecting: wrong usage is reported even if no daemon runs.
-        try NotifyClient.validateDurableSubscription(name, to: patterns, object: object)
+        try NotifyClient.validateDurableSubscription(name, to: patterns, object: object, settings: options.settings)
         let alreadyExists = try await withNotifyClient(configuration: connection.configuration()) { client in
             if try await client.durableSubscriptions().contains(where: isSameSubscription) { return true }
-            try await client.createDurableSubscription(name, to: patterns, object: object, from: from)
+            try await client.createDurableSubscription(
+                name, to: patterns, object: object, from: from, sharing: sharing, settings: options.settings)
             return false
         }
         var output = StandardOutput()
@@ -56,6 +65,6 @@ struct DurableCreateCommand: AsyncParsableCommand {
     /// example for root.
     private func isSameSubscription(_ subscription: NotifyClient.DurableSubscription) -> Bool {
         subscription.name == name && subscription.uid == geteuid() && Set(subscription.patterns) == Set(patterns)
-            && subscription.object ?? "" == object ?? ""
+            && subscription.object ?? "" == object ?? "" && subscription.sharing == sharing
     }
 }

@@ -8,8 +8,9 @@ struct DurableListCommand: AsyncParsableCommand {
         abstract: "List the durable subscriptions of this user or, with the right to manage, of every user.",
         discussion: """
             Prints one line for each: its name, its user, its cursor (the sequence up to which all messages are \
-            acknowledged), the process attached to it, the messages that are delivered to this process but not \
-            acknowledged, the messages that are still to be acknowledged with their bytes and the age of the oldest, the \
+            acknowledged or wait for redelivery), the process attached to it, for a group the number of its members, the \
+            messages that were delivered to them but not answered, those that failed and wait for their next delivery, the \
+            messages that are still to be acknowledged with their bytes and the age of the oldest, the \
             messages that it has lost, its object and its patterns. '-' means none, '?' not known yet. '<=' marks the most \
             messages that there can be.
 
@@ -34,7 +35,8 @@ struct DurableListCommand: AsyncParsableCommand {
 
     static func table(_ subscriptions: [NotifyClient.DurableSubscription], now: Date) -> Table {
         var table = Table([
-            .text("DURABLE"), .text("USER"), .number("CURSOR"), .number("PID"), .number("IN-FLIGHT"),
+            .text("DURABLE"), .text("USER"), .number("CURSOR"), .number("PID"), .number("MEMBERS"),
+            .number("IN-FLIGHT"), .number("WAITING"),
             .number("PENDING"), .number("BYTES"), .number("OLDEST"), .number("LOST"), .text("OBJECT"),
             .text("PATTERNS"),
         ])
@@ -43,7 +45,9 @@ struct DurableListCommand: AsyncParsableCommand {
             let pending = subscription.pending
             table.append([
                 subscription.name, users[subscription.uid] ?? "\(subscription.uid)", "\(subscription.cursor)",
-                subscription.holderPID.map { "\($0)" } ?? Table.none, "\(subscription.inFlight)",
+                subscription.holderPID.map { "\($0)" } ?? Table.none,
+                subscription.sharing == .group ? "\(subscription.members)" : Table.none,
+                "\(subscription.inFlight)", "\(subscription.waiting)",
                 pending.map { text($0.count) } ?? Table.unknown,
                 pending.map { Quantities.bytes($0.bytes) } ?? Table.unknown,
                 age(of: subscription, now: now).map { Quantities.duration(seconds: $0) }
@@ -76,7 +80,10 @@ struct DurableListCommand: AsyncParsableCommand {
         json.member("user", UserNames.name(of: subscription.uid))
         json.member("cursor", subscription.cursor)
         json.optionalMember("holder", subscription.holderPID)
+        json.member("sharing", subscription.sharing == .group ? "group" : "exclusive")
+        json.member("members", subscription.members)
         json.member("in_flight", subscription.inFlight)
+        json.member("waiting", subscription.waiting)
         json.optionalMember("pending_messages", subscription.pending?.count.messages)
         json.member("pending_is_upper_bound", subscription.pending?.count.isUpperBound ?? false)
         json.optionalMember("pending_bytes", subscription.pending?.bytes)

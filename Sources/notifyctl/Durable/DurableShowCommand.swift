@@ -8,7 +8,8 @@ struct DurableShowCommand: AsyncParsableCommand {
         abstract: "Print a durable subscription and its history.",
         discussion: """
             Prints its patterns and its object, its cursor (the sequence up to which all messages are acknowledged), the \
-            attached process, the messages that are still to be acknowledged and those that it has lost, when it was \
+            attached process and the members of a group, the messages that wait for redelivery, those that are still to be \
+            acknowledged and those that it has lost, its settings (as for 'notifyctl durable set'), when it was \
             created, when a client attached last, and when it expires if no client attaches. '-' means none, '?' not known.
 
             The pending messages are counted as by 'notifyctl durable list': if they are '?', run the command again. The \
@@ -43,9 +44,14 @@ struct DurableShowCommand: AsyncParsableCommand {
             ("patterns", subscription.patterns.joined(separator: " ")), ("object", subscription.object ?? Table.none),
             ("cursor", "\(subscription.cursor)"),
             ("attached", subscription.holderPID.map { process($0) } ?? Table.none),
-            ("in flight", "\(subscription.inFlight)"),
+            ("members", subscription.sharing == .group ? "\(subscription.members)" : Table.none),
+            ("in flight", "\(subscription.inFlight)"), ("waiting", "\(subscription.waiting)"),
             ("pending", subscription.pending.map { pending($0, now: now) } ?? Table.unknown),
             ("lost", DurableListCommand.text(subscription.lost)),
+            ("deadline", limit(details.settings.deadline ?? .zero)),
+            ("retry after", SpanArgument.text(details.settings.retryDelays ?? [])),
+            ("max deliveries", limit(details.settings.maximumDeliveries)),
+            ("max in flight", limit(details.settings.maximumInFlight)),
             ("created", details.created.map { Timestamp.text($0) } ?? Table.unknown),
             ("last attached", details.lastAttachment.map { attachment($0, details) } ?? Table.unknown),
             ("expires", expiry(details)),
@@ -53,6 +59,14 @@ struct DurableShowCommand: AsyncParsableCommand {
         return rows.map { title, value in
             title + String(repeating: " ", count: 15 - title.count) + Table.printable(value) + "\n"
         }.joined()
+    }
+
+    private static func limit(_ span: Duration) -> String {
+        span == .zero ? Table.none : SpanArgument.text(span)
+    }
+
+    private static func limit(_ count: Int?) -> String {
+        count.flatMap { $0 == 0 ? nil : "\($0)" } ?? Table.none
     }
 
     private static func process(_ pid: UInt32) -> String {
@@ -88,6 +102,13 @@ struct DurableShowCommand: AsyncParsableCommand {
         var json = JSONWriter()
         json.object { json in
             DurableListCommand.writeMembers(details.subscription, now: now, to: &json)
+            json.member("deadline_milliseconds", (details.settings.deadline ?? .zero).wholeMilliseconds)
+            json.key("retry_delays_milliseconds")
+            json.array { json in
+                for delay in details.settings.retryDelays ?? [] { json.number(delay.wholeMilliseconds) }
+            }
+            json.member("maximum_deliveries", details.settings.maximumDeliveries ?? 0)
+            json.member("maximum_in_flight", details.settings.maximumInFlight ?? 0)
             json.member("created", details.created.map { Timestamp.text($0) })
             json.member("last_attached", details.lastAttachment.map { Timestamp.text($0.date) })
             json.optionalMember("last_attached_pid", details.lastAttachment?.pid)
@@ -100,4 +121,8 @@ struct DurableShowCommand: AsyncParsableCommand {
 
 extension Duration {
     fileprivate var wholeSeconds: UInt64 { UInt64(max(0, components.seconds)) }
+
+    fileprivate var wholeMilliseconds: UInt64 {
+        wholeSeconds * 1_000 + UInt64(max(0, components.attoseconds) / 1_000_000_000_000_000)
+    }
 }

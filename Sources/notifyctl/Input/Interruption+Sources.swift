@@ -3,7 +3,7 @@ import UnixSignals
 
 /// The sources of an interruption. Each `watch` method runs in a task of its own; cancelling the task ends it.
 extension Interruption {
-    /// Interrupts at the first SIGINT or SIGTERM. A second signal ends the process by its default action.
+    /// Interrupts at the first signal. A second signal ends the process by its default action.
     func watchSignals(_ signals: UnixSignalsSequence) async {
         var isSecond = false
         for await signal in signals {
@@ -13,11 +13,11 @@ extension Interruption {
         }
     }
 
-    /// Waits until the deadline, then until `precondition` returns, then interrupts.
-    func watchTime(until deadline: ContinuousClock.Instant, after precondition: () async -> Void = {}) async {
+    /// Waits until the deadline, then until `precondition` returns, then interrupts, unless it has returned false.
+    func watchTime(until deadline: ContinuousClock.Instant, if precondition: () async -> Bool = { true }) async {
         guard (try? await Task.sleep(until: deadline)) != nil else { return }
-        await precondition()
-        if !Task.isCancelled { interrupt(.timeout) }
+        let isInterrupting = await precondition()
+        if isInterrupting, !Task.isCancelled { interrupt(.timeout) }
     }
 
     /// Interrupts when the reader of the output, a pipe or socket, has closed it, even while nothing is written.
@@ -35,13 +35,26 @@ extension Interruption {
         if let events, events[0] & (POLLERR | POLLHUP) != 0 { interrupt(.readerClosed) }
     }
 
+    /// Whether the reader of the output, a pipe or socket, has closed it.
+    static func isReaderGone(from output: Int32) -> Bool {
+        Blocking.poll([(output, 0)], isWaiting: false)[0] & (POLLERR | POLLHUP) != 0
+    }
+
     /// Traps SIGINT and SIGTERM from now on.
     ///
-    /// A shell without job control starts background commands with SIGINT ignored. In that case, SIGINT stays ignored.
-    static func trapSignals() async -> UnixSignalsSequence {
+    /// A shell without job control starts background commands with SIGINT ignored, and nohup starts commands with
+    /// SIGHUP ignored. Such a signal stays ignored.
+    ///
+    /// - Parameter includingHangup: Whether to trap SIGHUP, too: for commands that run other programs, each in a
+    ///   process group of its own, which the terminal's hang-up does not reach.
+    static func trapSignals(includingHangup: Bool = false) async -> UnixSignalsSequence {
+        let optional: [UnixSignal] = includingHangup ? [.sigint, .sighup] : [.sigint]
+        return await UnixSignalsSequence(trapping: optional.filter { !isIgnored($0) } + [.sigterm])
+    }
+
+    private static func isIgnored(_ signal: UnixSignal) -> Bool {
         var earlier = sigaction()
-        let isIgnored = sigaction(SIGINT, nil, &earlier) == 0 && earlier.isIgnoring
-        return await UnixSignalsSequence(trapping: isIgnored ? [.sigterm] : [.sigint, .sigterm])
+        return sigaction(signal.rawValue, nil, &earlier) == 0 && earlier.isIgnoring
     }
 
     private static func end(by signal: UnixSignal) {

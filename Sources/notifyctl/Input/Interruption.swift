@@ -1,7 +1,7 @@
 import Synchronization
 
-/// The first external event that ends a command: a signal (SIGINT or SIGTERM), the timeout of the command, or the
-/// closing of standard output by its reader.
+/// The first external event that ends a command: a signal, the timeout of the command, or the closing of standard
+/// output by its reader.
 final class Interruption: Sendable {
     enum Reason: Sendable {
         case signal

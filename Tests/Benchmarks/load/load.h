@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include "process.h"
 
-enum { HEADER = 8, POST_FIXED = 16, SUBSCRIBE_FIXED = 32, READ_BYTES = 1 << 18, STALL_SECONDS = 120 };
+enum { HEADER = 8, POST_FIXED = 16, SUBSCRIBE_FIXED = 60, READ_BYTES = 1 << 18, STALL_SECONDS = 120 };
 enum { HELLO = 0x01, POST = 0x02, SUBSCRIBE = 0x03, DETACH = 0x04, REMOVE = 0x05, ACKNOWLEDGE = 0x06, WELCOME = 0x41,
        RECEIPT = 0x42, SUBSCRIBED = 0x43, DETACHED = 0x44, REMOVED = 0x45, DELIVER = 0x50, RUN = 0x51, GAP = 0x53,
        ERROR = 0x60, CLOSING = 0x61 };
@@ -17,6 +17,7 @@ struct load {
     const char *socket, *durability;
     long subscribers, messages, payload, window, batch;
     long names;           // posts are spread over so many; 0: all have NAME
+    long members;         // of the group that gets the messages; 0: one client alone gets them
     int pid;
     bool receipts, rounds;
 };
@@ -29,6 +30,8 @@ struct connection {
     size_t kept_bytes;
     uint64_t count;       // deliveries or receipts so far
     uint64_t sequence;    // of the last delivery
+    uint64_t acknowledged;
+    bool is_member;       // gets some of the messages
 };
 
 struct connection connect_to(const char *path);
@@ -44,6 +47,8 @@ size_t frame(char *at, uint32_t body, uint8_t kind, uint8_t flags);
 void number_request(char *at);
 // Subscribes to NAME. An empty durable name means a volatile subscription.
 void subscribe(int fd, const char *durable, long window);
+// Joins the group of a durable subscription to NAME.
+void join(int fd, const char *durable, long window);
 // Leaves the durable subscription, so that its acknowledgements are in the log.
 void detach(int fd);
 
@@ -69,3 +74,9 @@ void create_subscriptions(struct load *load);
 
 // Stores the messages for a durable subscription that is not attached, and measures how it gets them when it attaches.
 struct result replay(struct load *load);
+
+// spawn.c
+
+// Runs the program with so many bytes on its standard input, again and again for the given time. Returns the runs per
+// second.
+double spawn_all(long seconds, long size, const char *program);

@@ -3,15 +3,17 @@
 //   load fanout SOCKET SUBSCRIBERS MESSAGES PAYLOAD WINDOW BATCH PID [--no-receipts] [--rounds]
 //   load names SOCKET NAMES MESSAGES PAYLOAD WINDOW BATCH PID [--rounds]
 //   load durable SOCKET MESSAGES PAYLOAD WINDOW stored|synced PID [--rounds]
-//   load replay SOCKET MESSAGES PAYLOAD WINDOW PID
+//   load replay SOCKET MESSAGES PAYLOAD WINDOW PID [--group MEMBERS]
 //   load subscriptions SOCKET SUBSCRIPTIONS
+//   load spawn SECONDS PAYLOAD PROGRAM
 //
 // `names` spreads its posts over so many names, to which nobody subscribes.
 //
 // At most WINDOW messages are in flight, written BATCH at a time; with a WINDOW of 1, and for `durable`, it prints
 // how long each took from its write to its receipt. `replay` stores the messages first and measures how a durable
-// subscription with that window gets them when it attaches. `subscriptions` creates durable subscriptions without
-// clients. PID is the daemon's, whose processor time and memory are read from /proc.
+// subscription with that window gets them when it attaches; with --group, when so many clients attach that share them.
+// `subscriptions` creates durable subscriptions without clients. `spawn` needs no daemon: it runs PROGRAM with a payload
+// on its standard input, again and again, and prints how often in a second. PID is the daemon's, whose processor time and memory are read from /proc.
 //
 // With --rounds, each line of the standard input starts a round of MESSAGES on the same connections, and a line is
 // printed when it is complete. Then a batch is written only when everything about the batch before has come back, so
@@ -50,6 +52,11 @@ static bool take_option(int *count, char **arguments, const char *option) {
 
 static struct load parse(int count, char **arguments) {
     struct load load = {0};
+    if (count > 3 && !strcmp(arguments[count - 2], "--group")) {
+        load.members = atol(arguments[count - 1]);
+        if (load.members < 1) fail("MEMBERS is at least 1");
+        count -= 2;
+    }
     load.rounds = take_option(&count, arguments, "--rounds");
     load.receipts = !take_option(&count, arguments, "--no-receipts");
     const char *mode = count > 1 ? arguments[1] : "";
@@ -72,8 +79,9 @@ static struct load parse(int count, char **arguments) {
         fail("fanout SOCKET SUBSCRIBERS MESSAGES PAYLOAD WINDOW BATCH PID [--no-receipts] [--rounds]\n"
              "   or names SOCKET NAMES MESSAGES PAYLOAD WINDOW BATCH PID [--rounds]\n"
              "   or durable SOCKET MESSAGES PAYLOAD WINDOW stored|synced PID [--rounds]\n"
-             "   or replay SOCKET MESSAGES PAYLOAD WINDOW PID\n"
-             "   or subscriptions SOCKET SUBSCRIPTIONS");
+             "   or replay SOCKET MESSAGES PAYLOAD WINDOW PID [--group MEMBERS]\n"
+             "   or subscriptions SOCKET SUBSCRIPTIONS\n"
+             "   or spawn SECONDS PAYLOAD PROGRAM");
     }
     load.pid = atoi(arguments[count - 1]);
     load.socket = arguments[2];
@@ -85,6 +93,12 @@ static struct load parse(int count, char **arguments) {
 }
 
 int main(int count, char **arguments) {
+    if (count == 5 && !strcmp(arguments[1], "spawn")) {
+        long payload = atol(arguments[3]);
+        if (payload < 1 || payload > 4096) fail("PAYLOAD is 1 to 4096");
+        printf("commands/s %.0f\n", spawn_all(atol(arguments[2]), payload, arguments[4]));
+        return 0;
+    }
     struct load load = parse(count, arguments);
     if (load.rounds) {
         post_rounds(&load);

@@ -1,8 +1,8 @@
 // A durable subscription that gets stored messages when it attaches.
 #include "load.h"
+#include <poll.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 static const char DURABLE[] = "load";
@@ -24,11 +24,37 @@ static void acknowledge(struct connection *c) {
     acknowledge[HEADER] = acknowledge[HEADER + 4] = 1;
     memcpy(acknowledge + HEADER + 16, &c->sequence, 8);
     send_all(c->fd, acknowledge, size);
+    c->acknowledged = c->count;
+}
+
+static void attach(int fd, struct load *load) {
+    (load->members ? join : subscribe)(fd, DURABLE, load->window);
+}
+
+// Receives all messages, on the connections of as many readers, and acknowledges them. Returns when all have come.
+static void receive_all(struct connection *readers, long count, struct load *load) {
+    struct pollfd *waiting = calloc(count, sizeof *waiting);
+    for (long i = 0; i < count; i++) waiting[i] = (struct pollfd){.fd = readers[i].fd, .events = POLLIN};
+    for (uint64_t total = 0; total < (uint64_t)load->messages;) {
+        if (poll(waiting, count, STALL_SECONDS * 1000) <= 0)
+            fail("nothing for %d s, after %lu of %ld messages", STALL_SECONDS, total, load->messages);
+        for (long i = 0; i < count; i++) {
+            if (!waiting[i].revents) continue;
+            struct connection *reader = &readers[i];
+            uint64_t before = reader->count;
+            receive(reader);
+            total += reader->count - before;
+            if (reader->count - reader->acknowledged >= (uint64_t)load->window / 4) acknowledge(reader);
+        }
+    }
+    for (long i = 0; i < count; i++)
+        if (readers[i].count > readers[i].acknowledged) acknowledge(&readers[i]);
+    free(waiting);
 }
 
 struct result replay(struct load *load) {
     struct connection creator = connect_to(load->socket);
-    subscribe(creator.fd, DURABLE, load->window);
+    attach(creator.fd, load);
     detach(creator.fd);
     close(creator.fd);
     struct load storing = *load;
@@ -37,27 +63,21 @@ struct result replay(struct load *load) {
     post_all(&storing);
 
     struct result result = {0};
-    struct connection reader = connect_to(load->socket);
-    struct timeval limit = {.tv_sec = STALL_SECONDS};
-    setsockopt(reader.fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-    double processor = processor_seconds(load->pid), start = now();
-    subscribe(reader.fd, DURABLE, load->window);
-    for (uint64_t acknowledged = 0; reader.count < (uint64_t)load->messages;) {
-        uint64_t before = reader.count;
-        size_t kept = reader.kept_bytes;
-        receive(&reader);
-        if (reader.count == before && reader.kept_bytes == kept)
-            fail("nothing for %d s, after %lu of %ld messages", STALL_SECONDS, before, load->messages);
-        if (reader.count - acknowledged >= (uint64_t)load->window / 4 || reader.count == (uint64_t)load->messages) {
-            acknowledge(&reader);
-            acknowledged = reader.count;
-        }
+    long count = load->members ? load->members : 1;
+    struct connection *readers = calloc(count, sizeof *readers);
+    for (long i = 0; i < count; i++) {
+        readers[i] = connect_to(load->socket);
+        readers[i].is_member = load->members > 0;
     }
+    double processor = processor_seconds(load->pid), start = now();
+    for (long i = 0; i < count; i++) attach(readers[i].fd, load);
+    receive_all(readers, count, load);
     result.seconds = now() - start;
     result.processor = processor_seconds(load->pid) - processor;
     result.memory = resident_megabytes(load->pid);
-    detach(reader.fd);
-    remove_subscription(reader.fd);
-    close(reader.fd);
+    for (long i = 0; i < count; i++) detach(readers[i].fd);
+    remove_subscription(readers[0].fd);
+    for (long i = 0; i < count; i++) close(readers[i].fd);
+    free(readers);
     return result;
 }

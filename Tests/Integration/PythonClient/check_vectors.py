@@ -22,7 +22,7 @@ def encode(kind, f):
     if kind == "subscribe":
         return client.encode_subscribe(
             f["request"], f["subscription"], f["patterns"], f["durableName"], f["start"], f["startValue"],
-            f["object"], f["window"], f["credit"])
+            f["object"], f["window"], f["credit"], f["sharing"], f["takesOver"], f["settings"])
     if kind == "detach":
         return client.frame(0x04, struct.pack("<QI", f["request"], f["subscription"]))
     if kind == "remove":
@@ -41,6 +41,16 @@ def encode(kind, f):
     if kind == "acknowledge":
         ranges = b"".join(struct.pack("<QQ", *range) for range in f["ranges"])
         return client.frame(0x06, struct.pack("<II", f["subscription"], len(f["ranges"])) + ranges)
+    if kind == "reject":
+        return client.encode_reject(f["subscription"], f["sequence"], f["outcome"], f["delay"], f["reason"])
+    if kind == "extend":
+        return client.encode_extend(f["subscription"], f["sequences"], f["microseconds"])
+    if kind == "configure":
+        durable = f["durableName"].encode()
+        head = struct.pack("<QIB3x", f["request"], f["uid"], len(durable))
+        return client.frame(0x16, head + durable + client.encode_settings(f["settings"]))
+    if kind == "deadLetters":
+        return client.encode_dead_letters(f["request"], f["action"], f["durableName"], f["sequences"], f["uid"])
     if kind == "credit":
         return client.frame(0x07, struct.pack("<II", f["subscription"], f["messages"]))
     if kind == "dropped":
@@ -118,14 +128,20 @@ def decode(kind, flags, body):
         f["durableName"], f["object"] = body[56:56 + name].decode(), body[56 + name:56 + name + object].decode()
         return f | {"patterns": counted_texts(body, 56 + name + object, count)}
     if kind == "durableEntry":
-        f = fields("request uid pid client cursor behind lost pending pendingBytes oldest inFlight", "<QII7QI", body)
-        name, object, count = body[76:79]
-        f["durableName"], f["object"] = body[80:80 + name].decode(), body[80 + name:80 + name + object].decode()
+        f = fields("request uid pid client cursor behind lost pending pendingBytes oldest inFlight members waiting",
+                   "<QII7QIII", body)
+        name, object, count = body[84:87]
+        f["durableName"], f["object"] = body[88:88 + name].decode(), body[88 + name:88 + name + object].decode()
         return f | {"pendingKnown": bool(flags & 1), "pendingBound": bool(flags & 2), "lostBound": bool(flags & 4),
-                    "patterns": counted_texts(body, 80 + name + object, count)}
+                    "sharing": int(bool(flags & 16)), "patterns": counted_texts(body, 88 + name + object, count)}
     if kind == "durableDescription":
+        f = decode("durableEntry", flags, body)
+        end = 88 + len((f["durableName"] + f["object"]).encode()) + sum(1 + len(p.encode()) for p in f["patterns"])
         own = fields("created attached expiry unused attachedPID", "<4QI", body[-36:])
-        return decode("durableEntry", flags, body[:-36]) | own | {"unusedKnown": bool(flags & 8)}
+        settings = fields("sharing delays maximumDeliveries maximumInFlight deadline", "<BB2xII4xQ", body[end:])
+        delays = struct.unpack_from(f"<{settings.pop('delays')}Q", body, end + 24)
+        assert end + 24 + 8 * len(delays) + 36 == len(body)
+        return f | own | {"unusedKnown": bool(flags & 8), "settings": settings | {"retryDelays": list(delays)}}
     if kind == "logPage":
         f = fields("request count end through damaged firstDamaged lastDamaged", "<QIB3x4Q", body)
         return f | {"end": bool(f["end"])}
@@ -176,8 +192,10 @@ def decode(kind, flags, body):
     names, layout = {
         "receipt": ("request sequence subscribers stored durability", "<QQIIB"),
         "detached": ("request subscription", "<QI"),
-        "run": ("subscription count", "<II"), "redelivery": ("subscription count", "<II"),
+        "run": ("subscription count delivery", "<III"), "redelivery": ("subscription count delivery", "<III"),
+        "deadLettersDone": ("request messages kept", "<QQQ"),
         "gap": ("subscription dropped first last", "<I4xQQQ"),
+        "deadline": ("subscription microseconds", "<I4xQ"),
         "closing": ("lastRequest", "<Q"),
         "checkProgress": ("request percent", "<QB"),
         "found": ("request sequence last", "<QQQ"),

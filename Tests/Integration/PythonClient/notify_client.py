@@ -9,11 +9,15 @@ import struct
 from collections import deque, namedtuple
 
 Receipt = namedtuple("Receipt", "sequence subscribers stored durability")
-Message = namedtuple("Message", "sequence time uid gid pid name object headers payload subscription redelivered")
+Message = namedtuple("Message", "sequence time uid gid pid name object headers payload subscription redelivered delivery",
+                     defaults=[1])
 Gap = namedtuple("Gap", "subscription dropped first last")
 AUTOMATIC, VOLATILE, STORED, SYNCED = range(4)
 NOW, OLDEST, SEQUENCE, AGE, TIME = range(5)
+EXCLUSIVE, GROUP = range(2)
+FAILED, RETURNED, DEAD = range(3)
 UNLIMITED = 0xFFFFFFFF
+NEXT_DELAY = 0xFFFFFFFFFFFFFFFF
 
 
 class Refused(Exception):
@@ -51,21 +55,47 @@ def encode_post(request, name, payload=b"", durability=AUTOMATIC, object="", hea
 
 
 def encode_subscribe(
-        request, number, patterns, durable="", start=NOW, start_value=0, object="", window=0, credit=UNLIMITED):
+        request, number, patterns, durable="", start=NOW, start_value=0, object="", window=0, credit=UNLIMITED,
+        sharing=EXCLUSIVE, takeover=False, settings={}):
     durable, object = durable.encode(), object.encode()
     fixed = struct.pack(
         "<QIIIBBBBQ", request, number, window, credit, start, len(durable), len(object), len(patterns), start_value)
+    fixed += struct.pack("<BB2x", sharing, takeover) + encode_settings(settings)
     return frame(0x03, fixed + durable + object + b"".join(map(counted, patterns)))
 
 
-def decode_deliver(body, subscription=None, redelivered=False):
+def encode_settings(settings):
+    """Encodes changes of settings: deadline, retryDelays, maximumDeliveries, maximumInFlight; those missing are kept."""
+    keys, delays = ("deadline", "maximumDeliveries", "maximumInFlight"), settings.get("retryDelays", [])
+    present = sum(1 << bit for bit, key in enumerate(keys) if key in settings)
+    deadline, deliveries, in_flight = (settings.get(key, 0) for key in keys)
+    return struct.pack(
+        f"<BB2xII4xQ{len(delays)}Q", present, len(delays), deliveries, in_flight, deadline, *delays)
+
+
+def encode_reject(number, sequence, outcome=FAILED, delay=NEXT_DELAY, reason=""):
+    reason = reason.encode()
+    return frame(0x14, struct.pack("<IBxHQQ", number, outcome, len(reason), sequence, delay) + reason)
+
+
+def encode_extend(number, sequences, microseconds=0):
+    return frame(0x15, struct.pack(f"<IIQ{len(sequences)}Q", number, len(sequences), microseconds, *sequences))
+
+
+def encode_dead_letters(request, action, durable="", sequences=(), uid=UNLIMITED):
+    durable = durable.encode()
+    fixed = struct.pack("<QIBBH", request, uid, action, len(durable), len(sequences))
+    return frame(0x17, fixed + durable + struct.pack(f"<{len(sequences)}Q", *sequences))
+
+
+def decode_deliver(body, subscription=None, redelivered=False, delivery=1):
     *stamp, headers, name, object, message_id = struct.unpack_from("<QQIIIHBBB", body)
     parts, at = [], 36
     for size in (name, object, message_id, headers):
         parts.append(body[at:at + size])
         at += size
     return Message(*stamp, parts[0].decode(), parts[1].decode(), decode_headers(parts[3]), body[at:],
-                   subscription, redelivered)
+                   subscription, redelivered, delivery)
 
 
 class Client:
@@ -77,7 +107,7 @@ class Client:
         self.socket.connect(path)
         self.file = self.socket.makefile("rb")
         self.instance = instance or os.urandom(16)
-        self.request, self.run, self.closing, self.messages = 0, (0, 0, False), None, deque()
+        self.request, self.run, self.closing, self.messages = 0, (0, 0, 1, False), None, deque()
         self.socket.sendall(frame(0x01, struct.pack("<4sHHB3x", b"NTFY", 1, 1, 0) + self.instance))
         self.welcome = struct.unpack_from("<H2x7I", self.wait(0x41, None))
 
@@ -90,6 +120,16 @@ class Client:
     def acknowledge(self, number, *ranges):
         self.socket.sendall(frame(0x06, struct.pack("<II", number, len(ranges))
                                   + b"".join(struct.pack("<QQ", *range) for range in ranges)))
+
+    def reject(self, number, sequence, **options):
+        self.socket.sendall(encode_reject(number, sequence, **options))
+
+    def extend(self, number, *sequences):
+        self.socket.sendall(encode_extend(number, sequences))
+
+    def dead_letters(self, action, **options):
+        """Delivers dead letters again (0) or deletes them (1). Returns how many, and how many stay."""
+        return struct.unpack_from("<8xQQ", self.ask(0x47, encode_dead_letters(self.next(), action, **options)))
 
     def detach(self, number):
         self.ask(0x44, frame(0x04, struct.pack("<QI", self.next(), number)))
@@ -132,11 +172,12 @@ class Client:
         length, kind, flags, _ = struct.unpack("<IBBH", self.exactly(8))
         body = self.exactly(length)
         if kind == 0x50:
-            number, left, redelivered = self.run
-            self.messages.append(decode_deliver(body, number if left else None, bool(left and redelivered)))
-            self.run = (number, left - 1, redelivered) if left else self.run
+            number, left, delivery, redelivered = self.run
+            self.messages.append(
+                decode_deliver(body, number, redelivered, delivery) if left else decode_deliver(body))
+            self.run = (number, left - 1, delivery, redelivered) if left else self.run
         elif kind in (0x51, 0x52):
-            self.run = (*struct.unpack("<II", body), kind == 0x52)
+            self.run = (*struct.unpack("<III", body), kind == 0x52)
         elif kind == 0x53:
             self.messages.append(Gap(*struct.unpack("<I4xQQQ", body)))
         elif kind == 0x60:

@@ -138,6 +138,7 @@ extension Received {
         switch self {
         case .receipt(let frame): frame.request
         case .subscribed(let frame): frame.request
+        case .deadLettersDone(let frame): frame.request
         case .detached(let frame): frame.request
         case .removed(let frame): frame.request
         case .pong(let frame): frame.request
@@ -161,7 +162,7 @@ extension Received {
         case .purged(let frame): frame.request
         case .checkProgress(let frame): frame.request
         case .checkReport(let frame): frame.request
-        case .welcome, .message, .snapshot, .gap, .closing: nil
+        case .welcome, .message, .snapshot, .gap, .deadline, .closing: nil
         }
     }
 }

@@ -1,0 +1,4 @@
+// Declared only with _GNU_SOURCE, without which Swift imports the system's headers.
+int memfd_create(const char *name, unsigned int flags);
+const char *sigabbrev_np(int signal);
+static const unsigned int notifyctl_MFD_CLOEXEC = 1;

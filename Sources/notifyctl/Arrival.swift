@@ -1,0 +1,56 @@
+import Synchronization
+
+/// The arrival of the message of `wait`, or the timeout, whichever is first. The message of a late arrival is not
+/// taken, so that it is neither printed nor acknowledged.
+final class Arrival: Sendable {
+    private enum State {
+        case pending, arrived, timedOut
+    }
+
+    private let state = Mutex(State.pending)
+    private let stream: AsyncStream<Never>
+    private let continuation: AsyncStream<Never>.Continuation
+
+    init() {
+        (stream, continuation) = AsyncStream.makeStream()
+    }
+
+    /// A message has arrived.
+    ///
+    /// - Returns: Whether to take it; false after the timeout.
+    func take() -> Bool {
+        let isTaken = state.withLock { state in
+            if state == .pending { state = .arrived }
+            return state == .arrived
+        }
+        continuation.finish()
+        return isTaken
+    }
+
+    /// The timeout has passed.
+    ///
+    /// - Returns: Whether no message has arrived before.
+    func timeOut() -> Bool {
+        state.withLock { state in
+            if state == .pending { state = .timedOut }
+            return state == .timedOut
+        }
+    }
+
+    /// Waits at most `time` for the arrival. Returns early if the task is cancelled.
+    func wait(atMost time: Duration) async {
+        await stream.end(atMost: time)
+    }
+}
+
+extension AsyncStream where Element == Never {
+    /// Waits at most `time` for the end of the stream. Returns early if the task is cancelled.
+    func end(atMost time: Duration) async {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { for await _ in self {} }
+            group.addTask { try? await Task.sleep(for: time) }
+            await group.next()
+            group.cancelAll()
+        }
+    }
+}

@@ -1,0 +1,36 @@
+import NotifyClient
+
+/// The texts about retried and purged dead letters.
+enum DeadLetterText {
+    /// Prints the result, and throws if not all selected dead letters were processed.
+    static func report(
+        _ done: String, _ result: NotifyClient.DeadLetterResult, of selected: [UInt64]?
+    ) throws {
+        var output = StandardOutput()
+        output.append("\(done) \(letters(result.messages))\n")
+        try output.flush()
+        if let failure = failure(messages: result.messages, kept: result.kept, of: selected?.count) {
+            throw CommandFailure(.failure, failure)
+        }
+    }
+
+    /// - Parameter selected: The number of dead letters that were selected; nil for all.
+    /// - Returns: Why dead letters were not processed; nil if all were.
+    static func failure(messages: UInt64, kept: UInt64, of selected: Int?) -> String? {
+        var failures: [String] = []
+        if kept > 0 {
+            failures.append(
+                "\(letters(kept)) kept: the durable subscription does not exist, or too many of its messages wait "
+                    + "for redelivery (see 'notifyctl durable list')")
+        }
+        let found = Int(clamping: messages) + Int(clamping: kept)
+        if let selected, found < selected { failures.append(missing(selected - found)) }
+        return failures.isEmpty ? nil : failures.joined(separator: "; ")
+    }
+
+    static func missing(_ count: Int) -> String {
+        "\(letters(UInt64(count))) not found"
+    }
+
+    private static func letters(_ count: UInt64) -> String { "\(count) dead \(count == 1 ? "letter" : "letters")" }
+}

@@ -1,0 +1,41 @@
+import ArgumentParser
+import NotifyClient
+
+/// The options for the settings of a durable subscription.
+struct DurableSettingsOptions: ParsableArguments {
+    /// The delays of `--retry-after`.
+    struct RetryDelays {
+        var delays: [Duration]
+    }
+
+    @Option(
+        help: ArgumentHelp(
+            "The time in which a delivered message must be answered, such as 30s; 0 for no limit.", valueName: "span"),
+        transform: { try SpanArgument.span($0) })
+    var deadline: Duration?
+
+    @Option(
+        help: ArgumentHelp(
+            "The delays after the first failure, the second and so on, such as 1s,10s,1m. The last one repeats.",
+            valueName: "spans"),
+        transform: { RetryDelays(delays: try SpanArgument.spans($0)) })
+    var retryAfter: RetryDelays?
+
+    @Option(
+        help: ArgumentHelp(
+            "The number of failed deliveries after which a message becomes a dead letter; 0 for no limit.",
+            valueName: "number"))
+    var maxDeliveries: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            "The maximum number of unanswered messages of all clients together; 0 for no limit.",
+            valueName: "number"))
+    var inFlight: Int?
+
+    var settings: NotifyClient.DurableSettings {
+        NotifyClient.DurableSettings(
+            deadline: deadline, retryDelays: retryAfter?.delays, maximumDeliveries: maxDeliveries,
+            maximumInFlight: inFlight)
+    }
+}

@@ -1,0 +1,72 @@
+import ArgumentParser
+import NotifyClient
+
+struct WaitCommand: AsyncParsableCommand, ProgramRunning {
+    static let configuration = CommandConfiguration(
+        commandName: "wait",
+        abstract: "Wait for one message.",
+        usage: "notifyctl wait [<options>] <patterns> ... [-- <command> [<arguments> ...]]",
+        discussion: """
+            Prints the next message and acknowledges it, or runs the command after '--' for it and answers as its exit \
+            status says, see 'notifyctl help work'. If the command fails, 'wait' exits with 1; with 127 if it can't be \
+            started. With --durable no message is lost between two waits: the next wait with the same name gets the next \
+            message, and a message whose command has failed is delivered again after a delay.
+
+            --timeout limits the time until the message arrives, not that of the command. 'wait' exits with 124 if none has \
+            arrived; the message is then neither printed nor acknowledged. With --durable, a message that is already \
+            pending arrives even with --timeout 0. If a signal ends 'wait' before, it exits with 1. \
+            \(OutputOptions.discussion)
+
+            EXAMPLES
+              notifyctl wait backup.done --timeout 1h
+              notifyctl wait 'deploy.*' --durable deployer -- ./deploy
+              notifyctl wait 'jobs.>' --durable w --group --timeout 0
+            """)
+
+    @OptionGroup var connection: ConnectionOptions
+
+    @Argument(help: "Patterns of names.")
+    var patterns: [String]
+
+    @Option(
+        help: ArgumentHelp(
+            "Attach to the durable subscription of this name; create it if it does not exist.", valueName: "name"),
+        completion: DurableCommand.nameCompletion)
+    var durable: String?
+
+    @Flag(help: "Share the messages with other clients that use --group: each message goes to one of them.")
+    var group = false
+
+    @Option(help: ArgumentHelp("Only messages with this object.", valueName: "text"))
+    var object: String?
+
+    @Option(
+        help: ArgumentHelp("Exit with 124 if no message arrives within this time.", valueName: "span"),
+        transform: { try SpanArgument.span($0) })
+    var timeout: Duration?
+
+    @OptionGroup var output: OutputOptions
+
+    var program: [String] = []
+
+    private enum CodingKeys: CodingKey {
+        case connection, patterns, durable, group, object, timeout, output
+    }
+
+    func validate() throws {
+        try UserNames.check(patterns)
+        if durable == nil, group {
+            throw ValidationError("--group needs a durable subscription: name it with --durable")
+        }
+    }
+
+    func run() async throws {
+        try await SubscribeRunner(
+            configuration: connection.configuration(), patterns: patterns, durable: durable,
+            sharing: group ? .group : .exclusive, takesOver: false, start: nil, object: object, limit: 1,
+            timeoutSeconds: timeout.map { $0 / .seconds(1) },
+            format: output.messageFormat, program: program.isEmpty ? nil : try await JobRunner(program),
+            arrival: Arrival()
+        ).run()
+    }
+}

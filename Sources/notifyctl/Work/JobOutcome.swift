@@ -1,0 +1,57 @@
+import CGNU
+import Glibc
+import Subprocess
+
+/// The answer to a message, from the termination of its command.
+enum JobOutcome: Equatable {
+    case done
+    /// The message is given back, uncounted.
+    case givenBack
+    /// The delivery failed.
+    case rejected(reason: String)
+    /// The message becomes a dead letter at once.
+    case failed(reason: String)
+    /// The message is given back, uncounted, and no other command is started.
+    case notStarted(reason: String)
+
+    /// The exit statuses of a command, as sysexits.h names them.
+    private static let temporaryFailure: Int32 = 75
+    private static let dataError: Int32 = 65
+
+    /// - Parameter timeout: The time after which the command was ended; nil if it ended by itself.
+    init(_ status: TerminationStatus, timedOutAfter timeout: Duration? = nil) {
+        if let timeout {
+            self = .rejected(reason: "timed out after \(Self.text(timeout))")
+            return
+        }
+        switch status {
+        case .exited(0): self = .done
+        case .exited(Self.temporaryFailure): self = .givenBack
+        case .exited(Self.dataError): self = .failed(reason: "exit status \(Self.dataError)")
+        case .exited(let status) where status == 126 || status == 127:
+            self = .notStarted(reason: "exit status \(status)")
+        case .exited(let status): self = .rejected(reason: "exit status \(status)")
+        case .signaled(let signal):
+            self = .rejected(reason: "ended by signal \(signal) (\(Self.name(ofSignal: signal)))")
+        }
+    }
+
+    /// Why the command has failed; nil if it has not.
+    var failureReason: String? {
+        switch self {
+        case .done: nil
+        case .givenBack: "exit status \(Self.temporaryFailure)"
+        case .rejected(let reason), .failed(let reason), .notStarted(let reason): reason
+        }
+    }
+
+    private static func text(_ span: Duration) -> String {
+        let seconds = span / .seconds(1)
+        return Int(exactly: seconds).map { "\($0) s" } ?? "\(seconds) s"
+    }
+
+    private static func name(ofSignal signal: Int32) -> String {
+        guard let name = sigabbrev_np(signal) else { return "unknown" }
+        return "SIG" + String(cString: name)
+    }
+}

@@ -1,0 +1,145 @@
+import Glibc
+import NotifyClient
+import Subprocess
+import Synchronization
+import SystemPackage
+
+/// Runs a command for each message, several at a time.
+///
+/// Each command has a process group of its own, so that Ctrl-C at the terminal reaches notifyctl alone.
+final class JobRunner: Sendable {
+    /// The time between SIGTERM and SIGKILL.
+    private static let grace = Duration.seconds(10)
+
+    private let command: String
+    private let executable: Executable
+    private let arguments: [String]
+    private let timeout: Duration?
+    /// Prints the output with the name of the message before each line; nil for the output as it is.
+    private let output: PrefixedOutput?
+    private let running = Mutex(Running())
+
+    private struct Running {
+        /// The process groups of the running commands.
+        var groups: Set<pid_t> = []
+        /// The signals that were passed on.
+        var signals: Set<Int32> = []
+    }
+
+    /// Finds the command: a path, or the name of a program in a folder of PATH.
+    ///
+    /// - Parameters:
+    ///   - command: The command and its arguments; not empty.
+    ///   - timeout: The time after which a run is ended.
+    ///   - isPrefixed: Whether lines of output begin with the name of the message.
+    /// - Throws: `CommandFailure` with `notStarted` if no folder of PATH has the program.
+    init(_ command: [String], timeout: Duration? = nil, isPrefixed: Bool = false) async throws {
+        self.command = command[0]
+        do {
+            executable =
+                command[0].utf8.contains(UInt8(ascii: "/"))
+                ? .path(FilePath(command[0]))
+                : .path(try await Executable.name(command[0]).resolveExecutablePath(in: .inherit))
+        } catch {
+            throw Self.failure(command[0], "\(error)")
+        }
+        output = isPrefixed ? PrefixedOutput() : nil
+        arguments = Array(command.dropFirst())
+        self.timeout = timeout
+    }
+
+    /// Runs the command for a message, and waits for its exit. Output that it leaves to its children is not waited for.
+    /// If the task is cancelled, the command is ended: by SIGTERM, and after 10 seconds by SIGKILL.
+    func run(_ message: NotifyClient.Message) async -> JobOutcome {
+        do {
+            let payload = try message.withPayload { (bytes) throws(Errno) in try PayloadFile.open(bytes) }
+            defer { try? payload.close() }
+            let environment = JobEnvironment.of(message)
+            guard let output else { return try await run(payload, environment, .standardOutput, .standardError) }
+            let name = "\(message.name)"
+            let standardOutput = try await output.pipe(name, to: STDOUT_FILENO)
+            defer { try? standardOutput.writeEnd.close() }
+            let standardError = try await output.pipe(name, to: STDERR_FILENO)
+            defer { try? standardError.writeEnd.close() }
+            let outcome = try await run(payload, environment, standardOutput.writeEnd, standardError.writeEnd)
+            // Not part of the time of the command, because the reader of the output may be slow.
+            await standardOutput.drained()
+            await standardError.drained()
+            return outcome
+        } catch {
+            return .notStarted(reason: "\(error)")
+        }
+    }
+
+    /// Runs the command, and ends it at the timeout.
+    private func run(
+        _ payload: FileDescriptor, _ environment: Environment, _ output: FileDescriptor, _ error: FileDescriptor
+    ) async throws -> JobOutcome {
+        guard let timeout else { return JobOutcome(try await spawn(payload, environment, output, error)) }
+        return try await withThrowingTaskGroup(of: TerminationStatus?.self) { group in
+            group.addTask { try await self.spawn(payload, environment, output, error) }
+            group.addTask {
+                try? await Task.sleep(for: timeout)
+                return nil
+            }
+            if let status = try await group.next() ?? nil {
+                group.cancelAll()
+                return JobOutcome(status)
+            }
+            // Also if the surrounding task was cancelled before.
+            group.cancelAll()
+            let status = try await group.next() ?? nil
+            return JobOutcome(status ?? .signaled(SIGKILL), timedOutAfter: timeout)
+        }
+    }
+
+    private func spawn(
+        _ payload: FileDescriptor, _ environment: Environment, _ output: FileDescriptor, _ error: FileDescriptor
+    ) async throws -> TerminationStatus {
+        var options = PlatformOptions()
+        options.processGroupID = 0
+        options.teardownSequence = [
+            .send(signal: .terminate, toProcessGroup: true, allowedDurationToNextStep: Self.grace)
+        ]
+        let group = Mutex<pid_t?>(nil)
+        defer { if let group = group.withLock({ $0 }) { ended(group) } }
+        let result = try await Subprocess.run(
+            executable, arguments: Arguments(arguments), environment: environment, platformOptions: options,
+            input: .fileDescriptor(payload, closeAfterSpawningProcess: false),
+            output: .fileDescriptor(output, closeAfterSpawningProcess: false),
+            error: .fileDescriptor(error, closeAfterSpawningProcess: false)
+        ) { execution in
+            // The process is reaped after this closure has returned, so its id can't belong to another one.
+            group.withLock { $0 = execution.processIdentifier.value }
+            self.started(execution.processIdentifier.value)
+        }
+        return result.terminationStatus
+    }
+
+    /// Passes on the signals that arrived while the command was started.
+    private func started(_ group: pid_t) {
+        running.withLock { running in
+            running.groups.insert(group)
+            for signal in running.signals { kill(-group, signal) }
+        }
+    }
+
+    private func ended(_ group: pid_t) {
+        _ = running.withLock { $0.groups.remove(group) }
+    }
+
+    /// The error of a command that could not be started.
+    func failure(notStarted reason: String) -> CommandFailure { Self.failure(command, reason) }
+
+    private static func failure(_ command: String, _ reason: String) -> CommandFailure {
+        CommandFailure(.notStarted, "the command '\(command)' can't be started: \(reason)")
+    }
+
+    /// Passes a signal on to the running commands, and to those that are just being started.
+    func passOn(_ signal: Int32) {
+        running.withLock { running in
+            running.signals.insert(signal)
+            for group in running.groups { kill(-group, signal) }
+        }
+    }
+}

@@ -1,0 +1,147 @@
+import Glibc
+import NIOCore
+import NIOPosix
+import SystemPackage
+
+/// Prints the lines of commands, each with the name of its message before it.
+///
+/// A command writes to a pipe, which is read on an event loop. While the reader of standard output does not read, the
+/// loop waits, and so do the commands once their pipes are full.
+struct PrefixedOutput: Sendable {
+    private let loop: any EventLoop = MultiThreadedEventLoopGroup(numberOfThreads: 1).next()
+
+    /// A pipe of a command.
+    struct Pipe: Sendable {
+        /// For the command.
+        let writeEnd: SystemPackage.FileDescriptor
+        fileprivate let channel: any Channel
+        fileprivate let readEnd: Int32
+
+        /// Waits until the bytes that are in the pipe now are printed, also a line without an end. Does not wait for
+        /// the end of the pipe, nor for further bytes: a child that the command has left behind may keep writing.
+        func drained() async {
+            let promise = channel.eventLoop.makePromise(of: Void.self)
+            channel.eventLoop.execute {
+                var bytes: Int32 = 0
+                // The descriptor belongs to the channel while the channel is active.
+                guard channel.isActive, ioctl(readEnd, UInt(FIONREAD), &bytes) == 0 else { return promise.succeed() }
+                channel.pipeline.fireUserInboundEventTriggered(CommandExit(bytes: Int(bytes), printed: promise))
+            }
+            try? await promise.futureResult.get()
+        }
+    }
+
+    /// Opens a pipe whose lines are printed.
+    ///
+    /// - Parameter descriptor: Where to print them: standard output or standard error.
+    func pipe(_ name: String, to descriptor: Int32) async throws -> Pipe {
+        let (readEnd, writeEnd) = try SystemPackage.FileDescriptor.pipe()
+        for end in [readEnd, writeEnd] { _ = fcntl(end.rawValue, F_SETFD, FD_CLOEXEC) }
+        do {
+            let channel = try await NIOPipeBootstrap(group: loop)
+                .channelInitializer { channel in
+                    channel.eventLoop.makeCompletedFuture {
+                        try channel.pipeline.syncOperations.addHandler(LinePrinter(prefix: "\(name): ", descriptor))
+                    }
+                }
+                .takingOwnershipOfDescriptor(input: readEnd.rawValue).get()
+            return Pipe(writeEnd: writeEnd, channel: channel, readEnd: readEnd.rawValue)
+        } catch {
+            try? writeEnd.close()
+            throw error
+        }
+    }
+}
+
+/// The command that writes to a pipe has exited.
+private struct CommandExit {
+    /// The number of bytes in the pipe.
+    var bytes: Int
+    /// Succeeds when the bytes are printed.
+    var printed: EventLoopPromise<Void>
+}
+
+/// Prints each line with a prefix. A line that is longer than 64 KiB is printed in parts, each with the prefix.
+private final class LinePrinter: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    private static let maximumBytes = 64 << 10
+
+    private let prefix: [UInt8]
+    private let descriptor: Int32
+    private var line: [UInt8] = []
+    private var exit: CommandExit?
+
+    init(prefix: String, _ descriptor: Int32) {
+        self.prefix = Array(prefix.utf8)
+        self.descriptor = descriptor
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let bytes = unwrapInboundIn(data)
+        var output: [UInt8] = []
+        bytes.withUnsafeReadableBytes { append($0, to: &output) }
+        write(output)
+        exit?.bytes -= bytes.readableBytes
+        endOutputAfterExit()
+    }
+
+    private func append(_ bytes: UnsafeRawBufferPointer, to output: inout [UInt8]) {
+        var rest = bytes
+        while let start = rest.baseAddress, !rest.isEmpty {
+            let part = rest.prefix(Self.maximumBytes - line.count)
+            let end = memchr(start, Int32(UInt8(ascii: "\n")), part.count).map { start.distance(to: $0) }
+            line.append(contentsOf: part.prefix(end ?? part.count))
+            if end != nil || line.count == Self.maximumBytes { endLine(in: &output) }
+            rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(end.map { $0 + 1 } ?? part.count))
+        }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        exit?.bytes = 0
+        endOutput()
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        guard let exit = event as? CommandExit else { return }
+        self.exit = exit
+        endOutputAfterExit()
+    }
+
+    private func endOutputAfterExit() {
+        if let exit, exit.bytes <= 0 { endOutput() }
+    }
+
+    private func endOutput() {
+        var output: [UInt8] = []
+        if !line.isEmpty { endLine(in: &output) }
+        write(output)
+        exit?.printed.succeed()
+        exit = nil
+    }
+
+    private func endLine(in output: inout [UInt8]) {
+        output += prefix
+        output += line
+        output.append(UInt8(ascii: "\n"))
+        line.removeAll(keepingCapacity: true)
+    }
+
+    /// Writes all bytes. If the reader has closed the output, they are dropped.
+    private func write(_ output: [UInt8]) {
+        var rest = output[...]
+        while !rest.isEmpty {
+            do {
+                let count = try rest.withUnsafeBytes {
+                    try SystemPackage.FileDescriptor(rawValue: descriptor).write($0)
+                }
+                rest = rest.dropFirst(count)
+            } catch Errno.resourceTemporarilyUnavailable {
+                // Another process has made the descriptor non-blocking.
+                _ = Blocking.poll([(descriptor, Int32(POLLOUT))], isWaiting: true)
+            } catch {
+                return
+            }
+        }
+    }
+}

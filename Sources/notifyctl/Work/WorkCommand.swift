@@ -1,0 +1,98 @@
+import ArgumentParser
+import NotifyClient
+
+struct WorkCommand: AsyncParsableCommand, ProgramRunning {
+    static let configuration = CommandConfiguration(
+        commandName: "work",
+        abstract: "Run a command for each message of a durable subscription.",
+        usage: "notifyctl work [<options>] <patterns> ... --durable <name> -- <command> [<arguments> ...]",
+        discussion: """
+            The command gets the payload on standard input, and in its environment NOTIFY_NAME, NOTIFY_OBJECT, \
+            NOTIFY_SEQUENCE, NOTIFY_TIME, NOTIFY_UID, NOTIFY_PID, NOTIFY_DELIVERY (1, and the failures so far) and, for each \
+            header, NOTIFY_HEADER_<KEY>: in upper case, with '_' in place of other bytes than letters and digits. No shell \
+            is involved: for shell syntax, run 'sh -c'.
+
+            A message is acknowledged when its command has exited with 0. With 75 it is given back, and delivered again \
+            after the delay of --retry-after. With 65 it becomes a dead letter at once. With any other status, or if a \
+            signal has ended the command, the delivery has failed: the message is delivered again, and becomes a dead \
+            letter after --max-deliveries. A command that can't be started, or exits with 126 or 127, gives its message \
+            back and ends 'work' with 127. The exit of the command decides, even if its children still run. While a \
+            command runs, the deadline of its message is extended.
+
+            With --group, several 'work' share the messages. SIGTERM, SIGINT and SIGHUP end 'work' once the running commands \
+            have exited; a second signal is passed on to them. 'work' ends in the same way if the reader of its output \
+            closes it; the message of a command that fails then is given back.
+
+            EXAMPLES
+              notifyctl work 'images.uploaded' --durable resize -- ./resize
+              notifyctl work 'jobs.>' --durable w --group --parallel 4 --timeout 5m -- ./job
+            """)
+
+    @OptionGroup var connection: ConnectionOptions
+
+    @Argument(help: "Patterns of names. A message that matches several is delivered once.")
+    var patterns: [String]
+
+    @Option(
+        help: ArgumentHelp(
+            "The durable subscription to work on; it is created if it does not exist.", valueName: "name"),
+        completion: DurableCommand.nameCompletion)
+    var durable: String
+
+    @Flag(help: "Share the messages with other clients that use --group: each message goes to one of them.")
+    var group = false
+
+    @Flag(help: "End the attachments of clients that hold the subscription, or share it in another way.")
+    var takeover = false
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "Where in the log to start; a durable subscription that exists resumes.", valueName: "start"),
+        completion: PositionArgument.completion, transform: { try PositionArgument.start($0) })
+    var from: NotifyClient.Start?
+
+    @Option(help: ArgumentHelp("Only messages with this object.", valueName: "text"))
+    var object: String?
+
+    @OptionGroup(title: "Settings of a new durable subscription") var settings: DurableSettingsOptions
+
+    @Option(
+        help: ArgumentHelp("The maximum number of commands that run at the same time, 1 to 1024.", valueName: "number"))
+    var parallel = 1
+
+    @Option(
+        help: ArgumentHelp(
+            "End a command that runs longer: SIGTERM to its process group, and SIGKILL after 10s. Its delivery has failed.",
+            valueName: "span"),
+        transform: { try SpanArgument.span($0) })
+    var timeout: Duration?
+
+    @Flag(help: "Print the name of the message before each line of a command's output.")
+    var prefix = false
+
+    var program: [String] = []
+
+    private enum CodingKeys: CodingKey {
+        case connection, patterns, durable, group, takeover, from, object, settings, parallel, timeout, prefix
+    }
+
+    func validate() throws {
+        try UserNames.check(patterns)
+        guard (1...1024).contains(parallel) else { throw ValidationError("--parallel must be 1 to 1024") }
+        if let timeout, timeout <= .zero { throw ValidationError("--timeout must be longer than 0") }
+    }
+
+    func run() async throws {
+        guard !program.isEmpty else {
+            throw CommandFailure(.usage, "the command to run is missing: add it after '--', such as '-- ./resize'")
+        }
+        try await WorkRunner(
+            configuration: connection.configuration(), patterns: patterns,
+            kind: .durable(
+                durable, from: from ?? .now, sharing: group ? .group : .exclusive, settings: settings.settings,
+                takesOver: takeover),
+            object: object, parallel: parallel, runner: JobRunner(program, timeout: timeout, isPrefixed: prefix)
+        ).run()
+    }
+}

@@ -1,0 +1,91 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+import WireTestSupport
+
+extension IntegrationTests {
+    /// `notifyctl dead`, `durable set`, and the refusals of a group, with the real daemon.
+    @Suite struct NotifyctlDeadTests {
+        private let daemon: Daemon
+        private let poster: RawClient
+        private let notifyctl: Notifyctl
+
+        init() async throws {
+            daemon = try await Daemon.start()
+            poster = try RawClient(daemon)
+            notifyctl = Notifyctl(daemon)
+        }
+
+        private func succeed(_ arguments: String...) async throws -> [Substring] {
+            let process = try notifyctl.start(arguments)
+            #expect(try await process.waitForExit() == .status(0), "\(arguments)")
+            let output = try await process.standardOutput.wait("end of output") { $0.isAtEnd ? $0 : nil }
+            return output.text.split(separator: "\n")
+        }
+
+        /// Makes dead letters of messages with these payloads.
+        ///
+        /// - Returns: Their sequences.
+        private func makeDeadLetters(_ payloads: [String]) async throws -> [String] {
+            _ = try await succeed("durable", "create", "w", "jobs.>", "--group")
+            for payload in payloads { try poster.post("jobs.a", payload) }
+            for _ in payloads {
+                let process = try notifyctl.start(
+                    ["wait", "jobs.>", "--durable", "w", "--group", "--", "sh", "-c", "exit 65"])
+                #expect(try await process.waitForExit() == .status(1))
+            }
+            let letters = try await notifyctl.run("dead", "list", "w", "--json").objects
+            #expect(letters.count == payloads.count)
+            return letters.compactMap { $0["sequence"] as? Int }.map(String.init)
+        }
+
+        @Test func `dead letters are shown, retried and deleted by their sequence`() async throws {
+            let sequences = try await makeDeadLetters(["one", "two", "three"])
+            try #require(sequences.count == 3)
+            let text = try await succeed("dead", "show", "w", "--id", sequences[1]).joined(separator: "\n")
+            #expect(text.contains("exit status 65") && text.contains("jobs.a") && text.hasSuffix("two"))
+            _ = try await succeed("dead", "retry", "--id", sequences[0])
+            #expect(try await succeed("wait", "jobs.>", "--durable", "w", "--group") == ["one"])
+            _ = try await succeed("dead", "purge", "w", "--id", sequences[1])
+            let left = try await notifyctl.run("dead", "list", "--user", "\(getuid())", "--json").objects
+            #expect(left.compactMap { $0["sequence"] as? Int }.map(String.init) == [sequences[2]])
+            let missing = try await notifyctl.run("dead", "show", "--id", sequences[0])
+            #expect(missing.status == .status(1))
+            _ = try await succeed("dead", "purge", "--yes")
+            #expect(try await notifyctl.run("dead", "list", "--json").objects.isEmpty)
+        }
+
+        @Test func `settings are changed and shown`() async throws {
+            _ = try await succeed("durable", "create", "w", "jobs.>", "--group")
+            let lines = try await succeed(
+                "durable", "set", "w", "--deadline", "200ms", "--retry-after", "1s,10s", "--max-deliveries", "2",
+                "--in-flight", "7")
+            #expect(
+                lines == ["set w: --deadline 200ms --retry-after 1s,10s --max-deliveries 2 --in-flight 7"])
+            let shown = try await succeed("durable", "show", "w").joined(separator: "\n")
+            #expect(shown.contains("200ms") && shown.contains("1s,10s"))
+            let refused = try await notifyctl.run("durable", "set", "w", "--deadline", "1ms")
+            #expect(refused.status != .status(0))
+        }
+
+        @Test func `a group refuses an exclusive client, which may take it over, and the reverse`() async throws {
+            let member = try notifyctl.start(["work", "jobs.>", "--durable", "w", "--group", "--", "cat"])
+            try daemon.waitForSubscriptions(1)
+            let refused = try notifyctl.start(["subscribe", "jobs.>", "--durable", "w"])
+            #expect(try await refused.waitForExit() != .status(0))
+            let errors = try await refused.standardError.wait("end of errors") { $0.isAtEnd ? $0 : nil }
+            expectText(errors.text, "process \(member.pid)")
+            expectText(errors.text, "--takeover")
+            let holder = try notifyctl.start(["subscribe", "jobs.>", "--durable", "w", "--takeover"])
+            #expect(try await member.waitForExit() != .status(0))
+            try daemon.waitForSubscriptions(1)
+            try poster.post("jobs.a", "one")
+            #expect(try await holder.waitForLines(1) == ["one"])
+            let worker = try notifyctl.start(["work", "jobs.>", "--durable", "w", "--group", "--", "cat"])
+            #expect(try await worker.waitForExit() != .status(0))
+            holder.send(SIGTERM)
+            #expect(try await holder.waitForExit() == .status(0))
+        }
+    }
+}

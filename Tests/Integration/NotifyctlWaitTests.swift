@@ -1,0 +1,124 @@
+import Foundation
+import TestSupport
+import Testing
+import WireTestSupport
+
+extension IntegrationTests {
+    /// `notifyctl wait`, and `notifyctl subscribe --exec`.
+    @Suite struct NotifyctlWaitTests {
+        private let daemon: Daemon
+        private let poster: RawClient
+        private let notifyctl: Notifyctl
+
+        init() async throws {
+            daemon = try await Daemon.start()
+            poster = try RawClient(daemon)
+            notifyctl = Notifyctl(daemon)
+        }
+
+        private func post(_ payloads: [String]) throws {
+            for payload in payloads { try poster.post("jobs.a", payload) }
+        }
+
+        private func create(_ options: String...) async throws {
+            let process = try notifyctl.start(["durable", "create", "d", "jobs.>"] + options)
+            #expect(try await process.waitForExit() == .status(0))
+        }
+
+        private func take(_ script: String) async throws -> (status: ChildProcess.Exit, lines: [Substring]) {
+            let result = try await notifyctl.run(
+                "wait", "jobs.>", "--durable", "d", "--timeout", "60s", "--", "sh", "-c", script)
+            return (result.status, result.lines)
+        }
+
+        @Test func `a message is printed, and without one the status is 124`() async throws {
+            let process = try notifyctl.start(["wait", "jobs.>"])
+            try daemon.waitForSubscriptions(1)
+            try post(["one", "two"])
+            #expect(try await process.waitForExit() == .status(0))
+            #expect(try await process.waitForLines(1) == ["one"])
+            let late = try await notifyctl.run("wait", "jobs.>", "--timeout", "50ms")
+            #expect(late.status == .status(124))
+            #expect(late.errors == "notifyctl: timed out after 0.05 s\n")
+        }
+
+        @Test(arguments: [[], ["--group"]])
+        func `nothing is lost between two waits`(_ options: [String]) async throws {
+            let arguments = ["wait", "jobs.>", "--durable", "d", "--timeout", "0"] + options
+            let first = try notifyctl.start(arguments)
+            #expect(try await first.waitForExit() == .status(124))
+            let expected = (0..<100).map { "\($0)" }
+            try post(expected)
+            var taken: [String] = []
+            for _ in expected {
+                let process = try notifyctl.start(arguments)
+                guard try await process.waitForExit() == .status(0) else { break }
+                taken += try await process.waitForLines(1).map(String.init)
+            }
+            #expect(taken == expected)
+            let last = try notifyctl.start(arguments)
+            #expect(try await last.waitForExit() == .status(124))
+        }
+
+        @Test func `the timeout does not limit the command`() async throws {
+            try await create()
+            try post(["one"])
+            let result = try await notifyctl.run(
+                "wait", "jobs.>", "--durable", "d", "--timeout", "0", "--", "sh", "-c", "sleep 2; cat")
+            #expect(result.status == .status(0))
+            #expect(result.output == "one")
+        }
+
+        @Test func `the exit status of the command decides the answer`() async throws {
+            try await create("--retry-after", "10ms", "--max-deliveries", "2")
+            try post(["one"])
+            let script = "echo $NOTIFY_DELIVERY; exit "
+            for (status, delivery) in [(75, "1"), (3, "1"), (75, "2")] {
+                let taken = try await take(script + "\(status)")
+                #expect(taken.status == .status(1))
+                #expect(taken.lines == [Substring(delivery)])
+            }
+            #expect(try await take(script + "65").status == .status(1))
+            let letters = try await notifyctl.run("dead", "list", "--json").objects
+            #expect(letters.first?["reason"] as? String == "exit status 65")
+            try post(["two"])
+            #expect(try await take("cat; echo; exit 0").lines == ["two"])
+        }
+
+        @Test func `the deadline is extended while the command runs`() async throws {
+            try await create("--deadline", "300ms", "--max-deliveries", "1")
+            try post(["one"])
+            #expect(try await take("sleep 2; cat; echo").lines == ["one"])
+            #expect(try await notifyctl.run("dead", "list", "--json").objects.isEmpty)
+        }
+
+        @Test func `a signal ends the command, and the message is kept`() async throws {
+            try await create()
+            let process = try notifyctl.start(
+                ["wait", "jobs.>", "--durable", "d", "--", "sh", "-c", "echo started; exec sleep 1000"])
+            try post(["one"])
+            #expect(try await process.waitForLines(1) == ["started"])
+            process.send(SIGTERM)
+            #expect(try await process.waitForExit() == .status(1))
+            #expect(try await take("echo $(cat) $NOTIFY_DELIVERY").lines == ["one 1"])
+        }
+
+        @Test func `a signal before the message is a failure`() async throws {
+            let process = try notifyctl.start(["wait", "jobs.>"])
+            try daemon.waitForSubscriptions(1)
+            process.send(SIGTERM)
+            #expect(try await process.waitForExit() == .status(1))
+        }
+
+        @Test func `a subscription runs the command for each message, and reports failures`() async throws {
+            let process = try notifyctl.start(
+                ["subscribe", "jobs.>", "--exec", "--count", "3", "--", "sh", "-c", "read job; echo $job; exit $job"])
+            try daemon.waitForSubscriptions(1)
+            try post(["0\n", "3\n", "0\n"])
+            #expect(try await process.waitForExit() == .status(0))
+            #expect(try await process.waitForLines(3) == ["0", "3", "0"])
+            let errors = try await process.standardError.wait("end of errors") { $0.isAtEnd ? $0 : nil }
+            expectText(errors.text, "the command for message 2 'jobs.a' has failed: exit status 3")
+        }
+    }
+}

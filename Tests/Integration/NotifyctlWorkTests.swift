@@ -1,0 +1,328 @@
+import Foundation
+import Glibc
+import NotifyWire
+import TestSupport
+import Testing
+import WireTestSupport
+
+extension IntegrationTests {
+    /// `notifyctl work`, with real commands.
+    @Suite struct NotifyctlWorkTests {
+        private let daemon: Daemon
+        private let poster: RawClient
+        private let notifyctl: Notifyctl
+        private let folder: TemporaryFolder
+
+        init() async throws {
+            daemon = try await Daemon.start()
+            poster = try RawClient(daemon)
+            notifyctl = Notifyctl(daemon)
+            folder = try TemporaryFolder()
+        }
+
+        /// Starts `work` with a shell script as its command, and returns once it has attached.
+        private func work(_ options: [String] = [], script: String) throws -> ChildProcess {
+            let process = try notifyctl.start(
+                ["work", "jobs.>", "--durable", "w", "--group", "--retry-after", "10ms"] + options
+                    + ["--", "sh", "-c", script])
+            try daemon.waitForSubscriptions(1)
+            return process
+        }
+
+        private func post(_ payloads: String...) throws {
+            for payload in payloads { try poster.post("jobs.a", payload) }
+        }
+
+        private func stop(_ process: ChildProcess) async throws {
+            process.send(SIGTERM)
+            #expect(try await process.waitForExit() == .status(0))
+        }
+
+        private func deadLetters() async throws -> [[String: Any]] {
+            let result = try await notifyctl.run("dead", "list", "--json")
+            return try result.objects
+        }
+
+        /// Waits until as many dead letters are listed.
+        private func waitForDeadLetters(_ count: Int) async throws -> [[String: Any]] {
+            let end = ContinuousClock.now + .seconds(60)
+            while true {
+                let letters = try await deadLetters()
+                if letters.count >= count || ContinuousClock.now > end { return letters }
+                try await Task.sleep(for: .milliseconds(20))
+            }
+        }
+
+        @Test func `a command gets the payload and what describes the message`() async throws {
+            let worker = try work(
+                script: """
+                    cat | od -An -tx1 | tr -d ' \n'
+                    echo " $NOTIFY_NAME ${NOTIFY_OBJECT-none} $NOTIFY_SEQUENCE $NOTIFY_UID $NOTIFY_PID $NOTIFY_DELIVERY"
+                    echo "$NOTIFY_HEADER_X_TRACE_ID|$NOTIFY_HEADER______|$NOTIFY_TIME"
+                    """)
+            let headers = try HeaderList.encode([("x-trace.id", "a b \"c"), ("=é/ ", "odd"), ("nul", "a\u{0}b")])
+            let request = poster.newRequest()
+            try poster.send(
+                postFrame(
+                    request, name: Array("jobs.a".utf8), object: Array("o".utf8), headers: headers,
+                    payload: [0, 10, 255]))
+            let lines = try await worker.waitForLines(2)
+            #expect(lines[0] == "000aff jobs.a o 1 \(getuid()) \(getpid()) 1")
+            #expect(lines[1].hasPrefix("a b \"c|odd|20"))
+            try await stop(worker)
+        }
+
+        @Test func `the exit status decides what becomes of the message`() async throws {
+            let script = """
+                read job
+                echo "$job $NOTIFY_DELIVERY"
+                case $job in
+                done) exit 0 ;;
+                bad) exit 65 ;;
+                later) [ -e "$FOLDER/later" ] && exit 0; touch "$FOLDER/later"; exit 75 ;;
+                signal) kill -9 $$ ;;
+                *) exit 3 ;;
+                esac
+                """
+            var notifyctl = notifyctl
+            notifyctl.environment = ["FOLDER": folder.path]
+            let process = try notifyctl.start(
+                [
+                    "work", "jobs.>", "--durable", "w", "--group", "--retry-after", "10ms", "--max-deliveries", "2",
+                    "--",
+                    "sh", "-c", script,
+                ])
+            try daemon.waitForSubscriptions(1)
+            try post("done\n", "bad\n", "later\n", "signal\n", "other\n")
+            let letters = try await waitForDeadLetters(3)
+            #expect(
+                Set(letters.compactMap { $0["reason"] as? String }) == [
+                    "exit status 65", "exit status 3", "ended by signal 9 (SIGKILL)",
+                ])
+            #expect(letters.map { $0["deliveries"] as? Int }.sorted { $0 ?? 0 < $1 ?? 0 } == [1, 2, 2])
+            let lines = try await process.waitForLines(8)
+            #expect(lines.filter { $0.hasPrefix("later") } == ["later 1", "later 1"], "given back, uncounted")
+            #expect(lines.filter { $0.hasPrefix("other") } == ["other 1", "other 2"])
+            try await stop(process)
+        }
+
+        @Test func `retry runs a dead letter again`() async throws {
+            let worker = try work(
+                ["--max-deliveries", "1"], script: "read job; echo $job; [ -e '\(folder.path)/mended' ]")
+            try post("one\n")
+            #expect(try await waitForDeadLetters(1).count == 1)
+            try Data().write(to: URL(filePath: folder.path + "/mended"))
+            #expect(try await notifyctl.run("dead", "retry", "w").status == .status(0))
+            #expect(try await worker.waitForLines(2) == ["one", "one"])
+            try await stop(worker)
+            #expect(try await deadLetters().isEmpty)
+            let list = try await notifyctl.run("durable", "list", "--json")
+            #expect(try list.objects.first?["pending_messages"] as? Int == 0)
+        }
+
+        @Test func `a program that is not in PATH is refused before anything is subscribed to`() async throws {
+            for command in [["work", "jobs", "--durable", "w"], ["wait", "jobs"], ["subscribe", "jobs", "--exec"]] {
+                let process = try notifyctl.start(command + ["--", "nonexistent-command"])
+                #expect(try await process.waitForExit() == .status(127))
+            }
+            #expect(try await notifyctl.run("durable", "list", "--json").objects.isEmpty)
+        }
+
+        @Test(arguments: [["/nonexistent/command"], ["sh", "-c", "exit 126"], ["sh", "-c", "exit 127"]])
+        func `a command that can't be started ends the work, and its message is kept`(_ command: [String]) async throws
+        {
+            let process = try notifyctl.start(["work", "jobs.>", "--durable", "w", "--group", "--"] + command)
+            try daemon.waitForSubscriptions(1)
+            try post("one")
+            #expect(try await process.waitForExit() == .status(127))
+            let errors = try await process.standardError.wait("end of errors") { $0.isAtEnd ? $0 : nil }
+            expectText(errors.text, "can't be started")
+            let worker = try work(script: "echo $(cat) $NOTIFY_DELIVERY")
+            #expect(try await worker.waitForLines(1) == ["one 1"], "uncounted")
+            try await stop(worker)
+        }
+
+        @Test(arguments: [(SIGTERM, SIGINT), (SIGINT, SIGHUP), (SIGHUP, SIGTERM)])
+        func `after a signal running commands finish, and get the second one`(
+            _ first: Int32, _ second: Int32
+        ) async throws {
+            let worker = try work(
+                script: """
+                    cat
+                    trap 'echo passed' INT TERM HUP
+                    echo started
+                    until [ -e '\(folder.path)/go' ]; do sleep 0.05; done
+                    echo end
+                    """)
+            try post("one\n", "two\n")
+            #expect(try await worker.waitForLines(2) == ["one", "started"])
+            worker.send(first)
+            worker.send(second)
+            // The signal that was handled first ends the work, and the other one is passed on.
+            #expect(try await worker.waitForLines(3).last == "passed")
+            #expect(!worker.hasExited, "it waits for the running command")
+            try Data().write(to: URL(filePath: folder.path + "/go"))
+            #expect(try await worker.waitForExit() == .status(0))
+            let output = try await worker.standardOutput.wait("end of output") { $0.isAtEnd ? $0 : nil }
+            #expect(output.lines == ["one", "started", "passed", "end"])
+            let next = try work(script: "cat")
+            #expect(try await next.waitForLines(1) == ["two"])
+            try await stop(next)
+        }
+
+        @Test func `nohup keeps SIGHUP ignored`() async throws {
+            let process = try ChildProcess(
+                "/usr/bin/nohup",
+                [Programs.notifyctl, "work", "jobs.>", "--durable", "w", "--group", "--", "cat"],
+                environment: Daemon.clean.merging(["NOTIFYD_SOCKET": daemon.socket]) { $1 })
+            try daemon.waitForSubscriptions(1)
+            process.send(SIGHUP)
+            try post("one\n")
+            #expect(try await process.waitForLines(1) == ["one"])
+            try await stop(process)
+        }
+
+        @Test func `work ends when the reader of its output closes it, and no job has failed`() async throws {
+            let shell = try ChildProcess(
+                "/bin/sh",
+                ["-c", "'\(Programs.notifyctl)' work 'jobs.>' --durable w --group -- cat | head -n 1; echo end"],
+                environment: Daemon.clean.merging(["NOTIFYD_SOCKET": daemon.socket]) { $1 })
+            try daemon.waitForSubscriptions(1)
+            for number in 0..<100 { try post("\(number)\n") }
+            #expect(try await shell.waitForLines(2) == ["0", "end"])
+            #expect(try await deadLetters().isEmpty)
+            let worker = try work(script: "echo $(cat) $NOTIFY_DELIVERY")
+            // Messages that were given back may come in another order.
+            let end = try await worker.standardOutput.wait("the last job") { output in
+                output.lines.contains("99 1") ? output.lines : nil
+            }
+            #expect(end.allSatisfy { $0.hasSuffix(" 1") }, "no delivery has failed")
+            try await stop(worker)
+        }
+
+        @Test(arguments: [[], ["--prefix"]])
+        func `a command that prints much takes no memory`(_ options: [String]) async throws {
+            let bytes = options.isEmpty ? 1 << 30 : 64 << 20
+            let line = String(repeating: "x", count: 99)
+            let command = "yes \(line) | head -c \(bytes); echo done >&2"
+            let process = try ChildProcess(
+                "/bin/sh",
+                [
+                    "-c",
+                    "exec '\(Programs.notifyctl)' work 'jobs.>' --durable w --group \(options.joined()) "
+                        + "-- sh -c \"\(command)\" >/dev/null",
+                ], environment: Daemon.clean.merging(["NOTIFYD_SOCKET": daemon.socket]) { $1 })
+            try daemon.waitForSubscriptions(1)
+            try post("one")
+            let errors = try await process.standardError.wait("the command") { $0.lineCount > 0 ? $0.lines : nil }
+            #expect(errors == [options.isEmpty ? "done" : "jobs.a: done"])
+            let status = try String(contentsOfFile: "/proc/\(process.pid)/status", encoding: .utf8)
+            let peak = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
+            let kibibytes = try #require(peak?.split(separator: " ").dropFirst().first.flatMap { Int($0) })
+            #expect(kibibytes < 128 << 10)
+            try await stop(process)
+        }
+
+        @Test func `lines are printed after the name of their message`() async throws {
+            let worker = try work(["--prefix"], script: "cat; echo error >&2")
+            try post("a\nb\n\nrest")
+            #expect(
+                try await worker.waitForLines(4) == ["jobs.a: a", "jobs.a: b", "jobs.a: ", "jobs.a: rest"])
+            let errors = try await worker.standardError.wait("a line") { $0.lineCount > 0 ? $0.lines : nil }
+            #expect(errors == ["jobs.a: error"])
+            try await stop(worker)
+        }
+
+        @Test func `with a prefix, the exit of a command decides, not the end of its output`() async throws {
+            let worker = try work(["--prefix"], script: "yes & echo $! >>'\(folder.path)/pids'; echo first; exit 0")
+            try post("one")
+            #expect(try await waitUntilNothingIsPending())
+            let pid = try String(contentsOfFile: folder.path + "/pids", encoding: .utf8).split(separator: "\n").first
+            if let pid = pid.flatMap({ Int32($0) }) { kill(pid, SIGKILL) }
+            try await stop(worker)
+        }
+
+        @Test func `a command that ignores SIGTERM is killed after its time`() async throws {
+            let worker = try work(
+                ["--timeout", "100ms", "--max-deliveries", "1"],
+                script: "trap '' TERM; echo $$; while :; do sleep 1000; done")
+            try post("one")
+            let pid = try #require(try await worker.waitForLines(1).first.flatMap { Int32($0) })
+            let letters = try await waitForDeadLetters(1)
+            #expect(letters.first?["reason"] as? String == "timed out after 0.1 s")
+            #expect(kill(pid, 0) != 0, "the command has ended before it is answered")
+            try await stop(worker)
+        }
+
+        @Test func `commands inherit the environment of notifyctl as bytes`() async throws {
+            let command = "'\(Programs.notifyctl)' work 'jobs.>' --durable w --group -- sh -c "
+            let script =
+                "printf %s \\\"\\$ODD\\\" | od -An -tx1; echo \\${LIBDISPATCH_LOG-unset} \\${NOTIFY_OBJECT-unset}"
+            let process = try ChildProcess(
+                "/bin/sh", ["-c", "export ODD=$(printf 'a\\377'); exec \(command) \"\(script)\""],
+                environment: Daemon.clean.merging(["NOTIFYD_SOCKET": daemon.socket, "NOTIFY_OBJECT": "o"]) { $1 })
+            try daemon.waitForSubscriptions(1)
+            try post("one")
+            #expect(try await process.waitForLines(2) == [" 61 ff", "unset unset"])
+            try await stop(process)
+        }
+
+        /// Waits until no message of the durable subscription is pending.
+        private func waitUntilNothingIsPending() async throws -> Bool {
+            let end = ContinuousClock.now + .seconds(60)
+            while ContinuousClock.now < end {
+                let list = try await notifyctl.run("durable", "list", "--json").objects
+                if list.first?["pending_messages"] as? Int == 0 { return true }
+                try await Task.sleep(for: .milliseconds(50))
+            }
+            return false
+        }
+
+        @Test func `a command that never reads, and one whose child stays, hold up nothing`() async throws {
+            let worker = try work(script: "sleep 1000 & echo $! >>'\(folder.path)'/pids; exit 0")
+            let large = String(repeating: "x", count: 1_000_000)
+            try post(large, large, large)
+            #expect(try await waitUntilNothingIsPending())
+            let pids = try String(contentsOfFile: folder.path + "/pids", encoding: .utf8).split(separator: "\n")
+            #expect(pids.count == 3)
+            for pid in pids.compactMap({ Int32($0) }) { kill(pid, SIGKILL) }
+            try await stop(worker)
+        }
+
+        @Test func `a command that takes too long is ended`() async throws {
+            let worker = try work(["--timeout", "200ms", "--max-deliveries", "1"], script: "sleep 1000")
+            try post("one")
+            let letters = try await waitForDeadLetters(1)
+            #expect(letters.first?["reason"] as? String == "timed out after 0.2 s")
+            try await stop(worker)
+        }
+
+        @Test func `jobs survive the death of the worker and of the daemon`() async throws {
+            let script = "read job; echo $job >>'\(folder.path)'/ran"
+            var worker = try work(script: script)
+            for number in 0..<50 { try post("\(number)\n") }
+            worker.send(SIGKILL)
+            _ = try await worker.waitForExit()
+            try await daemon.kill()
+            try await daemon.start()
+            worker = try work(script: script)
+            let end = ContinuousClock.now + .seconds(120)
+            var ran: Set<Substring> = []
+            var text = ""
+            while ran.count < 50, ContinuousClock.now < end {
+                try await Task.sleep(for: .milliseconds(50))
+                text = (try? String(contentsOfFile: folder.path + "/ran", encoding: .utf8)) ?? ""
+                ran = Set(text.split(separator: "\n"))
+            }
+            #expect(ran.count == 50, "every job ran")
+            #expect(text.split(separator: "\n").count <= 51, "at most the one in flight ran twice")
+            try await stop(worker)
+        }
+
+        @Test func `a missing command is a wrong usage`() async throws {
+            let result = try await notifyctl.run("work", "a", "--durable", "w", "--")
+            #expect(result.status == .status(64))
+            expectText(result.errors, "the command to run is missing: add it after '--'")
+        }
+    }
+}

@@ -1,0 +1,65 @@
+import ArgumentParser
+import FoundationEssentials
+import Testing
+
+@testable import notifyctl
+
+/// The texts of `notifyctl dead`.
+@Suite struct DeadLetterTextTests {
+    private let row = DeadLetterRow(
+        sequence: 12, durable: "billing", date: Date(timeIntervalSince1970: 60), deliveries: 5,
+        reason: "exit status 1\u{1B}", name: "orders.created", object: nil, originalSequence: 7,
+        originalDate: Date(timeIntervalSince1970: 0), uid: 0, pid: 42)
+
+    @Test func `the list shows why a message failed, without control characters`() {
+        #expect(
+            DeadLetterRow.table([row]).lines == [
+                "SEQUENCE  DURABLE  TIME                  DELIVERIES  NAME            OBJECT  REASON",
+                "      12  billing  1970-01-01T00:01:00Z           5  orders.created  -       exit status 1\u{FFFD}",
+            ])
+    }
+
+    @Test func `a dead letter is shown with its original message`() {
+        #expect(
+            row.text == """
+                sequence    12
+                durable     billing
+                time        1970-01-01T00:01:00.000000Z
+                deliveries  5
+                reason      exit status 1\u{FFFD}
+                name        orders.created
+                object      -
+                posted      1970-01-01T00:00:00.000000Z
+                posted as   7
+                posted by   process 42 of root
+
+                """)
+    }
+
+    @Test func `the JSON of a dead letter has null for what is not known`() {
+        var row = row
+        row.reason = nil
+        var json = JSONWriter()
+        json.object { row.write(to: &$0) }
+        #expect(
+            String(decoding: json.bytes, as: UTF8.self) == """
+                {"sequence":12,"durable":"billing","time":"1970-01-01T00:01:00.000000Z","deliveries":5,"reason":null,\
+                "name":"orders.created","object":null,"original_sequence":7,\
+                "original_time":"1970-01-01T00:00:00.000000Z","uid":0,"pid":42}
+                """)
+    }
+
+    @Test func `dead letters that were not processed are reported with the reason`() throws {
+        #expect(DeadLetterText.failure(messages: 3, kept: 0, of: nil) == nil)
+        #expect(DeadLetterText.failure(messages: 2, kept: 0, of: 2) == nil)
+        #expect(DeadLetterText.failure(messages: 1, kept: 0, of: 2) == "1 dead letter not found")
+        let failure = try #require(DeadLetterText.failure(messages: 1, kept: 1, of: 4))
+        #expect(failure.hasPrefix("1 dead letter kept: the durable subscription does not exist"))
+        #expect(failure.hasSuffix("; 2 dead letters not found"))
+    }
+
+    @Test func `sequences are selected once and in order`() throws {
+        #expect(try DeadLetterOptions.parse(["billing"]).selected == nil)
+        #expect(try DeadLetterOptions.parse(["--id", "3", "1", "--id", "3"]).selected == [1, 3])
+    }
+}

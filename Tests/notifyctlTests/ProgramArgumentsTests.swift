@@ -1,0 +1,42 @@
+import ArgumentParser
+import Testing
+
+@testable import notifyctl
+
+@Suite struct ProgramArgumentsTests {
+    private func parse(_ arguments: String...) throws -> any ParsableCommand { try ProgramArguments.parse(arguments) }
+
+    @Test func `what follows two hyphens is the program, with its options`() throws {
+        let work = try #require(
+            try parse("work", "a", "b", "--durable", "w", "--parallel", "3", "--", "sh", "-c", "x", "--", "y")
+                as? WorkCommand)
+        #expect(work.patterns == ["a", "b"] && work.durable == "w" && work.parallel == 3)
+        #expect(work.program == ["sh", "-c", "x", "--", "y"])
+        #expect((try parse("work", "a", "--durable", "w") as? WorkCommand)?.program == [])
+        let wait = try #require(try parse("wait", "a", "--", "--durable") as? WaitCommand)
+        #expect(wait.durable == nil && wait.program == ["--durable"])
+    }
+
+    @Test func `subscribe takes a program with --exec only`() throws {
+        let subscribe = try #require(try parse("subscribe", "a", "--exec", "--", "b") as? SubscribeCommand)
+        #expect(subscribe.patterns == ["a"] && subscribe.program == ["b"])
+        let plain = try #require(try parse("subscribe", "a", "--", "b") as? SubscribeCommand)
+        #expect(plain.patterns == ["a", "b"] && plain.program.isEmpty)
+    }
+
+    @Test func `other commands get what follows as their own arguments`() throws {
+        let post = try #require(try parse("post", "a", "--", "--text") as? PostCommand)
+        #expect(post.body == "--text")
+    }
+
+    @Test(arguments: [
+        ["work", "--durable", "w", "--", "x"], ["work", "a", "--", "x"],
+        ["work", "a", "--durable", "w", "--parallel", "0"],
+        ["work", "a", "--durable", "w", "--parallel", "1025"],
+        ["work", "a", "--durable", "w", "--timeout", "0s", "--", "x"],
+        ["subscribe", "a", "--exec", "--durable", "d", "--", "x"], ["wait", "--", "x"],
+    ])
+    func `wrong usage is refused`(_ arguments: [String]) {
+        #expect(throws: (any Error).self) { try ProgramArguments.parse(arguments) }
+    }
+}
