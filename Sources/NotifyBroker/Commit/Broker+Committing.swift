@@ -67,8 +67,8 @@ extension Broker {
                 }
                 if connections.contains(connection) { answer(connection.slot, Removed(request: request)) }
             case .changed(let id, let connection, let request):
-                changeEnded(id, connection: connection, request: request)
-            case .deadLettered(let id, let sequences): deadLettered(sequences, of: id)
+                changeEnded(id, connection: connection, request: request, now: now)
+            case .deadLettered(let id, let sequences): deadLettered(sequences, of: id, now: now)
             case .deadLetters(let work): deadLettersDone(work)
             case .expired(let id): expired(id)
             }
@@ -99,7 +99,7 @@ extension Broker {
                 removalFailed(id)
                 if connections.contains(connection) { refuse(connection.slot, request: request, error) }
             case .changed(let id, let connection, let request):
-                changeEnded(id, connection: connection, request: request, failure: error)
+                changeEnded(id, connection: connection, request: request, failure: error, now: now)
             case .deadLettered(let id, let sequences): notDeadLettered(sequences, of: id)
             case .deadLetters(let work): deadLettersFailed(work, error)
             case .expired(let id): removalFailed(id)

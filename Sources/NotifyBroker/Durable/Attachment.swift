@@ -13,8 +13,8 @@ struct Attachment: Equatable {
     let isResumed: Bool
     /// The maximum number of unacknowledged messages.
     let window: Int
-    /// How the subscription was shared before, if the attachment changes that.
-    var replacedSharing: DurableSharing?
+    /// The settings of the subscription before, if the attachment changes how it is shared.
+    var replacedSettings: DurableSettings?
     /// When it was requested, in microseconds since 1970.
     let requestedMicroseconds: UInt64
 

@@ -8,7 +8,8 @@ extension Broker {
     mutating func attachCommitted(_ id: DurableID, _ attachment: Attachment) {
         defer { releaseIdentity(attachment.identity) }
         guard let slot = durables.slot(of: id) else { return }
-        if attachment.replacedSharing != nil { durables[slot].sharingEnded() }
+        durables[slot].isCreated = true
+        if attachment.replacedSettings != nil { durables[slot].sharingEnded() }
         setOwner(of: slot, to: attachment.identity)
         durables[slot].lastAttachment = attachment.asLast
         if durables[slot].attachmentCommitted(attachment) {
@@ -58,7 +59,7 @@ extension Broker {
                     detach(slot, [index], .detached, now: now)
                     connections[attachment.connection.slot].subscriptions[attachment.number] = nil
                 }
-                if let earlier = attachment.replacedSharing { durables[slot].sharingEnded(restoring: earlier) }
+                if let earlier = attachment.replacedSettings { durables[slot].sharingEnded(restoring: earlier) }
             } else {
                 // The subscription was not created, so later attachments to it are also refused.
                 _ = endAttachments(slot)

@@ -14,6 +14,7 @@ extension Broker {
         }
         let kept = Redeliveries(redeliveries, now: daemon.started)
         guard let slot = try? add(record, kept, isLimited: false) else { return }
+        durables[slot].isCreated = true
         ledger.change(.durableSubscriptions, by: 1, uid: record.owner.uid)
         durables.setTimer(slot, now: daemon.started.monotonic)
         redeliveryReads.wake(slot)
@@ -68,7 +69,7 @@ extension Broker {
         // Flushed before any message is delivered. Even after a power failure, the log must show that a client was
         // attached and may have seen messages.
         commits.append(change, then: .attached(durables[durable].id, attachment), isSynced: true)
-        if attachment.replacedSharing != nil {
+        if attachment.replacedSettings != nil {
             commits.append(
                 .replace(durables.record(of: durable, owner: access.identity(durables[durable].owner))))
         }
@@ -80,10 +81,10 @@ extension Broker {
     private mutating func share(
         _ durable: DurableSlot, as sharing: DurableSharing, _ attachment: inout Attachment
     ) throws(WireError) {
-        let earlier = durables[durable].settings.sharing
-        guard earlier != sharing else { return }
+        let earlier = durables[durable].settings
+        guard earlier.sharing != sharing else { return }
         try durables[durable].checkChangeable()
-        attachment.replacedSharing = earlier
+        attachment.replacedSettings = earlier
         durables[durable].share(sharing)
     }
 

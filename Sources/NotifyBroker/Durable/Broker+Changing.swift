@@ -92,7 +92,7 @@ extension Broker {
 
     /// Ends the pending change of a subscription, and answers its request.
     mutating func changeEnded(
-        _ id: DurableID, connection: ConnectionID, request: UInt64, failure: WireError? = nil
+        _ id: DurableID, connection: ConnectionID, request: UInt64, failure: WireError? = nil, now: BrokerTime
     ) {
         if let durable = durables.slot(of: id) {
             let isEdited = if case .edit? = durables[durable].pendingChange { true } else { false }
@@ -100,9 +100,13 @@ extension Broker {
             durables[durable].changeEnded(succeeded: failure == nil)
             if isConfigured, failure != nil { sendDeadline(of: durable) }
             if isEdited { try? register(durable, as: durables[durable].filter) }
-            if failure != nil { durables.noteProgress(durable) }
             backlogs.forget(id)
             chargeDurable(durable)
+            if failure != nil {
+                durables.noteProgress(durable)
+                // What a reset had replaced has timers, and messages that are due.
+                answersChanged(durable, now: now)
+            }
         }
         guard connections.contains(connection) else { return }
         if let failure {

@@ -4,7 +4,8 @@ import NotifyLog
 extension Broker {
     mutating func logLoss(_ loss: Loss, of id: DurableID, in deletion: Deletion, now: Duration) {
         let reason: LossLog.Reason =
-            deletion.released[id] != nil ? .backlog : deletion.isPurge ? .purge : .rules
+            deletion.released[id] != nil
+            ? .backlog : deletion.isPurge || deletion.deadLettersThrough > 0 ? .purge : .rules
         if let report = lossLog.lost(loss, of: id, reason, now: now) { log(report) }
     }
 

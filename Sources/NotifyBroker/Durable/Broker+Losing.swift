@@ -20,6 +20,7 @@ extension Broker {
             readers.evictRing(through: commits.persistedThrough)
             if !deletion.usage.isEmpty { purges.updateCurrent { $0.hasDeleted = true } }
         }
+        readers.evictRing(through: deletion.deadLettersThrough)
         for name in deletion.names { ledger.nameRemoved(name, unlessIn: commits.unfinishedBatches) }
         for range in deletion.emptied { logChecks.forget(range) }
         if deletion.madeRoom, lossLog.logsRoom(now: now.monotonic) {

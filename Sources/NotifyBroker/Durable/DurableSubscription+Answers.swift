@@ -57,20 +57,21 @@ extension DurableSubscription {
     /// Whether there is no room for further redeliveries.
     private var isFull: Bool { redeliveries.isFull(withInFlight: 0, bytes: 0) }
 
-    /// Gives back a message that a member holds. One that it does not hold any more is ignored.
+    /// Gives back a message that a member holds. One that it does not hold any more is ignored, and so is the rejection
+    /// of an earlier delivery.
     ///
-    /// - Parameter delay: The time until the next delivery, in microseconds; nil for the next one of the settings.
     /// - Throws: `notDelivered` if the sequence is above the highest one delivered to the member.
-    mutating func rejected(
-        _ sequence: UInt64, _ outcome: Reject.Outcome, delay: UInt64?, reason: String, by index: Int, now: BrokerTime
-    ) throws(WireError) {
+    mutating func rejected(_ reject: Reject, by index: Int, now: BrokerTime) throws(WireError) {
         guard let member = members[index] else { return }
+        let sequence = reject.sequence
         guard sequence <= member.deliveredThrough else { throw notDelivered(sequence, member) }
         members.update(index) { $0.answered() }
+        guard reject.delivery == 0 || reject.delivery == redeliveries.failures(of: sequence) &+ 1 else { return }
         if let taken = cursor.take(sequence, from: member.id) {
-            finishDelivery(taken, outcome, delay: delay, reason: reason, now: now)
+            finishDelivery(
+                taken, reject.outcome, delay: reject.delayMicroseconds, reason: reject.reason, now: now)
         } else if redeliveries.isInFlight(sequence, to: member.id) {
-            failAgain(sequence, outcome, delay: delay, reason: reason, now: now)
+            failAgain(sequence, reject.outcome, delay: reject.delayMicroseconds, reason: reject.reason, now: now)
         } else {
             return
         }
@@ -81,8 +82,8 @@ extension DurableSubscription {
 
     /// Postpones the deadlines of messages that a member holds. Others are ignored.
     ///
-    /// A message whose deadline is extended has held the cursor for long: it moves to the redeliveries, if there is
-    /// room.
+    /// A message whose deadline is extended has held the cursor for long: it moves to the redeliveries, which have room
+    /// for every message in flight.
     mutating func extended(_ sequences: [UInt64], microseconds: UInt64, by index: Int, now: BrokerTime) {
         guard let member = members[index] else { return }
         members.update(index) { $0.answered() }
@@ -92,7 +93,7 @@ extension DurableSubscription {
         for sequence in sequences {
             if redeliveries.isInFlight(sequence, to: member.id) {
                 redeliveries.extend(sequence, to: deadline)
-            } else if !isFull, let taken = cursor.take(sequence, from: member.id) {
+            } else if let taken = cursor.take(sequence, from: member.id) {
                 redeliveries.add(
                     sequence, .hold(member.id, deadline: deadline, now: now), failures: 0, bytes: taken.bytes,
                     holder: member.id)

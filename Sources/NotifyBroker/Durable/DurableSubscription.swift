@@ -40,6 +40,8 @@ struct DurableSubscription {
     /// Whether the commit of a change of the sharing is pending. Its effect is already in force.
     private(set) var isSharingPending = false
     private var isRemoving = false
+    /// Whether the subscription is in the log: its creation is committed.
+    var isCreated = false
     var cursor: Cursor
     var redeliveries: Redeliveries
     var members = Members()
@@ -143,11 +145,15 @@ struct DurableSubscription {
     /// Ends all attachments. The next one begins with the unacknowledged messages.
     mutating func detached() {
         guard !members.isEmpty else { return }
-        for index in members.allIndices {
-            if let member = members.remove(index) { redeliveries.giveBackAll(from: member.id) }
-        }
+        for index in members.allIndices { _ = members.remove(index) }
         reader = nil
+        giveBackAll()
+    }
+
+    /// Gives back everything that is in flight, also to members that have ended, uncounted and without a delay.
+    private mutating func giveBackAll() {
         endedMembers = EndedMembers()
+        redeliveries.giveBackAll()
         rewind()
     }
 
@@ -210,6 +216,8 @@ struct DurableSubscription {
     /// Moves the cursor, under a new generation, for which nothing is acknowledged, lost or to be redelivered. No
     /// client may be attached.
     mutating func reset(to position: UInt64) {
+        // If the commit fails, the members that have ended are unknown.
+        giveBackAll()
         pendingChange = .reset(cursor, redeliveries, losses, startedAfter: startedAfter)
         cursor = cursor.reset(to: position)
         redeliveries = Redeliveries()
@@ -244,14 +252,14 @@ struct DurableSubscription {
 
     /// Changes how the subscription is shared. No client may be attached.
     mutating func share(_ sharing: DurableSharing) {
-        settings.sharing = sharing
+        change(to: settings.shared(sharing))
         isSharingPending = true
     }
 
-    /// Ends the pending change of the sharing. If its commit failed, the earlier sharing is restored.
-    mutating func sharingEnded(restoring earlier: DurableSharing? = nil) {
+    /// Ends the pending change of the sharing. If its commit failed, the earlier settings are restored.
+    mutating func sharingEnded(restoring earlier: DurableSettings? = nil) {
         isSharingPending = false
-        if let earlier { settings.sharing = earlier }
+        if let earlier { change(to: earlier) }
     }
 
     /// The cursor as in the log, apart from progress.

@@ -174,9 +174,7 @@ struct DurableSubscriptions {
         _ reject: Reject, of slot: DurableSlot, by index: Int, now: BrokerTime
     ) throws(WireError) {
         try table.update(slot.index) { (durable) throws(WireError) in
-            try durable.rejected(
-                reject.sequence, reject.outcome, delay: reject.delayMicroseconds, reason: reject.reason, by: index,
-                now: now)
+            try durable.rejected(reject, by: index, now: now)
         }
         noteProgress(slot)
     }
@@ -222,6 +220,14 @@ struct DurableSubscriptions {
         self[slot].timer = time
         timers.insert(Timer(time: time, slot: slot))
         if timers.count > 2 * table.count + 64 { rebuildTimers() }
+    }
+
+    /// Sets the timer of a subscription for messages that were just delivered for the first time, if they have a
+    /// deadline and the timer is not earlier.
+    mutating func setDeadlineTimer(_ slot: DurableSlot) {
+        guard let deadline = self[slot].deadline(from: now) else { return }
+        if let timer = self[slot].timer, timer <= deadline { return }
+        setTimer(slot, now: now)
     }
 
     /// Removes those that are out of date.

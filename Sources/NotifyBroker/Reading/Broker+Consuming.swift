@@ -66,7 +66,7 @@ extension Broker {
         switch readers[reader].consumer {
         case .durable(let slot):
             chargeDurable(slot)
-            if durables[slot].timer == nil { durables.setTimer(slot, now: durables.now) }
+            durables.setDeadlineTimer(slot)
         }
     }
 

@@ -188,8 +188,9 @@ extension Broker {
                 for entry in content.block.entries {
                     // A member may have ended meanwhile.
                     guard let member = nextMember(for: reader, ignoresOutbox: true) else {
-                        pass(reader, through: entry.sequence - 1)
-                        return closeRuns()
+                        closeRuns()
+                        reportDamage(content.damaged.filter { $0 < entry.sequence }, to: reader)
+                        return pass(reader, through: entry.sequence - 1)
                     }
                     take(entry, for: reader, member, source)
                 }

@@ -78,11 +78,12 @@ extension Broker {
     }
 
     /// Completes dead letters that are in the log.
-    mutating func deadLettered(_ sequences: [UInt64], of id: DurableID) {
+    mutating func deadLettered(_ sequences: [UInt64], of id: DurableID, now: BrokerTime) {
         statistics.deadLetters += UInt64(sequences.count)
         guard let slot = durables.slot(of: id) else { return }
         durables[slot].updateStoredRedeliveries { $0.deadLettered(sequences) }
-        chargeDurable(slot)
+        // There may be room for others.
+        answersChanged(slot, now: now)
     }
 
     mutating func notDeadLettered(_ sequences: [UInt64], of id: DurableID) {

@@ -120,21 +120,23 @@ extension Broker {
 
     /// Adds a copy of a dead letter's message to the next batch.
     ///
-    /// - Returns: False if its durable subscription does not exist or has no room.
+    /// - Returns: False if its durable subscription is not in the log, has no room, or does not match the message any
+    ///   more.
     private mutating func copy(
         _ letter: Delivery, of request: DeadLetterRequest, _ work: inout DeadLetterWork, now: BrokerTime
     ) -> Bool {
         let name = String(decoding: letter.parts.object, as: UTF8.self)
         guard let slot = durables.slot(of: DurableKey(uid: request.uid, name: name)),
-            durables[slot].state != .removing,
-            durables[slot].pendingChange == nil, durables[slot].hasRoomForCopy
+            durables[slot].isCreated, durables[slot].state != .removing, durables[slot].pendingChange == nil,
+            durables[slot].hasRoomForCopy
         else { return false }
         var frame = ByteBuffer()
-        let sequence = DeadLetterHeaders.withOriginal(of: letter) { stamp, parts in
+        let original: UInt64?? = DeadLetterHeaders.withOriginal(of: letter) { stamp, parts in
+            guard isWanted(parts, by: slot) else { return nil }
             Delivery.append(stamp, parts, to: &frame)
             return stamp.sequence
         }
-        guard let sequence, durables[slot].redeliveries.state(of: sequence) == nil,
+        guard let sequence = original ?? nil, durables[slot].redeliveries.state(of: sequence) == nil,
             durables[slot].cursor.state(of: sequence) != .inFlight
         else { return false }
         let id = durables[slot].id

@@ -8,6 +8,8 @@ extension Broker {
     private static let readMessages = 256
     /// The most bytes that are read at a time, besides a first message.
     private static let readBytes = 256 << 10
+    /// The most subscriptions that are found to need no copies in one turn of the event loop.
+    private static let visitsPerTurn = 64
 
     /// Handles the times of durable subscriptions that have passed: deadlines, and delays between deliveries.
     ///
@@ -37,7 +39,8 @@ extension Broker {
     /// Requests copies of messages, if the store reads none and a subscription needs some.
     mutating func requestRedeliveries(now: BrokerTime) {
         guard connections.drain == .notBegun else { return }
-        while let slot = redeliveryReads.next() {
+        for _ in 0..<Self.visitsPerTurn {
+            guard let slot = redeliveryReads.next() else { return }
             guard durables[slot].state != .removing else { continue }
             if durables[slot].redeliveries.maximumBytes < Redelivery.maximumBytes {
                 limitCopies(of: slot)
@@ -49,6 +52,7 @@ extension Broker {
                 .readRedeliveries(
                     RedeliveryRequest(subscription: durables[slot].id, sequences: read.sequences)))
         }
+        actions.append(.scheduleTick)
     }
 
     /// The next copies to read for a subscription: for deliveries and for dead letters in turn.
@@ -114,7 +118,8 @@ extension Broker {
         guard let reader = durables[slot].reader else { return }
         let source = egress.addSource(block.frames)
         for entry in block.entries {
-            guard isWanted(entry, of: block, by: slot) else {
+            let isWanted = block.withMessage(entry) { self.isWanted($0.parts, by: slot) }
+            guard isWanted else {
                 durables[slot].redeliveries.remove(entry.sequence)
                 continue
             }
@@ -132,14 +137,12 @@ extension Broker {
         closeRuns()
     }
 
-    /// Whether the message is still for the subscription: its patterns or the rights of its owner may have changed.
-    private func isWanted(_ entry: LogBlock.Entry, of block: LogBlock, by slot: DurableSlot) -> Bool {
+    /// Whether a message is still for the subscription: its patterns or the rights of its owner may have changed.
+    func isWanted(_ message: MessageParts, by slot: DurableSlot) -> Bool {
         let (filter, owner) = (durables[slot].filter, durables[slot].owner)
-        return block.withMessage(entry) { message in
-            filter.matches(name: message.parts.name)
-                && filter.object.map { $0.utf8.elementsEqual(message.parts.object) } ?? true
-                && access.readAccess(of: owner).permits(message.parts.name)
-        }
+        return filter.matches(name: message.name)
+            && filter.object.map { $0.utf8.elementsEqual(message.object) } ?? true
+            && access.readAccess(of: owner).permits(message.name)
     }
 
     /// Handles messages whose copy is missing or damaged.

@@ -47,9 +47,11 @@ extension Redeliveries {
         return sequences.filter { isInFlight($0, to: member) }
     }
 
-    /// Makes the messages due that are in flight to a member, which has ended. No failure is recorded.
-    mutating func giveBackAll(from member: MemberID) {
-        for sequence in ended(member) { set(.due, of: sequence) }
+    /// Makes the messages due that are in flight to members, all of which have ended. No failure is recorded.
+    mutating func giveBackAll() {
+        for member in held.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
+            for sequence in ended(member) { set(.due, of: sequence) }
+        }
     }
 
     /// Forgets that a member got a message, because it has given it back.

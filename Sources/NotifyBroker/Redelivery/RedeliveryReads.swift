@@ -14,14 +14,13 @@ struct RedeliveryReads {
         let sequences: [UInt64]
     }
 
-    /// The most subscriptions that `retry` continues.
-    private static let retriedAtOnce = 64
-
     private var queue: Deque<DurableSlot> = []
     private var queued: Set<DurableSlot> = []
     /// Subscriptions for which reading or storing failed, or that lack room. They continue when that may have changed.
     private var retrying: Deque<DurableSlot> = []
     private var areRetrying: Set<DurableSlot> = []
+    /// The number of those that are to continue.
+    private var retriesLeft = 0
     private var current: Read?
     private(set) var lastPurpose = Purpose.deadLetters
     /// The time at which the store was asked; nil if no answer is pending.
@@ -33,8 +32,14 @@ struct RedeliveryReads {
 
     /// Takes the next subscription; nil while copies are being read.
     mutating func next() -> DurableSlot? {
-        guard started == nil, let slot = queue.popFirst() else { return nil }
-        queued.remove(slot)
+        guard started == nil else { return nil }
+        if let slot = queue.popFirst() {
+            queued.remove(slot)
+            return slot
+        }
+        guard retriesLeft > 0, let slot = retrying.popFirst() else { return nil }
+        retriesLeft -= 1
+        areRetrying.remove(slot)
         return slot
     }
 
@@ -58,19 +63,18 @@ struct RedeliveryReads {
     /// Whether a subscription waits until storage works again, or there is room again.
     func isRetrying(_ slot: DurableSlot) -> Bool { areRetrying.contains(slot) }
 
-    /// Must be called when storage works again, or there may be room again. Continues some of the subscriptions, those
-    /// that wait for longest.
+    /// Must be called when storage works again, or there may be room again: the waiting subscriptions continue after the
+    /// others.
     mutating func retry() {
-        for _ in 0..<Self.retriedAtOnce {
-            guard let slot = retrying.popFirst() else { return }
-            areRetrying.remove(slot)
-            wake(slot)
-        }
+        retriesLeft = retrying.count
     }
 
     /// Forgets a subscription that is removed.
     mutating func removed(_ slot: DurableSlot) {
-        if areRetrying.remove(slot) != nil { retrying.removeAll { $0 == slot } }
+        if areRetrying.remove(slot) != nil {
+            retrying.removeAll { $0 == slot }
+            retriesLeft = min(retriesLeft, retrying.count)
+        }
         if queued.remove(slot) != nil { queue.removeAll { $0 == slot } }
         if let read = current, read.slot == slot {
             current = Read(slot: slot, purpose: read.purpose, sequences: [])

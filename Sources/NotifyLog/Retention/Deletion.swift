@@ -19,6 +19,8 @@ package struct Deletion: Equatable, Sendable {
     package var expired: Set<DurableID> = []
     /// Whether a purge deleted the messages, and not a retention rule.
     package var isPurge = false
+    /// The highest sequence of a dead letter that was deleted on request; 0 if none was.
+    package var deadLettersThrough: UInt64 = 0
     /// Whether the messages were deleted only to make room for others.
     package var madeRoom = false
     /// The statistics of the store after the deletion; nil if they are as reported before.
@@ -41,6 +43,7 @@ package struct Deletion: Equatable, Sendable {
         expired.formUnion(other.expired)
         health = other.health ?? health
         isPurge = isPurge || other.isPurge
+        deadLettersThrough = max(deadLettersThrough, other.deadLettersThrough)
         madeRoom = madeRoom || other.madeRoom
         statistics = other.statistics ?? statistics
     }

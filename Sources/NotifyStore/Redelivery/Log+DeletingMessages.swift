@@ -15,7 +15,8 @@ extension Log {
                 continue
             }
             let end = rest.firstIndex { $0 > row.segment.last } ?? rest.endIndex
-            let kept = try delete(rest[..<end], of: row.withEntries { Array($0) }, through: row.segment.last, statements)
+            let entries = row.withEntries { Array($0) }
+            let kept = try delete(rest[..<end], of: entries, through: row.segment.last, statements)
             try replace(row, with: kept, statements)
             rest = rest[end...]
         }
@@ -57,6 +58,7 @@ extension Log {
             addLosses(of: parts[entry.key]?.sequences ?? [], to: behind, &deletion)
         }
         try write(deletion.losses, statements)
+        deletion.deadLettersThrough = sequences.last ?? 0
         batchDeletion.add(deletion)
         return rest.filter { $0.messages > 0 }
     }
@@ -80,10 +82,9 @@ extension Log {
         StoredUsage.messageOverhead + names.withBytes(of: name) { $0.count } + Int(row.integer(4))
     }
 
-    /// Reports what a committed batch has deleted, as of a purge.
+    /// Reports what a committed batch has deleted.
     func noteDeletedMessages() {
         guard !batchDeletion.usage.isEmpty else { return }
-        batchDeletion.isPurge = true
         deletion.add(batchDeletion)
         statistics.logMessages -= batchDeletion.usage.values.reduce(0) { $0 + UInt64($1.messages) }
         batchDeletion = Deletion()

@@ -43,6 +43,19 @@ package struct DurableSettings: Equatable, Sendable {
             }
     }
 
+    /// The settings after a change of the sharing: the deadline and the maximum of deliveries become the new defaults,
+    /// unless they differ from the earlier ones.
+    package func shared(_ sharing: DurableSharing) -> DurableSettings {
+        let (before, after) = (DurableSettings(defaultsFor: self.sharing), DurableSettings(defaultsFor: sharing))
+        var settings = self
+        settings.sharing = sharing
+        if deadlineMicroseconds == before.deadlineMicroseconds {
+            settings.deadlineMicroseconds = after.deadlineMicroseconds
+        }
+        if maximumDeliveries == before.maximumDeliveries { settings.maximumDeliveries = after.maximumDeliveries }
+        return settings
+    }
+
     /// The delay before the next delivery of a message, in microseconds.
     ///
     /// - Parameter failures: The recorded failures of the message. A message without failures that is given back has

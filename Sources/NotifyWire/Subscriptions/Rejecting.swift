@@ -19,17 +19,21 @@ package struct Reject: ControlFrame {
     package var sequence: UInt64
     /// The time until the next delivery, in microseconds; nil for the next delay of the subscription's settings.
     package var delayMicroseconds: UInt64?
+    /// The number of the delivery that failed. If the message was delivered again since, the frame is ignored. 0 for
+    /// the latest delivery.
+    package var delivery: UInt32
     /// Why the message was not processed; at most ``Limits/reasonBytes`` bytes. Empty if unknown.
     package var reason: String
 
     package init(
         subscription: UInt32, sequence: UInt64, outcome: Outcome = .failed, delayMicroseconds: UInt64? = nil,
-        reason: String = ""
+        delivery: UInt32 = 0, reason: String = ""
     ) {
         self.subscription = subscription
         self.outcome = outcome
         self.sequence = sequence
         self.delayMicroseconds = delayMicroseconds
+        self.delivery = delivery
         self.reason = reason
     }
 
@@ -40,6 +44,8 @@ package struct Reject: ControlFrame {
         let reasonLength: UInt16 = try body.integer()
         sequence = try body.integer()
         let delay: UInt64 = try body.integer()
+        delivery = try body.integer()
+        try body.skip(4)
         reason = try body.string(Int(reasonLength))
         guard let outcome = Outcome(rawValue: kind) else {
             throw WireError(.unsupported, "unknown outcome \(kind): expected 0 (failed), 1 (returned) or 2 (dead)")
@@ -62,6 +68,8 @@ package struct Reject: ControlFrame {
         buffer.writeLE(UInt16(reason.utf8.count))
         buffer.writeLE(sequence)
         buffer.writeLE(delayMicroseconds ?? .max)
+        buffer.writeLE(delivery)
+        buffer.writeLE(UInt32(0))
         buffer.writeString(reason)
     }
 }

@@ -42,7 +42,9 @@ def encode(kind, f):
         ranges = b"".join(struct.pack("<QQ", *range) for range in f["ranges"])
         return client.frame(0x06, struct.pack("<II", f["subscription"], len(f["ranges"])) + ranges)
     if kind == "reject":
-        return client.encode_reject(f["subscription"], f["sequence"], f["outcome"], f["delay"], f["reason"])
+        return client.encode_reject(
+            f["subscription"], f["sequence"], f["outcome"], f["delay"], f["delivery"], f["reason"]
+        )
     if kind == "extend":
         return client.encode_extend(f["subscription"], f["sequences"], f["microseconds"])
     if kind == "configure":

@@ -73,9 +73,9 @@ def encode_settings(settings):
         f"<BB2xII4xQ{len(delays)}Q", present, len(delays), deliveries, in_flight, deadline, *delays)
 
 
-def encode_reject(number, sequence, outcome=FAILED, delay=NEXT_DELAY, reason=""):
+def encode_reject(number, sequence, outcome=FAILED, delay=NEXT_DELAY, delivery=0, reason=""):
     reason = reason.encode()
-    return frame(0x14, struct.pack("<IBxHQQ", number, outcome, len(reason), sequence, delay) + reason)
+    return frame(0x14, struct.pack("<IBxHQQI4x", number, outcome, len(reason), sequence, delay, delivery) + reason)
 
 
 def encode_extend(number, sequences, microseconds=0):

@@ -50,7 +50,7 @@ struct EndedMembersTests {
         var made = SubscriptionCase(.exclusive)
         try made.attach("A")
         made.deliver()
-        try made.durable.rejected(11, .failed, delay: nil, reason: "", by: made.index("A"), now: made.time)
+        try made.durable.rejected(Reject(subscription: 1, sequence: 11), by: made.index("A"), now: made.time)
         made.save()
         made.pass(SubscriptionCase.delay)
         made.redeliver(to: "A")
@@ -72,6 +72,33 @@ struct EndedMembersTests {
         #expect(made.durable.redeliveries.count == 3_000 && made.durable.endedMembers.isEmpty)
         let failed = (11...3_010 as ClosedRange<UInt64>).count { made.durable.redeliveries.failures(of: $0) == 1 }
         #expect(failed > 1_000 && failed < 2_500, "those of A and C")
+    }
+
+    @Test func `what is in flight again to an ended member is due when the others attach again`() throws {
+        var made = SubscriptionCase(.group)
+        try made.attach("A")
+        made.deliver(600)
+        made.durable.extended(Array(11...610), microseconds: 0, by: made.index("A"), now: made.time)
+        made.save()
+        try made.attach("B")
+        made.end("A", .detached)
+        #expect(made.durable.redeliveries.inFlightCount == 88, "those of the next slice")
+        made.durable.detached()
+        #expect(made.durable.redeliveries.inFlightCount == 0 && made.durable.endedMembers.isEmpty)
+        #expect((11...610).allSatisfy { made.durable.redeliveries.failures(of: $0) == 0 })
+    }
+
+    @Test func `a reset that fails restores nothing in flight to an ended member`() throws {
+        var made = SubscriptionCase(.group)
+        try made.attach("A")
+        made.deliver(600)
+        made.end("A", .died)
+        #expect(!made.durable.endedMembers.isEmpty)
+        made.durable.reset(to: 0)
+        made.pass(.zero)
+        made.durable.changeEnded(succeeded: false)
+        #expect(made.durable.cursor.inFlight.isEmpty && made.durable.redeliveries.inFlightCount == 0)
+        #expect(made.durable.redeliveries.count == 512 && made.durable.cursor.position == 522)
     }
 
     // MARK: Deadlines

@@ -90,7 +90,7 @@ enum SubscriptionState: String, CaseIterable {
             #expect(made.durable.redeliveries.takeDead(maximumCount: 1, maximumBytes: 0) == [made.focus])
         case .waits, .last:
             try made.durable.rejected(
-                made.focus, .failed, delay: nil, reason: "no", by: made.index("A"), now: made.time)
+                Reject(subscription: 1, sequence: made.focus, reason: "no"), by: made.index("A"), now: made.time)
             made.save()
             made.holder = nil
             guard self == .last else { break }
@@ -163,6 +163,7 @@ enum SubscriptionEvent: String, CaseIterable {
         _ outcome: Reject.Outcome, by letter: Character, _ made: inout SubscriptionCase
     ) throws(WireError) {
         try made.durable.rejected(
-            made.focus, outcome, delay: nil, reason: "why", by: made.index(letter), now: made.time)
+            Reject(subscription: 1, sequence: made.focus, outcome: outcome, reason: "why"), by: made.index(letter),
+            now: made.time)
     }
 }

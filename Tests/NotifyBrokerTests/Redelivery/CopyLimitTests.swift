@@ -100,4 +100,16 @@ struct CopyLimitTests {
         #expect(finished.count == 20)
         #expect(stored(host) == 0 && host.durable("jobs")?.redeliveries.maximumBytes == Redelivery.maximumBytes)
     }
+
+    @Test func `a deadline is extended although there is no room for further copies`() throws {
+        var made = SubscriptionCase(.group)
+        try made.attach("A")
+        made.deliver()
+        made.durable.redeliveries.maximumBytes = 0
+        made.durable.extended([11], microseconds: 60_000_000, by: made.index("A"), now: made.time)
+        made.pass(.seconds(59))
+        #expect(made.summary == "A:again0A")
+        made.pass(.seconds(1))
+        #expect(made.summary == "a:wait1")
+    }
 }

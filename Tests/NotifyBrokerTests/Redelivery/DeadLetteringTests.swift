@@ -234,4 +234,63 @@ struct DeadLetteringTests {
         host.run()
         #expect(!host.store.messages.contains { letters.contains($0.sequence) })
     }
+
+    @Test func `a retry keeps a dead letter that its subscription does not match any more`() throws {
+        let client = attach()
+        post("one")
+        client.reject(1, try #require(client.takeMessages().first).sequence, .dead)
+        advance(.milliseconds(60))
+        client.detach(1)
+        client.send(Edit(request: client.nextRequest(), durableName: "jobs", patterns: ["other"]))
+        host.run()
+        _ = client.take()
+        client.send(DeadLetters(request: client.nextRequest(), action: .retry))
+        host.run()
+        let done = client.take().compactMap { if case .deadLettersDone(let done) = $0 { done } else { nil } }
+        #expect(done.map(\.messages) == [0] && done.map(\.kept) == [1])
+        #expect(host.store.messages.contains { $0.name == Array("notifyd.dead.1000".utf8) })
+    }
+
+    @Test func `a retry waits for no subscription whose creation may still fail`() throws {
+        let client = attach()
+        post("one")
+        client.reject(1, try #require(client.takeMessages().first).sequence, .dead)
+        advance(.milliseconds(60))
+        client.detach(1)
+        client.remove("jobs")
+        host.run()
+        client.send(DeadLetters(request: client.nextRequest(), action: .retry))
+        host.runTicks()
+        // The page is being read while the subscription is created again.
+        client.subscribe(2, ["jobs.>"], durable: "jobs")
+        host.runTicks()
+        while case .page? = host.store.jobs.first { host.work() }
+        host.runTicks()
+        host.work(failingWith: .full)
+        host.advance(.seconds(5))
+        host.run()
+        #expect(host.durable("jobs") == nil)
+        #expect(host.store.messages.contains { $0.name == Array("notifyd.dead.1000".utf8) })
+    }
+
+    @Test func `a delay continues after a reset whose commit failed`() throws {
+        let client = attach(DurableSettingChanges(retryDelays: [1_000_000]))
+        post("one")
+        client.reject(1, try #require(client.takeMessages().first).sequence)
+        advance(.milliseconds(60))
+        let other = host.connect()
+        other.send(Reset(request: other.nextRequest(), durableName: "jobs", to: .now))
+        host.runTicks()
+        client.subscribe(2, ["jobs.>"], durable: "jobs")
+        host.runTicks()
+        // Due while the reset is being stored.
+        host.advance(.seconds(2))
+        host.runTicks()
+        host.work(failingWith: .broken)
+        host.advance(.seconds(5))
+        host.run()
+        client.subscribe(3, ["jobs.>"], durable: "jobs")
+        advance(.seconds(1))
+        #expect(client.takeMessages().map(\.delivery) == [2])
+    }
 }

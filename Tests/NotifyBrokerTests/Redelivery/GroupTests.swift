@@ -93,12 +93,12 @@ struct GroupTests {
         host.run()
         #expect(plain.take().contains { if case .subscribed = $0 { true } else { false } })
         #expect(holder.takeErrors().map(\.code) == [ErrorCode.takenOver.rawValue])
-        #expect(host.store.subscription(named: "jobs")?.settings.sharing == .exclusive)
+        #expect(host.store.subscription(named: "jobs")?.settings == DurableSettings(defaultsFor: .exclusive))
         let group = join()
         let refused = try #require(group.takeErrors().first)
         #expect(refused.code == ErrorCode.subscriptionHeld.rawValue && refused.message.contains("--group --takeover"))
         _ = join(takesOver: true)
-        #expect(host.store.subscription(named: "jobs")?.settings.sharing == .group)
+        #expect(host.store.subscription(named: "jobs")?.settings == DurableSettings(defaultsFor: .group))
     }
 
     @Test func `no client joins while a change of the sharing may still fail`() throws {

@@ -140,7 +140,7 @@ import Testing
         #expect(messages.ended(Self.two) == (stage == .inFlight ? [7] : []))
         #expect(messages.acknowledge([SequenceRange(first: 7, last: 7)], by: Self.one).isEmpty)
         var given = stage.make()
-        given.giveBackAll(from: Self.two)
+        given.giveBackAll()
         #expect(given.state(of: 7) == (stage == .inFlight ? .due : stage.state))
     }
 

@@ -41,4 +41,22 @@ import Testing
         reads.retry()
         #expect([reads.next(), reads.next()] == [slots[2], nil])
     }
+
+    @Test func `all that wait continue, behind the others, and those that fail again wait for the next time`() {
+        var reads = RedeliveryReads()
+        let many = (0..<200).map { DurableSlot($0) }
+        for slot in many { reads.failed(slot) }
+        reads.retry()
+        let other = DurableSlot(999)
+        reads.wake(other)
+        #expect(reads.next() == other)
+        for slot in many {
+            #expect(reads.isRetrying(slot) && reads.next() == slot)
+            reads.failed(slot)
+        }
+        #expect(reads.next() == nil)
+        reads.retry()
+        reads.removed(many[0])
+        #expect(reads.next() == many[1])
+    }
 }

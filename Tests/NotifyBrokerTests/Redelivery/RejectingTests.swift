@@ -99,7 +99,7 @@ struct RejectingTests {
         #expect(host.durable("jobs")?.members.unacknowledged == 0)
         client.acknowledge(1, message.sequence...message.sequence)
         advance(.seconds(10))
-        #expect(client.takeMessages().isEmpty, "finished in time for nobody else")
+        #expect(client.takeMessages().isEmpty, "it was not delivered to another client")
         #expect(host.durable("jobs")?.redeliveries.isEmpty == true)
         post("two")
         let second = try #require(client.takeMessages().first)
@@ -182,5 +182,35 @@ struct RejectingTests {
         restarted.run()
         let again = second.takeMessages()
         #expect(again.map(\.text) == ["one"] && again.map(\.delivery) == [2])
+    }
+
+    @Test func `a deadline that is earlier than the delay of another message is kept`() throws {
+        let client = attach(DurableSettingChanges(deadlineMicroseconds: 1_000_000, retryDelays: [100_000_000]))
+        post("one")
+        client.reject(1, try #require(client.takeMessages().first).sequence)
+        advance(.seconds(2))
+        post("two")
+        let second = try #require(client.takeMessages().first)
+        advance(.milliseconds(1_100))
+        #expect(host.durable("jobs")?.redeliveries.failures(of: second.sequence) == 1)
+    }
+
+    @Test func `a rejection of an earlier delivery does not count for a later one`() throws {
+        let client = attach(DurableSettingChanges(deadlineMicroseconds: 1_000_000, retryDelays: [0]))
+        post("one")
+        let sequence = try #require(client.takeMessages().first).sequence
+        advance(.milliseconds(1_100))
+        advance(.milliseconds(60))
+        #expect(client.takeMessages().map(\.delivery) == [2])
+        for (delivery, failures) in [(1, 1), (3, 1), (2, 2)] as [(UInt32, UInt32)] {
+            client.reject(1, sequence, delay: .seconds(10), delivery: delivery)
+            host.run()
+            #expect(host.durable("jobs")?.redeliveries.failures(of: sequence) == failures)
+        }
+        advance(.seconds(11))
+        #expect(client.takeMessages().map(\.delivery) == [3])
+        client.reject(1, sequence, delay: .seconds(10))
+        host.run()
+        #expect(host.durable("jobs")?.redeliveries.failures(of: sequence) == 3, "without a number, the latest delivery")
     }
 }

@@ -116,12 +116,12 @@ final class Client: OutputSink {
 
     func reject(
         _ number: UInt32, _ sequence: UInt64, _ outcome: Reject.Outcome = .failed, delay: Duration? = nil,
-        reason: String = ""
+        delivery: UInt32 = 0, reason: String = ""
     ) {
         send(
             Reject(
                 subscription: number, sequence: sequence, outcome: outcome,
-                delayMicroseconds: delay.map { UInt64($0 / .microseconds(1)) }, reason: reason))
+                delayMicroseconds: delay.map { UInt64($0 / .microseconds(1)) }, delivery: delivery, reason: reason))
     }
 
     func extend(_ number: UInt32, _ sequences: UInt64..., by span: Duration = .zero) {

@@ -48,7 +48,9 @@ struct StoreRedeliveryTests {
         let store = try await makeStore()
         await store.commit([StoredMessage(6, "b")], changes: [.delete(sequences: [1, 6])])
         await store.commit([StoredMessage(7, "b")], changes: [.delete(sequences: [2, 3])])
-        let segments = try store.queue.wait { try store.current.log?.connection.integer("SELECT count(*) FROM segments") }
+        let segments = try store.queue.wait {
+            try store.current.log?.connection.integer("SELECT count(*) FROM segments")
+        }
         #expect(segments == 0)
         #expect(try store.allSequences() == [4, 5, 7])
         #expect(await store.commit([], changes: [.delete(sequences: [4, 5, 7])]).statistics.logMessages == 0)

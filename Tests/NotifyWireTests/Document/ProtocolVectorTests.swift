@@ -119,7 +119,7 @@ import WireTestSupport
                 [
                     "subscription": reject.subscription, "sequence": reject.sequence,
                     "outcome": reject.outcome.rawValue, "delay": reject.delayMicroseconds ?? UInt64.max,
-                    "reason": reject.reason,
+                    "delivery": reject.delivery, "reason": reject.reason,
                 ], reject.encoded
             )
         case .extend:

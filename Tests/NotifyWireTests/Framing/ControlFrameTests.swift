@@ -62,7 +62,7 @@ struct Sample: Sendable, CustomTestStringConvertible {
         Sample(
             Reject(
                 subscription: 5, sequence: .max, outcome: .dead,
-                delayMicroseconds: DurableSettingChanges.maximumSpan,
+                delayMicroseconds: DurableSettingChanges.maximumSpan, delivery: .max,
                 reason: String(repeating: "é", count: Limits.reasonBytes / 2))),
         Sample(Reject(subscription: 5, sequence: 6, outcome: .returned, delayMicroseconds: 0)),
         Sample(Extend(subscription: 5, sequences: [])),

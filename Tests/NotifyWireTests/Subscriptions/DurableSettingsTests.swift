@@ -56,4 +56,17 @@ import WireTestSupport
         let error = #expect(throws: WireError.self) { try DurableDescription.decode(bytes) }
         #expect(error?.code == .malformedFrame)
     }
+
+    @Test func `a change of the sharing keeps what was chosen, and replaces the earlier defaults`() {
+        let group = DurableSettings(defaultsFor: .group)
+        #expect(DurableSettings(defaultsFor: .exclusive).shared(.group) == group)
+        #expect(group.shared(.exclusive) == DurableSettings(defaultsFor: .exclusive))
+        var chosen = group.applying(DurableSettingChanges(retryDelays: [7], maximumDeliveries: 9, maximumInFlight: 3))
+        #expect(chosen.shared(.exclusive).maximumDeliveries == 9)
+        #expect(chosen.shared(.exclusive).deadlineMicroseconds == 0)
+        chosen.deadlineMicroseconds = 1_000_000
+        chosen.sharing = .exclusive
+        let shared = chosen.shared(.group)
+        #expect(shared.deadlineMicroseconds == 1_000_000 && shared.retryDelays == [7] && shared.maximumInFlight == 3)
+    }
 }
