@@ -64,6 +64,26 @@ struct Cursor {
         return true
     }
 
+    /// Records the delivery of several matching messages to a member, if none of them is skipped, and all or none are
+    /// redeliveries.
+    ///
+    /// - Parameters:
+    ///   - entries: At least one message. The sequences must be higher than all earlier ones.
+    ///   - bytes: The sizes of the messages' frames.
+    /// - Returns: False if nothing was recorded.
+    mutating func take(
+        _ entries: ArraySlice<LogBlock.Entry>, bytes: Int, member: MemberID, at time: CoarseTime
+    ) -> Bool {
+        guard let first = entries.first?.sequence, let last = entries.last?.sequence, first > position,
+            acknowledgedBefore.isEmpty, isRedelivery(first) == isRedelivery(last)
+        else { return false }
+        if inFlight.isEmpty { position = max(position, first - 1) }
+        inFlight.append(entries, member: member, bytes: bytes, at: time)
+        passedThrough = last
+        seenThrough = max(seenThrough, last)
+        return true
+    }
+
     /// Skips a matching message, whose sequence must be higher than all earlier ones, as if it were acknowledged.
     mutating func skip(_ sequence: UInt64, member: MemberID, at time: CoarseTime) {
         guard sequence > position else { return }

@@ -55,9 +55,28 @@ extension DurableSubscription {
             return false
         }
         guard cursor.take(sequence, bytes: bytes, member: id, at: time) else { return false }
-        members.delivered(sequence, to: index)
+        members.delivered(through: sequence, to: index)
         if firstDeliveries > 0 { firstDeliveries -= 1 }
         return true
+    }
+
+    /// Records the first deliveries of several matching messages to the candidate, which has room for one of them: of
+    /// all, or of the oldest if there is no room for more. What is the same for all of them is decided once.
+    ///
+    /// - Parameter entries: Their sequences must be higher than all earlier ones.
+    /// - Returns: The number of messages; 0 if they must be taken one by one.
+    mutating func take(_ entries: ArraySlice<LogBlock.Entry>, for index: Int, at time: CoarseTime) -> Int {
+        guard redeliveries.isEmpty, let id = members.id(at: index) else { return 0 }
+        let entries = entries.prefix(min(room, members.turnRoom))
+        let bytes = entries.reduce(0) { $0 + Int($1.length) }
+        guard let last = entries.last?.sequence,
+            !redeliveries.isFull(
+                withInFlight: cursor.inFlight.count + entries.count, bytes: cursor.inFlight.bytes + bytes),
+            cursor.take(entries, bytes: bytes, member: id, at: time)
+        else { return 0 }
+        members.delivered(entries.count, through: last, to: index)
+        firstDeliveries = max(0, firstDeliveries - entries.count)
+        return entries.count
     }
 
     /// Records the redelivery of a message to a member.
@@ -67,7 +86,7 @@ extension DurableSubscription {
         guard let member = members[index],
             redeliveries.delivered(sequence, to: member.id, deadline: deadline(from: now))
         else { return nil }
-        members.delivered(sequence, to: index)
+        members.delivered(through: sequence, to: index)
         firstDeliveries = min(firstDeliveries + 1, Self.maximumFirstTurn)
         return member.attachment
     }

@@ -196,6 +196,12 @@ struct DurableSubscriptions {
         return table.update(slot.index) { $0.take(sequence, bytes: bytes, for: member, at: time) }
     }
 
+    /// Records the first deliveries of several messages to a member, as ``DurableSubscription`` does.
+    mutating func take(_ entries: ArraySlice<LogBlock.Entry>, of slot: DurableSlot, for member: Int) -> Int {
+        let time = coarseTime()
+        return table.update(slot.index) { $0.take(entries, for: member, at: time) }
+    }
+
     /// The next member to get a message, if its connection has room; nil if no member has room.
     @inline(__always)
     mutating func candidate(of slot: DurableSlot) -> Int? {

@@ -1,5 +1,6 @@
 import Algorithms
 import DequeModule
+import NotifyLog
 import NotifyWire
 
 /// The messages above the cursor that were delivered or skipped, in ascending order of sequence.
@@ -51,6 +52,19 @@ struct InFlightMessages {
         self.bytes += Int(bytes)
         messages.append(
             Message(sequence: sequence, member: member, bytes: bytes, delivered: time, isAcknowledged: false))
+    }
+
+    /// Adds messages, whose sequences must be higher than all others.
+    ///
+    /// - Parameter bytes: The sizes of all frames.
+    mutating func append(_ entries: ArraySlice<LogBlock.Entry>, member: MemberID, bytes: Int, at time: CoarseTime) {
+        self.bytes += bytes
+        messages.append(
+            contentsOf: entries.lazy.map { entry in
+                Message(
+                    sequence: entry.sequence, member: member, bytes: entry.length, delivered: time,
+                    isAcknowledged: false)
+            })
     }
 
     /// Adds a message that was acknowledged earlier, whose sequence must be higher than all others.
@@ -124,14 +138,18 @@ struct InFlightMessages {
 
     // MARK: Acknowledging
 
-    /// Acknowledges those messages in the range that were delivered to the member.
+    /// Acknowledges those messages in the range that were delivered to the member. Removes them if they are the oldest.
     ///
     /// - Returns: The number of messages that were not acknowledged before.
     mutating func acknowledge(_ range: SequenceRange, member: MemberID) -> Int {
         var count = 0
-        var index =
-            messages.first?.sequence ?? 0 >= range.first
-            ? 0 : messages.partitioningIndex { $0.sequence >= range.first }
+        var index = 0
+        if messages.first?.sequence ?? 0 >= range.first {
+            count = removeOldest(through: range.last, member: member)
+            work &+= count
+        } else {
+            index = messages.partitioningIndex { $0.sequence >= range.first }
+        }
         let start = index
         while index < messages.count, messages[index].sequence <= range.last {
             if !messages[index].isAcknowledged, messages[index].member == member {
@@ -141,6 +159,22 @@ struct InFlightMessages {
             index += 1
         }
         work &+= index - start
+        return count
+    }
+
+    /// Removes the oldest messages up to a sequence, as long as they are in flight to the member.
+    ///
+    /// - Returns: The number of removed messages.
+    private mutating func removeOldest(through sequence: UInt64, member: MemberID) -> Int {
+        var (count, removedBytes) = (0, 0)
+        while count < messages.count {
+            let message = messages[count]
+            guard message.sequence <= sequence, message.member == member, !message.isAcknowledged else { break }
+            count += 1
+            removedBytes += Int(message.bytes)
+        }
+        messages.removeFirst(count)
+        bytes -= removedBytes
         return count
     }
 

@@ -38,11 +38,14 @@ struct Member {
         isCommitted = true
     }
 
+    /// Notes that messages were delivered, for which there is room.
+    ///
+    /// - Parameter sequence: That of the last message.
     @inline(__always)
-    mutating func delivered(_ sequence: UInt64) {
-        unacknowledged += 1
+    mutating func delivered(_ count: Int, through sequence: UInt64) {
+        unacknowledged += count
         deliveredThrough = max(deliveredThrough, sequence)
-        if credit != Subscribe.unlimitedCredit { credit -= 1 }
+        if credit != Subscribe.unlimitedCredit { credit -= UInt32(count) }
     }
 
     mutating func acknowledged(_ count: Int) {

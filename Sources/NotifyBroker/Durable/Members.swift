@@ -228,15 +228,21 @@ struct Members {
         current = nil
     }
 
-    /// Records a delivery to a member.
+    /// The number of messages that the candidate may get in a row.
     @inline(__always)
-    mutating func delivered(_ sequence: UInt64, to index: Int) {
+    var turnRoom: Int { current.map { min(turn, slots[$0].room) } ?? 0 }
+
+    /// Records the delivery of some messages to a member.
+    ///
+    /// - Parameter sequence: That of the last message.
+    @inline(__always)
+    mutating func delivered(_ count: Int = 1, through sequence: UInt64, to index: Int) {
         let room = slots[index].room
-        slots[index].member.delivered(sequence)
+        slots[index].member.delivered(count, through: sequence)
         let change = slots[index].room - room
         if stalledCount > 0, slots[index].member.isStalled { stalledRoom += change } else { activeRoom += change }
-        unacknowledged += 1
-        turn -= 1
+        unacknowledged += count
+        turn -= count
     }
 }
 

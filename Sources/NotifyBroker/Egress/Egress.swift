@@ -197,20 +197,20 @@ struct Egress {
         return UInt32(sources.count - 1)
     }
 
-    /// Appends a message of a source to the reader's open run.
+    /// Appends messages of a source to the reader's open run.
     mutating func extendRun(
-        of reader: ReaderID, with entry: LogBlock.Entry, in source: UInt32, to destination: OpenRun.Destination
+        of reader: ReaderID, with frames: OpenRun.Frames, in source: UInt32, to destination: OpenRun.Destination
     ) {
         let index = reader.index
-        outboxes[destination.connection.index].noteRun(bytes: entry.length)
+        outboxes[destination.connection.index].noteRun(bytes: UInt32(frames.end - frames.start))
         while index >= openRuns.count { openRuns.append(nil) }
         if openRuns[index] != nil {
-            if openRuns[index]?.extend(with: entry, in: source, to: destination) == true { return }
+            if openRuns[index]?.extend(with: frames, in: source, to: destination) == true { return }
             closeRun(of: reader)
         } else {
             readersWithRuns.append(reader)
         }
-        openRuns[index] = OpenRun(entry, in: source, to: destination)
+        openRuns[index] = OpenRun(frames, in: source, to: destination)
     }
 
     /// Moves all open runs into their outboxes.

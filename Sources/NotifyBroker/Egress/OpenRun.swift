@@ -14,26 +14,47 @@ struct OpenRun {
         var delivery: UInt32 = 1
     }
 
+    /// Deliver frames, back to back, as they are in a block.
+    struct Frames {
+        let start: Int
+        let end: Int
+        let count: UInt32
+
+        @inline(__always)
+        init(_ entry: LogBlock.Entry) {
+            (start, count) = (Int(entry.offset), 1)
+            end = start + Int(entry.length)
+        }
+
+        /// - Parameter entries: Neighbors in a block, at least one.
+        init(_ entries: ArraySlice<LogBlock.Entry>) {
+            let last = entries[entries.endIndex - 1]
+            (start, end) = (Int(entries[entries.startIndex].offset), Int(last.offset) + Int(last.length))
+            count = UInt32(entries.count)
+        }
+    }
+
     let destination: Destination
     let source: UInt32
     let start: Int
     private(set) var end: Int
-    private(set) var count: UInt32 = 1
+    private(set) var count: UInt32
 
-    init(_ entry: LogBlock.Entry, in source: UInt32, to destination: Destination) {
+    init(_ frames: Frames, in source: UInt32, to destination: Destination) {
         self.destination = destination
         self.source = source
-        start = Int(entry.offset)
-        end = start + Int(entry.length)
+        (start, end) = (frames.start, frames.end)
+        count = frames.count
     }
 
-    /// Extends the run by an entry that directly follows the run in the same source and has the same destination.
+    /// Extends the run by frames that directly follow the run in the same source and have the same destination.
     ///
-    /// - Returns: False if the entry does not extend the run.
-    mutating func extend(with entry: LogBlock.Entry, in source: UInt32, to destination: Destination) -> Bool {
-        guard self.source == source, end == Int(entry.offset), self.destination == destination else { return false }
-        end += Int(entry.length)
-        count += 1
+    /// - Returns: False if the frames do not extend the run.
+    @inline(__always)
+    mutating func extend(with frames: Frames, in source: UInt32, to destination: Destination) -> Bool {
+        guard self.source == source, end == frames.start, self.destination == destination else { return false }
+        end = frames.end
+        count += frames.count
         return true
     }
 

@@ -46,17 +46,25 @@ extension Broker {
         return nil
     }
 
-    /// Gives a matching message to a member of the consumer. Must be called in ascending order of sequences.
+    /// Gives the first of some matching messages to a member of the consumer, with those after it that can be handled
+    /// together with it. Must be called in ascending order of sequences.
     ///
-    /// - Returns: The destination of the message; nil if the consumer skips it.
-    mutating func take(_ entry: LogBlock.Entry, for reader: ReaderID, _ member: Int) -> OpenRun.Destination? {
+    /// - Returns: The number of messages, at least 1, and their destination; nil if the consumer skips the message.
+    mutating func take(
+        _ entries: ArraySlice<LogBlock.Entry>, for reader: ReaderID, _ member: Int
+    ) -> (count: Int, destination: OpenRun.Destination?) {
+        let first = entries[entries.startIndex]
         switch readers[reader].consumer {
         case .durable(let slot):
-            guard durables.take(entry.sequence, bytes: entry.length, of: slot, for: member) else { return nil }
+            let count = entries.count > 1 ? durables.take(entries, of: slot, for: member) : 0
+            if count == 0, !durables.take(first.sequence, bytes: first.length, of: slot, for: member) {
+                return (1, nil)
+            }
             let (connection, number) = durables[slot].members.recipient(at: member)
-            return OpenRun.Destination(
+            let destination = OpenRun.Destination(
                 connection: connection, subscription: number,
-                isRedelivery: durables[slot].cursor.isRedelivery(entry.sequence))
+                isRedelivery: durables[slot].cursor.isRedelivery(first.sequence))
+            return (max(1, count), destination)
         }
     }
 

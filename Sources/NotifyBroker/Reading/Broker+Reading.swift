@@ -13,7 +13,8 @@ extension Broker {
         let live = readers.liveReaders
         guard !live.isEmpty else { return }
         let source = egress.addSource(part.block.frames)
-        for (entry, posted) in zip(part.block.entries, part.resolutions) {
+        var run = LiveRun(maximumBytes: configuration.durableOutboxBytes / Self.liveRunsPerOutbox)
+        for (index, (entry, posted)) in zip(part.block.entries, part.resolutions).enumerated() {
             let resolution =
                 subscriptions.isCurrent(posted, of: entry.sequence) ? posted : resolution(of: entry, in: part.block)
             let registrations = resolution.registrations
@@ -21,16 +22,21 @@ extension Broker {
             guard boundary < registrations.count else { continue }
             if live.count < registrations.count - boundary {
                 for id in live where resolution.reaches(durable: readers[id].interest.registration) {
-                    deliver(entry, to: id, source)
+                    if let ended = run.add(entry, at: index, for: id) { deliver(ended, of: part.block, source) }
                 }
             } else {
                 for registration in registrations[boundary...] {
-                    if let id = reader(of: registration) { deliver(entry, to: id, source) }
+                    guard let id = reader(of: registration) else { continue }
+                    if let ended = run.add(entry, at: index, for: id) { deliver(ended, of: part.block, source) }
                 }
             }
         }
+        if let last = run.messages { deliver(last, of: part.block, source) }
         closeRuns()
     }
+
+    /// The number of runs for which the outbox of a connection has room. Its room is looked at once for each run.
+    private static let liveRunsPerOutbox = 16
 
     /// Moves the open runs into outboxes.
     mutating func closeRuns() {
@@ -38,22 +44,34 @@ extension Broker {
         egress.closeRuns()
     }
 
-    private mutating func deliver(_ entry: LogBlock.Entry, to reader: ReaderID, _ source: UInt32) {
+    private mutating func deliver(_ run: LiveRun.Messages, of block: LogBlock, _ source: UInt32) {
+        let reader = run.reader
         guard readers[reader].isLive else { return }
-        guard let member = nextMember(for: reader) else {
-            consumerPassed(through: entry.sequence - 1, reader)
-            readers.fellBehind(reader, at: entry.sequence - 1)
-            return
+        var rest = block.entries[run.range]
+        while let next = rest.first {
+            guard let member = nextMember(for: reader) else {
+                consumerPassed(through: next.sequence - 1, reader)
+                readers.fellBehind(reader, at: next.sequence - 1)
+                return
+            }
+            takeFirst(of: &rest, for: reader, member, source)
         }
-        take(entry, for: reader, member, source)
     }
 
-    /// Adds a matching message to the reader's run, unless the consumer skips the message. Must be called in ascending
-    /// order of sequences.
-    private mutating func take(_ entry: LogBlock.Entry, for reader: ReaderID, _ member: Int, _ source: UInt32) {
-        readers[reader].passed(through: entry.sequence)
-        guard let destination = take(entry, for: reader, member) else { return }
-        egress.extendRun(of: reader, with: entry, in: source, to: destination)
+    /// Adds the first of some matching messages to the reader's run, unless the consumer skips it, with those after it
+    /// that can be handled together with it. Must be called in ascending order of sequences.
+    ///
+    /// - Parameter entries: Neighbors in a block, at least one. Those that are handled are removed.
+    @inline(__always)
+    private mutating func takeFirst(
+        of entries: inout ArraySlice<LogBlock.Entry>, for reader: ReaderID, _ member: Int, _ source: UInt32
+    ) {
+        let (count, destination) = take(entries, for: reader, member)
+        let taken = entries.prefix(count)
+        entries = entries.dropFirst(count)
+        readers[reader].passed(through: taken[taken.endIndex - 1].sequence)
+        guard let destination else { return }
+        egress.extendRun(of: reader, with: OpenRun.Frames(taken), in: source, to: destination)
     }
 
     // MARK: Behind the tail
@@ -112,23 +130,42 @@ extension Broker {
         let registration = readers[reader].interest.registration
         for (block, first) in readers.ring.blocks(after: readers[reader].position) {
             let source = egress.addSource(block.frames)
-            for entry in block.entries[first...] {
+            // The matching messages from here to the current one are taken together.
+            var start = first
+            for (index, entry) in zip(first..., block.entries[first...]) {
                 guard bytesLeft > 0, room > 0, budget.takeEntry(work: subscriptions.work) else {
+                    guard take(block.entries[start..<index], for: reader, source) else { return }
                     readers.wake(reader)
                     actions.append(.scheduleTick)
                     return
                 }
                 if resolution(of: entry, in: block).reaches(durable: registration) {
-                    guard let member = nextMemberWhileReading(for: reader) else { return }
                     bytesLeft -= Int(entry.length)
                     room -= 1
-                    take(entry, for: reader, member, source)
                 } else {
+                    guard take(block.entries[start..<index], for: reader, source) else { return }
+                    start = index + 1
                     pass(reader, through: entry.sequence)
                 }
             }
+            guard take(block.entries[start...], for: reader, source) else { return }
         }
         becomeLive(reader)
+    }
+
+    /// Gives matching messages to the members of the consumer that have room, in the same piece of reading.
+    ///
+    /// - Parameter entries: Neighbors in a block.
+    /// - Returns: False if no member has room for one of them.
+    private mutating func take(
+        _ entries: ArraySlice<LogBlock.Entry>, for reader: ReaderID, _ source: UInt32
+    ) -> Bool {
+        var rest = entries
+        while !rest.isEmpty {
+            guard let member = nextMemberWhileReading(for: reader) else { return false }
+            takeFirst(of: &rest, for: reader, member, source)
+        }
+        return true
     }
 
     private mutating func pass(_ reader: ReaderID, through sequence: UInt64) {
@@ -185,14 +222,15 @@ extension Broker {
         case .success(let content):
             if !content.block.entries.isEmpty {
                 let source = egress.addSource(content.block.frames)
-                for entry in content.block.entries {
+                var rest = content.block.entries[...]
+                while let next = rest.first {
                     // A member may have ended meanwhile.
                     guard let member = nextMember(for: reader, ignoresOutbox: true) else {
                         closeRuns()
-                        reportDamage(content.damaged.filter { $0 < entry.sequence }, to: reader)
-                        return pass(reader, through: entry.sequence - 1)
+                        reportDamage(content.damaged.filter { $0 < next.sequence }, to: reader)
+                        return pass(reader, through: next.sequence - 1)
                     }
-                    take(entry, for: reader, member, source)
+                    takeFirst(of: &rest, for: reader, member, source)
                 }
                 closeRuns()
             }

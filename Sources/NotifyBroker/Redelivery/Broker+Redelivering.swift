@@ -129,7 +129,7 @@ extension Broker {
                 continue
             }
             egress.extendRun(
-                of: reader, with: entry, in: source,
+                of: reader, with: OpenRun.Frames(entry), in: source,
                 to: OpenRun.Destination(
                     connection: attachment.connection.slot, subscription: attachment.number, isRedelivery: true,
                     delivery: failures + 1))

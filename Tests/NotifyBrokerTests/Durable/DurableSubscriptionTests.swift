@@ -189,9 +189,9 @@ extension BrokerTime {
 }
 
 extension NotifyBroker.Attachment {
-    static func test(request: UInt64 = 1, window: Int = 4) -> Self {
+    static func test(request: UInt64 = 1, window: Int = 4, number: UInt32 = 7) -> Self {
         Self(
-            connection: ConnectionID(index: 0, generation: 0), number: 7, instance: .one, identity: .test, pid: 42,
+            connection: ConnectionID(index: 0, generation: 0), number: number, instance: .one, identity: .test, pid: 42,
             request: request, isResumed: true, window: window, requestedMicroseconds: 0)
     }
 }

@@ -1,3 +1,4 @@
+import NotifyLog
 import NotifyWire
 import Testing
 
@@ -25,6 +26,30 @@ struct InFlightMessagesTests {
             acknowledge(0...100, two, &messages), acknowledge(50...60, two, &messages),
         ]
         #expect(counts == [0, 2, 1, 1, 0])
+    }
+
+    @Test func `messages that are added together are as those added one by one`() {
+        var (together, single) = (InFlightMessages(), InFlightMessages())
+        let entries = [10, 20, 30].map { LogBlock.Entry(sequence: $0, offset: 0, length: UInt32($0)) }
+        together.append(entries[...], member: one, bytes: 60, at: CoarseTime(.seconds(1)))
+        for entry in entries {
+            single.append(entry.sequence, member: one, bytes: entry.length, at: CoarseTime(.seconds(1)))
+        }
+        while let expected = single.takeOldest() { #expect(together.takeOldest() == expected) }
+        #expect(together.takeOldest() == nil && together.bytes == single.bytes)
+    }
+
+    @Test func `the oldest messages are removed when they are acknowledged, up to that of another member`() {
+        var messages = InFlightMessages()
+        for (sequence, member) in [(10, one), (20, one), (30, two), (40, one)] as [(UInt64, MemberID)] {
+            messages.append(sequence, member: member, bytes: 100, at: CoarseTime(.zero))
+        }
+        #expect(acknowledge(0...40, one, &messages) == 3)
+        #expect(messages.oldest == 30 && messages.count == 2 && messages.bytes == 200)
+        #expect(messages.work == 4, "each is visited once")
+        #expect(acknowledge(30...30, two, &messages) == 1)
+        messages.removeAcknowledged()
+        #expect(messages.isEmpty && messages.bytes == 0)
     }
 
     @Test func `only acknowledged messages at the front are removed`() {

@@ -23,7 +23,7 @@ import Testing
         var pids: [UInt32] = []
         while pids.count < count, let index = members.candidate() {
             pids.append(members[index]?.attachment.pid ?? 0)
-            members.delivered(UInt64(pids.count), to: index)
+            members.delivered(through: UInt64(pids.count), to: index)
         }
         return pids
     }
@@ -119,7 +119,7 @@ import Testing
                     #expect((index == nil) == eligible.isEmpty, "seed \(seed)")
                     if let index {
                         #expect(eligible.contains(members[index]?.id ?? MemberID(rawValue: .max)))
-                        members.delivered(UInt64(step), to: index)
+                        members.delivered(through: UInt64(step), to: index)
                     }
                 }
                 #expect(

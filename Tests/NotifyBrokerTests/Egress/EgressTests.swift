@@ -41,7 +41,8 @@ struct EgressTests {
         var egress = egress()
         let block = logBlock([1, 2, 3])
         let source = egress.addSource(block.frames)
-        for entry in block.entries { egress.extendRun(of: reader, with: entry, in: source, to: destination()) }
+        egress.extendRun(of: reader, with: OpenRun.Frames(block.entries[0]), in: source, to: destination())
+        egress.extendRun(of: reader, with: OpenRun.Frames(block.entries[1...]), in: source, to: destination())
         #expect(try runs(&egress) == [3, nil, nil, nil])
     }
 
@@ -50,7 +51,7 @@ struct EgressTests {
         let block = logBlock([1, 2, 3])
         let source = egress.addSource(block.frames)
         for entry in [block.entries[0], block.entries[2]] {
-            egress.extendRun(of: reader, with: entry, in: source, to: destination())
+            egress.extendRun(of: reader, with: OpenRun.Frames(entry), in: source, to: destination())
         }
         #expect(try runs(&egress) == [1, nil, 1, nil])
     }
@@ -61,7 +62,7 @@ struct EgressTests {
         let source = egress.addSource(block.frames)
         for entry in block.entries {
             egress.extendRun(
-                of: reader, with: entry, in: source, to: destination(isRedelivery: entry.sequence < 3))
+                of: reader, with: OpenRun.Frames(entry), in: source, to: destination(isRedelivery: entry.sequence < 3))
         }
         egress.closeRuns()
         let counts = egress.seal()
@@ -75,8 +76,9 @@ struct EgressTests {
         let block = logBlock([1, 2])
         let source = egress.addSource(block.frames)
         for entry in block.entries {
-            egress.extendRun(of: reader, with: entry, in: source, to: destination(1))
-            egress.extendRun(of: ReaderID(slot: 1, generation: 0), with: entry, in: source, to: destination(2))
+            egress.extendRun(of: reader, with: OpenRun.Frames(entry), in: source, to: destination(1))
+            egress.extendRun(
+                of: ReaderID(slot: 1, generation: 0), with: OpenRun.Frames(entry), in: source, to: destination(2))
         }
         #expect(try runs(&egress) == [2, nil, nil, 2, nil, nil])
     }

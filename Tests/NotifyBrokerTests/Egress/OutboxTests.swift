@@ -36,9 +36,9 @@ struct OutboxTests {
         let entries = places.map {
             LogBlock.Entry(sequence: 0, offset: UInt32($0.start), length: UInt32($0.end - $0.start))
         }
-        var run = OpenRun(entries[0], in: 2, to: destination)
+        var run = OpenRun(OpenRun.Frames(entries[0]), in: 2, to: destination)
         for entry in entries.dropFirst() {
-            let isExtended = run.extend(with: entry, in: 2, to: destination)
+            let isExtended = run.extend(with: OpenRun.Frames(entry), in: 2, to: destination)
             #expect(isExtended)
         }
         return run
