@@ -12,7 +12,7 @@ struct StoredUsages {
     private var accounts: [UInt32: Account] = [:]
     private var usages: ContiguousArray<StoredUsage> = []
     /// The bytes of copies among those of the users that have any.
-    private var copies: [UInt32: Int] = [:]
+    private(set) var copies: [UInt32: Int] = [:]
 
     init(_ recovered: [UInt32: StoredUsage] = [:]) {
         for (uid, usage) in recovered { usages[account(of: uid).index] = usage }

@@ -5,8 +5,9 @@ import NotifyWire
 extension Broker {
     /// Passes the pending changes and messages to the store, if the store is free and a commit is due.
     mutating func beginCommit(now: BrokerTime) {
-        let batch = Self.beginBatch(&commits, &durables, now: now.monotonic)
-        if let batch { actions.append(.commit(batch)) }
+        guard var batch = Self.beginBatch(&commits, &durables, now: now.monotonic) else { return }
+        batch.copyBytes = storedUsages.copies
+        actions.append(.commit(batch))
     }
 
     private static func beginBatch(

@@ -49,12 +49,22 @@ extension Broker {
 
     /// Sets how many bytes of copies the subscription may have, by the room that its owner and the log have.
     mutating func limitCopies(of slot: DurableSlot) {
-        let limit = access.limits(of: durables[slot].owner).storedBytes
-        let isWithin = limit.map { UInt64(storedUsages.copyBytes(of: durables[slot].uid)) < $0 } ?? true
-        let hasRoom = isWithin && (try? commits.checkRoom()) != nil
+        let hasRoom = ownerHasRoom(for: slot) && (try? commits.checkRoom()) != nil
         durables[slot].redeliveries.maximumBytes =
             hasRoom ? Redelivery.maximumBytes : Redelivery.bytesWithoutRoom
         if !hasRoom { redeliveryReads.failed(slot) }
+    }
+
+    /// Whether the owner's messages and copies are within the owner's limit, and the copies take at most half of what
+    /// the owner's subscriptions may hold back, so that unread messages have the other half.
+    private func ownerHasRoom(for slot: DurableSlot) -> Bool {
+        let uid = durables[slot].uid
+        if let limit = access.limits(of: durables[slot].owner).storedBytes,
+            UInt64(storedUsages.usage(of: uid).bytes) >= limit
+        {
+            return false
+        }
+        return statistics.store.backlogLimit.map { UInt64(storedUsages.copyBytes(of: uid)) < $0 / 2 } ?? true
     }
 
     /// Removes a subscription that is not in the log, because its creation failed or its removal is committed.

@@ -17,6 +17,9 @@ package struct CommitBatch: Sendable {
     /// below the size limit and some disk space above the minimum: 1/16 of each limit or 1 MiB, whichever is less. If
     /// it contains only changes, they are committed nevertheless, because acknowledgements make room.
     package var isProbe: Bool
+    /// The bytes of the copies that the durable subscriptions of each user have after the batch. They count towards
+    /// what a user may hold back. Users without copies are left out.
+    package var copyBytes: [UInt32: Int] = [:]
 
     package init(
         id: UInt64, blocks: [LogBlock] = [], changes: [DurableChange] = [], reserveBelow: UInt64? = nil,

@@ -89,6 +89,7 @@ extension Log {
         measureDisk()
         for change in batch.changes { forgetCaches(after: change) }
         for change in batch.changes { subscriptions.apply(change, at: clock.now) }
+        copyBytes = batch.copyBytes
         if !batch.changes.isEmpty { pace.changed() }
         statistics.commits += 1
         statistics.syncs += isFlushed ? 1 : 0

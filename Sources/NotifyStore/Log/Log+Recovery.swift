@@ -37,6 +37,10 @@ extension Log {
             nextSubscriptionID: DurableID(UInt32(clamping: state.nextSubscription)), epoch: state.epoch)
         let (redeliveries, damaged) = try readRedeliveries()
         recovered.redeliveries = redeliveries
+        for record in records {
+            let bytes = redeliveries[record.id, default: []].reduce(0) { $0 + Int($1.bytes) }
+            if bytes > 0 { copyBytes[record.owner.uid, default: 0] += bytes }
+        }
         if damaged > 0 {
             recovered.problem =
                 "the log is damaged: copies of messages that durable subscriptions were to receive again are lost "

@@ -38,6 +38,8 @@ final class Log {
     var opened = Duration.zero
 
     var subscriptions = StoredSubscriptions()
+    /// The bytes of the copies of each user's subscriptions.
+    var copyBytes: [UInt32: Int] = [:]
     /// The pass of retention that is under way.
     var survey: RetentionSurvey?
     /// `subscriptions.creations` as the pass knows it.

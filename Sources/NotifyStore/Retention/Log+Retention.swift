@@ -48,7 +48,7 @@ extension Log {
         let now = clock.now
         if openSegment.isOld(now: now, options) { try closeOpenSegment() }
         pace.began()
-        var survey = RetentionSurvey(options.retention, now: now, nextName: names.nextID)
+        var survey = RetentionSurvey(options.retention, now: now, nextName: names.nextID, copyBytes: copyBytes)
         let last = openSegment.segment.last
         for entry in openSegment.entries {
             if let name = names.number(ofID: entry.name) {

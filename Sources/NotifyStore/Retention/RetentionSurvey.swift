@@ -71,7 +71,7 @@ struct RetentionSurvey {
 
     /// The most bytes that the subscriptions of a user may hold back; nil for no limit.
     private let backlogLimit: UInt64?
-    /// The bytes that the subscriptions of each user hold back, of the segments seen so far.
+    /// The bytes that the subscriptions of each user hold back: of the segments seen so far, and of their copies.
     private(set) var backlogs: [UInt32: UInt64] = [:]
     /// The users whose subscriptions hold back too much, and the sequence up to which they must hold back nothing.
     private(set) var releases: [UInt32: UInt64] = [:]
@@ -82,9 +82,11 @@ struct RetentionSurvey {
     /// What must still be deleted from a log that is nearly full; nil until the pass comes to that step.
     var room: Room?
 
-    init(_ policy: RetentionPolicy, now: Duration, nextName: UInt32) {
+    /// - Parameter copyBytes: The bytes of the copies of each user's subscriptions.
+    init(_ policy: RetentionPolicy, now: Duration, nextName: UInt32, copyBytes: [UInt32: Int] = [:]) {
         rules = policy.rules
         backlogLimit = policy.backlogBytes
+        if backlogLimit != nil { backlogs = copyBytes.mapValues { UInt64($0) } }
         self.now = now
         self.nextName = nextName
         totals = Array(repeating: Totals(), count: rules.count)

@@ -112,4 +112,36 @@ struct CopyLimitTests {
         made.pass(.seconds(1))
         #expect(made.summary == "a:wait1")
     }
+
+    /// Rejects everything, and returns the number of messages that were delivered.
+    private func rejectAll(_ client: Client, on host: TestHost) -> Int {
+        var count = 0
+        while true {
+            let messages = client.takeMessages()
+            if messages.isEmpty { return count }
+            count += messages.count
+            for message in messages { client.reject(1, message.sequence) }
+            host.run()
+            host.advance(.milliseconds(60))
+            host.run()
+        }
+    }
+
+    @Test func `copies take at most half of what a user may hold back`() {
+        let host = host(storedBytes: nil)
+        host.store.statistics.backlogLimit = UInt64(24 * Self.payload)
+        let client = attach(to: host)
+        post(30, to: host)
+        #expect((12...20).contains(rejectAll(client, on: host)))
+        #expect(host.store.batches.last?.copyBytes[1000] ?? 0 >= 12 * Self.payload)
+        #expect(host.durable("jobs")?.redeliveries.maximumBytes == Redelivery.bytesWithoutRoom)
+    }
+
+    @Test func `the owner's own messages count towards the limit`() {
+        let host = host(storedBytes: 40 * Self.payload)
+        let client = attach(to: host)
+        for _ in 0..<35 { client.post("other", payload: Array(repeating: 1, count: Self.payload), .stored) }
+        post(20, to: host)
+        #expect((5...14).contains(rejectAll(client, on: host)), "1 MiB is 8 copies")
+    }
 }

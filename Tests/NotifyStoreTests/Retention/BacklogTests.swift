@@ -85,6 +85,25 @@ struct BacklogTests {
         try store.close(nextSequence: 50)
     }
 
+    @Test func `copies of a user's subscriptions count towards the limit, also after a restart`() async throws {
+        var (store, deletions) = try open(limit: size * 40)
+        try await store.commit(
+            (1...40).map { StoredMessage($0, "a") },
+            changes: [
+                .create(DurableRecord(id: 1, uid: 1, name: "one", SubscriptionFilter("a"))),
+                .keep(id: 1, Redelivery(sequence: 2, failures: 1, bytes: 0), reason: ""),
+            ])
+        try store.close(nextSequence: 50)
+        (store, deletions) = try open(limit: size * 40)
+        store.maintainToEnd()
+        #expect(deletions.all.released == [1: 4])
+        await store.commit([StoredMessage(41, "b")], copyBytes: [1: Int(size * 20), 2: Int(size * 90)])
+        store.maintainToEnd()
+        #expect(deletions.all.released == [1: 20])
+        #expect(await store.commit([]).statistics.backlogs[2] == size * 90)
+        try store.close(nextSequence: 50)
+    }
+
     @Test func `the names of each user are counted at a start`() async throws {
         var (store, _) = try open(limit: size * 40)
         var messages = (1...20).map { StoredMessage($0, "name.\($0 % 7)") }

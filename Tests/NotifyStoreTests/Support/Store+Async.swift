@@ -13,12 +13,13 @@ extension Store {
     @discardableResult
     func commit(
         _ messages: [StoredMessage], changes: [DurableChange] = [], reserveBelow: UInt64? = nil,
-        isSynced: Bool = false
+        isSynced: Bool = false, copyBytes: [UInt32: Int] = [:]
     ) async -> CommitOutcome {
-        await commit(
-            CommitBatch(
-                id: 1, blocks: messages.isEmpty ? [] : [LogBlock(messages)], changes: changes,
-                reserveBelow: reserveBelow, isSynced: isSynced))
+        var batch = CommitBatch(
+            id: 1, blocks: messages.isEmpty ? [] : [LogBlock(messages)], changes: changes,
+            reserveBelow: reserveBelow, isSynced: isSynced)
+        batch.copyBytes = copyBytes
+        return await commit(batch)
     }
 
     func page(
