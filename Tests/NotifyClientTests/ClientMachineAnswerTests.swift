@@ -141,8 +141,8 @@ import Testing
 
     // MARK: Extending deadlines
 
-    private var working: NotifyClient.SubscriptionKind {
-        var kind = NotifyClient.SubscriptionKind.durable("d", sharing: .group)
+    private func working(window: Int? = nil) -> NotifyClient.SubscriptionKind {
+        var kind = NotifyClient.SubscriptionKind.durable("d", window: window, sharing: .group)
         guard case .durable(var durable) = kind.storage else { return kind }
         durable.extendsDeadlines = true
         kind.storage = .durable(durable)
@@ -159,12 +159,14 @@ import Testing
     }
 
     private func start(_ subscription: MachineHarness.Subscribed, _ sequences: [UInt64]) {
-        for sequence in sequences { #expect(subscription.ledger?.handlerStarts(sequence) == true) }
+        for sequence in sequences {
+            #expect(subscription.ledger?.handlerStarts(sequence, delivery: 1, epoch: 0) == .starts)
+        }
     }
 
     @Test func `deadlines are extended at the second third of the deadline`() async throws {
         let harness = try MachineHarness.ready()
-        let one = try attached(harness, working)
+        let one = try attached(harness, working())
         let asked = try harness.read()
         #expect(asked.map(\.kind) == [.describe])
         describe(harness, try asked[0].read(), deadline: 30_000_000)
@@ -179,11 +181,15 @@ import Testing
         #expect(try harness.read().isEmpty)
         harness.advance(by: .seconds(1))
         let extend = Extend(subscription: one.number, sequences: [1, 3])
-        #expect(try harness.read().map { try $0.read(Extend.self) } == [extend])
+        let frames = try harness.read()
+        #expect(frames.map(\.kind) == [.reject, .extend, .credit])
+        let given = Reject(subscription: one.number, sequence: 5, outcome: .returned)
+        #expect(try frames[0].read(Reject.self) == given, "no handler has 5")
+        #expect(try frames[1].read(Extend.self) == extend)
         try harness.acknowledge(one, 1)
         _ = try harness.read()
         harness.advance(by: .seconds(10))
-        #expect(try harness.read().map { try $0.read(Extend.self).sequences } == [[3, 6]], "no handler has 5")
+        #expect(try harness.read().map { try $0.read(Extend.self).sequences } == [[3, 6]])
         try harness.acknowledge(one, 3, 6)
         _ = try harness.read()
         harness.advance(by: .seconds(10))
@@ -192,7 +198,7 @@ import Testing
 
     @Test func `the deadline is asked for again after a reconnect, and extended soon until it is known`() throws {
         let harness = try MachineHarness.ready()
-        let one = try attached(harness, working)
+        let one = try attached(harness, working())
         describe(harness, try harness.read()[0].read(), deadline: 0)
         harness.receive { $0.writeRun(one.number, [1]) }
         start(one, [1])
@@ -217,5 +223,49 @@ import Testing
         #expect(try harness.read().map(\.kind) == [.detach])
         harness.advance(by: .seconds(1))
         #expect(try harness.read().isEmpty)
+    }
+
+    // MARK: Credit of handlers
+
+    @Test func `after a reconnect there is credit for free handlers and for the messages of the others`() throws {
+        let harness = try MachineHarness.ready()
+        let one = try harness.subscribe(["a.>"], working(window: 3))
+        #expect(try harness.acceptSubscriptions().map(\.credit) == [3])
+        harness.receive { $0.writeRun(one.number, [1, 2, 3]) }
+        start(one, [1, 2])
+        try harness.reconnect()
+        let again = try harness.acceptSubscriptions(isResumed: true)
+        #expect(again.map(\.credit) == [3], "3 waited for a handler: the daemon has taken it back")
+        harness.receive { $0.writeRun(one.number, [1, 2, 3], isRedelivery: true, delivery: 2) }
+        #expect(one.ledger?.handlerStarts(3, delivery: 1, epoch: 0) == .skipped)
+        #expect(one.ledger?.handlerStarts(3, delivery: 2, epoch: 0) == .starts)
+        #expect(try harness.read().map(\.kind) == [.describe], "all handlers are taken")
+        try harness.acknowledge(one, 1)
+        one.ledger?.handlerEnded()
+        #expect(try flush(harness, one).map(\.kind) == [.acknowledge, .credit])
+    }
+
+    @Test func `a message without a handler is given back before its deadline, and frees no credit`() throws {
+        let harness = try MachineHarness.ready()
+        let one = try attached(harness, working(window: 1))
+        _ = try harness.read()
+        harness.receive { $0.writeRun(one.number, [1]) }
+        start(one, [1])
+        try harness.reconnect()
+        #expect(try harness.acceptSubscriptions(isResumed: true).map(\.credit) == [1])
+        describe(harness, try harness.read()[0].read(), deadline: 30_000_000)
+        // The message of another member.
+        harness.receive { $0.writeRun(one.number, [2], isRedelivery: true, delivery: 2) }
+        harness.advance(by: .seconds(10))
+        #expect(try harness.read().isEmpty)
+        harness.advance(by: .seconds(10))
+        let given = Reject(subscription: one.number, sequence: 2, outcome: .returned)
+        #expect(try harness.read().map { try $0.read(Reject.self) } == [given])
+        #expect(one.ledger?.handlerStarts(2, delivery: 2, epoch: 0) == .skipped)
+        try harness.acknowledge(one, 1)
+        one.ledger?.handlerEnded()
+        #expect(try flush(harness, one).map(\.kind) == [.credit], "the handler is free")
+        harness.receive { $0.writeRun(one.number, [1], isRedelivery: true, delivery: 2) }
+        #expect(try harness.read().map(\.kind) == [.credit, .acknowledge])
     }
 }

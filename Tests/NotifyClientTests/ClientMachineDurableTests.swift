@@ -206,6 +206,49 @@ import Testing
         #expect(await cut.code() == .outcomeUnknown)
     }
 
+    @Test(arguments: ["waiting", "requested", "live"])
+    func `leaving fails if a lost connection kept an acknowledgement from being sent`(_ phase: String) async throws {
+        let harness = try MachineHarness.ready()
+        let one = try harness.subscribed([">"], durable())
+        harness.receive { $0.writeRun(one.number, [1]) }
+        harness.disconnect()
+        try harness.acknowledge(one, 1)
+        if phase != "waiting" {
+            harness.advance(by: .seconds(1))
+            try harness.connect()
+        }
+        if phase == "live" { _ = try harness.acceptSubscriptions(isResumed: true) }
+        let left = harness.leave(one)
+        if phase != "waiting" {
+            let detach: Detach = try #require(try harness.read().last).read()
+            harness.receive { Detached(request: detach.request, subscription: one.number).write(to: &$0) }
+        }
+        #expect(await left.code() == .outcomeUnknown)
+    }
+
+    @Test(arguments: [true, false])
+    func `leaving succeeds once the daemon has delivered an unsent acknowledgement's message again`(
+        _ isDeliveredHere: Bool
+    ) async throws {
+        let harness = try MachineHarness.ready()
+        let one = try harness.subscribed([">"], .durable("d", window: 2))
+        harness.receive { $0.writeRun(one.number, [1]) }
+        harness.disconnect()
+        try harness.acknowledge(one, 1)
+        harness.advance(by: .seconds(1))
+        try harness.connect()
+        _ = try harness.acceptSubscriptions(isResumed: true)
+        // As many later acknowledgements as the window mean that another client has received the message.
+        harness.receive { $0.writeRun(one.number, isDeliveredHere ? [1] : [2, 3]) }
+        if !isDeliveredHere { try harness.acknowledge(one, 2, 3) }
+        let left = harness.leave(one)
+        let frames = try harness.read()
+        #expect(frames.map(\.kind) == [.acknowledge, .detach])
+        let detach: Detach = try #require(frames.last).read()
+        harness.receive { Detached(request: detach.request, subscription: one.number).write(to: &$0) }
+        #expect(await left.code() == nil)
+    }
+
     // MARK: Limits
 
     @Test func `the limit is the credit, reduced by deliveries after a reconnect`() async throws {

@@ -239,6 +239,75 @@ import Testing
         }
     }
 
+    @Test func `a connection lost while handlers run hands out no message twice and loses none`() async throws {
+        let started = Inbox<UInt64>()
+        let gates = (0...3).map { _ in Inbox<Void>() }
+        let handler = { @Sendable (job: NotifyClient.Message) async throws in
+            started.put(job.sequence)
+            try await gates[Int(job.sequence)].next()
+        }
+        try await FakeDaemon.run { daemon in
+            let path = daemon.path
+            let worker = Task {
+                try await withNotifyClient(configuration: .test(path)) { client in
+                    try await client.work(on: "jobs.>", as: Self.kind, parallel: 2, handler)
+                }
+            }
+            let first = try await daemon.accept()
+            let lost = Queue(connection: first, subscribe: try await first.acceptSubscription())
+            lost.deliver([1, 2])
+            #expect(Set([try await started.next(), try await started.next()]) == [1, 2])
+            try await first.close()
+            let connection = try await daemon.accept()
+            // Ends before or after its message is delivered again.
+            gates[1].put(())
+            let queue = Queue(
+                connection: connection, subscribe: try await connection.acceptSubscription(isResumed: true))
+            let describe: Describe = try await connection.expect()
+            connection.send(
+                DurableDescription(
+                    DurableEntry(request: describe.request, uid: 1, durableName: "w", patterns: ["jobs.>"]),
+                    settings: .init(defaultsFor: .group)))
+            queue.deliver([1, 2], delivery: 2)
+            #expect(try await queue.answers(1) == ["1 acknowledged"])
+            queue.deliver([3])
+            #expect(try await started.next() == 3)
+            gates[2].put(())
+            #expect(try await queue.answers(1) == ["2 acknowledged"])
+            gates[3].put(())
+            #expect(try await queue.answers(1) == ["3 acknowledged"])
+            worker.cancel()
+            try await worker.value
+        }
+        #expect(started.all().isEmpty)
+    }
+
+    @Test func `a message that waits for a handler too long is given back, and handed out later`() async throws {
+        let started = Inbox<UInt64>()
+        let gate = Inbox<Void>()
+        let handler = { @Sendable (job: NotifyClient.Message) async throws in
+            started.put(job.sequence)
+            if job.sequence == 1 { try await gate.next() }
+        }
+        try await work(parallel: 1, handler: handler) { queue, _ in
+            queue.deliver([1])
+            let first = try await started.next()
+            #expect(first == 1)
+            // Beyond the credit, as after a lost connection.
+            queue.deliver([2])
+            let number = queue.subscribe.subscription
+            queue.connection.send(DeadlineNotice(subscription: number, microseconds: 100_000))
+            #expect(try await queue.answers(1) == ["2 returned: "])
+            queue.connection.send(DeadlineNotice(subscription: number, microseconds: 3_600_000_000))
+            gate.put(())
+            #expect(try await queue.answers(1) == ["1 acknowledged"])
+            queue.deliver([2])
+            #expect(try await queue.answers(1) == ["2 acknowledged"])
+            #expect(try await started.next() == 2)
+        }
+        #expect(started.all().isEmpty)
+    }
+
     @Test func `bad arguments are refused`() async {
         let client = NotifyClient()
         for (kind, parallel) in [(.volatile(), 1), (Self.kind, 0), (Self.kind, 16_385)]

@@ -236,7 +236,8 @@ extension ClientMachine {
 
     // MARK: Leaving
 
-    /// Leaves a subscription. `slot` is answered when the daemon has confirmed the detach.
+    /// Leaves a subscription. `slot` is answered when the daemon has confirmed the detach: with an error if a lost
+    /// connection kept acknowledgements from being sent.
     mutating func leave(_ number: UInt32, _ slot: ReplySlot<Void>?, now: Duration, _ effects: inout Effects) {
         guard let entry = subscriptions[number] else {
             if let slot { effects.answer(slot, .success(())) }
@@ -245,11 +246,13 @@ extension ClientMachine {
         if let slot { _ = subscriptions.update(number) { $0.leaveWaiters.append(slot) } }
         switch entry.phase {
         case .waiting:
-            finishSubscription(number, nil, leaveResult: .success(()), &effects)
+            finishSubscription(number, nil, leaveResult: Self.leaveResult(entry.ledger), &effects)
             continueShutdown(now: now, &effects)
         case .requested, .live:
+            var leaveResult: Result<Void, NotifyError> = .success(())
             if let ledger = entry.ledger {
                 writeAcknowledgements(of: ledger)
+                leaveResult = Self.leaveResult(ledger)
                 ledger.update { $0.close() }
             }
             writeDropReport(of: entry.buffer)
@@ -261,6 +264,7 @@ extension ClientMachine {
             effects.deliveries.append((entry.buffer, .end(nil)))
             _ = subscriptions.update(number) { entry in
                 entry.phase = .detaching(deadline: now + settings.closingTimeout)
+                entry.leaveResult = leaveResult
                 if let openWaiter = entry.openWaiter { effects.answer(openWaiter, .failure(.stopped)) }
                 entry.openWaiter = nil
             }
@@ -269,9 +273,14 @@ extension ClientMachine {
         }
     }
 
+    private static func leaveResult(_ ledger: AcknowledgementLedger?) -> Result<Void, NotifyError> {
+        ledger?.update { $0.hasUnsent } ?? false ? .failure(.acknowledgementsUnsent) : .success(())
+    }
+
     mutating func detached(_ frame: Detached, _ effects: inout Effects) throws(WireError) {
         guard case .detach(let number) = try takeRequest(frame.request) else { throw .unexpected }
-        finishSubscription(number, nil, leaveResult: .success(()), &effects)
+        let leaveResult = subscriptions[number]?.leaveResult ?? .success(())
+        finishSubscription(number, nil, leaveResult: leaveResult, &effects)
     }
 
     /// The connection was lost. A live or requested subscription is requested again later; a subscription that is being
@@ -324,4 +333,7 @@ extension NotifyError {
     fileprivate static let detachUnconfirmed = NotifyError(
         .outcomeUnknown,
         "the daemon did not confirm the detach; the last acknowledged messages may be redelivered")
+    fileprivate static let acknowledgementsUnsent = NotifyError(
+        .outcomeUnknown,
+        "the connection was lost before the last acknowledgements were sent; their messages may be redelivered")
 }

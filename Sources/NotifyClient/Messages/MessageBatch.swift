@@ -60,6 +60,13 @@ final class MessageBatch: Sendable {
             epoch: acknowledgements.epoch)
     }
 
+    /// A handler can take a message of a durable subscription; see `AcknowledgementState.handlerStarts`.
+    func handlerStarts(_ index: Int) -> AcknowledgementState.HandlerStart {
+        guard let acknowledgements else { return .stopped }
+        return acknowledgements.ledger.handlerStarts(
+            sequence(index), delivery: entries[index].delivery, epoch: acknowledgements.epoch)
+    }
+
     /// The microseconds of a duration, within the limits of the protocol.
     private static func limited(_ duration: Duration) -> UInt64 {
         min(max(duration, .zero).clampedMicroseconds, DurableSettingChanges.maximumSpan)

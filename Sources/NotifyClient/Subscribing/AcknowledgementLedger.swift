@@ -39,8 +39,8 @@ final class AcknowledgementLedger: Sendable {
     }
 
     /// See `AcknowledgementState.handlerStarts`.
-    func handlerStarts(_ sequence: UInt64) -> Bool {
-        state.withLock { $0.handlerStarts(sequence) }
+    func handlerStarts(_ sequence: UInt64, delivery: UInt32, epoch: UInt32) -> AcknowledgementState.HandlerStart {
+        state.withLock { $0.handlerStarts(sequence, delivery: delivery, epoch: epoch) }
     }
 
     /// See `AcknowledgementState.handlerEnded`.

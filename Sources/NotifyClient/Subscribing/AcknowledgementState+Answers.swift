@@ -25,7 +25,7 @@ extension AcknowledgementState {
             return !hadPending
         }
         // The daemon has taken back the messages of the earlier attachment.
-        if carriedOver.removeSorted(sequence) { forgetCopies(of: sequence) }
+        if carriedOver.removeSorted(sequence) { forgetAnswered(sequence) }
         return false
     }
 
@@ -42,15 +42,17 @@ extension AcknowledgementState {
         return !hadPending
     }
 
-    /// Extends the deadlines of the messages that were already held at the last call and that a handler has, by that of
-    /// the subscription's settings. Most messages are answered before, so that none is extended.
+    /// Extends the deadlines of the messages that were already held at the last call, by that of the subscription's
+    /// settings. Most messages are answered before, so that none is extended. Messages that were already waiting for a
+    /// handler at the last call are given back.
     ///
     /// - Returns: Whether this must be sent and nothing else was pending.
     mutating func extendHeld() -> Bool {
         let hadPending = hasPending
+        giveBackLate()
         for sequence in outstanding {
             guard sequence <= heldThrough else { break }
-            if handlers?.waiting.contains(sequence) == true { continue }
+            if handlers?.waiting[sequence] != nil, !hasEarlierCopy(sequence) { continue }
             if pendingExtensions[sequence] == nil { pendingExtensions[sequence] = 0 }
         }
         heldThrough = deliveredThrough

@@ -4,21 +4,37 @@ import NotifyWire
 // The handlers of `NotifyClient.work`.
 extension AcknowledgementState {
     struct Handlers {
-        /// Messages that were delivered and not handed to a handler.
-        var waiting: Set<UInt64> = []
-        /// The messages whose handlers have ended and for which the daemon has no new credit yet.
+        /// Messages that were delivered on this attachment and not handed to a handler.
+        var waiting: [UInt64: Waiting] = [:]
+        /// The messages that no longer need a handler and for which the daemon has no new credit yet.
         var ended = 0
         /// Whether no further handler starts.
         var isStopping = false
     }
 
-    /// A handler is about to start.
-    ///
-    /// - Returns: Whether it may start. Otherwise the message was given back.
-    mutating func handlerStarts(_ sequence: UInt64) -> Bool {
-        guard let handlers, !handlers.isStopping else { return false }
-        self.handlers?.waiting.remove(sequence)
-        return true
+    struct Waiting {
+        /// The number of the delivery to hand out.
+        var delivery: UInt32
+        /// Whether the message was already waiting at the last extension of deadlines.
+        var isLate = false
+    }
+
+    /// What to do with a message that a handler can take now.
+    enum HandlerStart {
+        /// Start a handler.
+        case starts
+        /// Skip this copy: the message was given back, or another copy of it follows.
+        case skipped
+        /// Start no further handler.
+        case stopped
+    }
+
+    /// A handler can take a message that was delivered in the given `epoch`.
+    mutating func handlerStarts(_ sequence: UInt64, delivery: UInt32, epoch: UInt32) -> HandlerStart {
+        guard let handlers, !handlers.isStopping else { return .stopped }
+        guard epoch == self.epoch, handlers.waiting[sequence]?.delivery == delivery else { return .skipped }
+        self.handlers?.waiting[sequence] = nil
+        return .starts
     }
 
     /// A handler has ended, after the answer to its message.
@@ -31,7 +47,7 @@ extension AcknowledgementState {
         return !hadPending
     }
 
-    /// Takes the number of handlers that have ended since the last call.
+    /// Takes the number of messages that no longer need a handler since the last call.
     mutating func takeEndedHandlers() -> Int {
         guard let ended = handlers?.ended, ended > 0 else { return 0 }
         handlers?.ended = 0
@@ -43,18 +59,58 @@ extension AcknowledgementState {
     ///
     /// - Returns: Whether this must be sent and nothing else was pending.
     mutating func stopHandlers() -> Bool {
-        guard !isClosed, let waiting = handlers?.waiting, handlers?.isStopping == false else { return false }
+        guard !isClosed, handlers?.isStopping == false else { return false }
         let hadPending = hasPending
+        giveBackWaiting(after: 0) { _ in true }
         handlers = Handlers(isStopping: true)
-        for sequence in waiting.sorted() {
-            forgetAnswered(sequence)
-            if outstanding.removeSorted(sequence) {
-                pendingRejections.append(Rejection(sequence: sequence, outcome: .returned, delayMicroseconds: 0))
-            } else {
-                // The daemon has taken back the messages of the earlier attachment.
-                _ = carriedOver.removeSorted(sequence)
-            }
-        }
         return !hadPending && hasPending
+    }
+}
+
+// MARK: - Waiting
+
+extension AcknowledgementState {
+    /// A message that was delivered waits for a handler. It replaces an earlier delivery that waits.
+    mutating func wait(_ sequence: UInt64, _ delivery: UInt32) {
+        guard handlers != nil else { return }
+        stopWaiting(sequence)
+        handlers?.waiting[sequence] = Waiting(delivery: delivery)
+    }
+
+    /// A message no longer waits for a handler.
+    mutating func stopWaiting(_ sequence: UInt64) {
+        if handlers?.waiting.removeValue(forKey: sequence) != nil { handlers?.ended += 1 }
+    }
+
+    /// Gives back the messages that wait for a handler since before the last extension of deadlines, so that no
+    /// deadline passes before a handler starts: more messages than free handlers are delivered after a lost connection,
+    /// because the daemon may deliver others than those whose handlers run. Another member can process them.
+    mutating func giveBackLate() {
+        guard handlers?.waiting.isEmpty == false else { return }
+        giveBackWaiting(after: nil) { $0.isLate }
+        for sequence in handlers?.waiting.keys.sorted() ?? [] { handlers?.waiting[sequence]?.isLate = true }
+    }
+
+    private mutating func giveBackWaiting(after delayMicroseconds: UInt64?, where isReturned: (Waiting) -> Bool) {
+        for (sequence, waiting) in handlers?.waiting.sorted(by: { $0.key < $1.key }) ?? []
+        where isReturned(waiting) && !hasEarlierCopy(sequence) && outstanding.removeSorted(sequence) {
+            forgetAnswered(sequence)
+            pendingRejections.append(
+                Rejection(sequence: sequence, outcome: .returned, delayMicroseconds: delayMicroseconds))
+        }
+    }
+
+    /// Forgets the messages that wait for a handler when the connection is lost. The daemon has taken them back, and
+    /// delivers them again to a client that can process them.
+    mutating func forgetWaiting() {
+        for sequence in handlers?.waiting.keys.sorted() ?? [] where !hasEarlierCopy(sequence) {
+            _ = outstanding.removeSorted(sequence)
+            forgetAnswered(sequence)
+        }
+    }
+
+    /// Whether a handler may have an earlier delivery of a message. The answer of that handler still counts.
+    func hasEarlierCopy(_ sequence: UInt64) -> Bool {
+        (copies[sequence]?.extra ?? 0) > 0
     }
 }

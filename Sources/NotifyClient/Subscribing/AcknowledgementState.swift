@@ -54,8 +54,10 @@ struct AcknowledgementState {
     /// Acknowledgements that were sent on an earlier attachment but that the daemon may not have processed, and
     /// acknowledgements that could not be sent.
     private var unconfirmed = SequenceSet()
-    /// Whether the daemon has not received an acknowledgement because the connection was lost first.
-    private(set) var hasUnsent = false
+    /// The acknowledgements in `unconfirmed` that were never sent, because the connection was lost first.
+    private var unsent = SequenceSet()
+    /// The number of acknowledgements sent since the last one joined `unsent`.
+    private var sentSinceUnsent = 0
     /// The cursor at the last attachment.
     private var cursor: UInt64 = 0
     /// The highest sequence delivered in this `epoch`, or the cursor at an attachment if the cursor is higher.
@@ -80,6 +82,9 @@ struct AcknowledgementState {
         // another client has acknowledged them.
         maximumUnacknowledged = 2 * window
     }
+
+    /// Whether the daemon has not received recent acknowledgements, because the connection was lost first.
+    var hasUnsent: Bool { !unsent.isEmpty }
 
     var unacknowledgedCount: Int { outstanding.count + carriedOver.count }
     var hasPending: Bool {
@@ -116,11 +121,11 @@ extension AcknowledgementState {
         if isNewGeneration {
             epoch &+= 1
             heldThrough = 0
-            handlers?.waiting.removeAll()
+            for sequence in handlers?.waiting.keys.sorted() ?? [] { stopWaiting(sequence) }
             carriedOver.removeAll()
             forgetCopies()
             unconfirmed.removeAll()
-            hasUnsent = false
+            unsent.removeAll()
             deliveredThrough = cursor
         } else {
             // The cursor also passes messages that failed, which are delivered again: a lost connection of a member is
@@ -135,9 +140,9 @@ extension AcknowledgementState {
     mutating func connectionLost() {
         pendingRejections.removeAll()
         pendingExtensions.removeAll()
-        if !pending.isEmpty { hasUnsent = true }
+        forgetWaiting()
+        addUnsent(pending)
         addUnconfirmed(sent)
-        addUnconfirmed(pending)
         sent.removeAll()
         pending.removeAll()
         guard !outstanding.isEmpty else { return }
@@ -156,7 +161,16 @@ extension AcknowledgementState {
         pending.removeAll()
         sent.removeAll()
         unconfirmed.removeAll()
-        hasUnsent = false
+        unsent.removeAll()
+        handlers?.waiting.removeAll()
+    }
+
+    private mutating func addUnsent(_ sequences: SequenceSet) {
+        guard !sequences.isEmpty else { return }
+        sentSinceUnsent = 0
+        unsent.formUnion(sequences)
+        unsent.keepHighest(Self.maximumUnconfirmedRanges)
+        addUnconfirmed(sequences)
     }
 
     private mutating func addUnconfirmed(_ sequences: SequenceSet) {
@@ -175,7 +189,7 @@ extension AcknowledgementState {
         guard sequence > deliveredThrough else { return deliveredOutOfOrder(sequence, delivery) }
         if let refusal = refusal() { return refusal }
         outstanding.append(sequence)
-        handlers?.waiting.insert(sequence)
+        wait(sequence, delivery)
         if delivery != 1 { copies[sequence] = Copies(delivery: delivery) }
         deliveredThrough = sequence
         return .new
@@ -192,13 +206,14 @@ extension AcknowledgementState {
         if pending.contains(sequence) { return .acknowledged }
         if unconfirmed.contains(sequence) {
             unconfirmed.remove(sequence)
+            unsent.remove(sequence)
             pending.insert(sequence)
             return .acknowledged
         }
         if let refusal = refusal() { return refusal }
         sent.remove(sequence)
         outstanding.insertSorted(sequence)
-        handlers?.waiting.insert(sequence)
+        wait(sequence, delivery)
         if delivery != 1 { copies[sequence] = Copies(delivery: delivery) }
         return .new
     }
@@ -214,6 +229,7 @@ extension AcknowledgementState {
         known.extra += 1
         extraCopies += 1
         copies[sequence] = known
+        wait(sequence, delivery)
         return .new
     }
 
@@ -222,12 +238,12 @@ extension AcknowledgementState {
     private mutating func refusal() -> Disposition? {
         if handlers?.isStopping == true { return .stopped }
         if unacknowledgedCount >= maximumUnacknowledged, let first = carriedOver.first, first <= cursor {
-            forgetCopies(of: carriedOver.removeFirst())
+            forgetAnswered(carriedOver.removeFirst())
         }
         return unacknowledgedCount < maximumUnacknowledged ? nil : .overrun
     }
 
-    mutating func forgetCopies(of sequence: UInt64) {
+    private mutating func forgetCopies(of sequence: UInt64) {
         guard !copies.isEmpty, let known = copies.removeValue(forKey: sequence) else { return }
         extraCopies -= known.extra
     }
@@ -249,10 +265,10 @@ extension AcknowledgementState {
             return !hadPending
         }
         if carriedOver.removeSorted(sequence) {
-            forgetCopies(of: sequence)
-            hasUnsent = true
-            unconfirmed.insert(sequence)
-            unconfirmed.keepHighest(Self.maximumUnconfirmedRanges)
+            forgetAnswered(sequence)
+            var sequences = SequenceSet()
+            sequences.insert(sequence)
+            addUnsent(sequences)
         }
         return false
     }
@@ -261,14 +277,23 @@ extension AcknowledgementState {
     mutating func takePending() -> [SequenceRange] {
         guard !pending.isEmpty else { return [] }
         defer { pending.removeAll() }
-        hasUnsent = false
+        forgetUnsent()
         sent.formUnion(pending)
         sent.keepHighest(Self.maximumUnconfirmedRanges)
         return Array(pending.ranges)
     }
 
+    /// Forgets unsent acknowledgements once as many later ones are sent as the window allows. By then the daemon has
+    /// delivered their messages again, to this client or another one.
+    private mutating func forgetUnsent() {
+        guard hasUnsent else { return }
+        for range in pending.ranges { sentSinceUnsent += Int(clamping: range.last - range.first) + 1 }
+        if sentSinceUnsent >= maximumUnacknowledged / 2 { unsent.removeAll() }
+    }
+
     mutating func forgetAnswered(_ sequence: UInt64) {
         forgetCopies(of: sequence)
+        stopWaiting(sequence)
         if !pendingExtensions.isEmpty { pendingExtensions[sequence] = nil }
     }
 }

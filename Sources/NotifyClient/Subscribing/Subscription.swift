@@ -78,7 +78,8 @@ extension NotifyClient {
         /// messages are delivered again to the next client that attaches. Completes even in a cancelled task.
         ///
         /// - Throws: ``NotifyError`` with `outcomeUnknown` if the connection broke or ``Configuration/closingTimeout``
-        ///   passed before the confirmation, or the daemon's error if it could not write its log. After such an error,
+        ///   passed before the confirmation, or a lost connection kept the last acknowledgements from being sent; or
+        ///   the daemon's error if it could not write its log. After such an error,
         ///   the messages acknowledged last may be delivered again.
         public nonisolated(nonsending) func leave() async throws(NotifyError) {
             let slot = ReplySlot<Void>()

@@ -21,6 +21,8 @@ struct SubscriptionTable {
         var openWaiter: ReplySlot<Subscribed>?
         /// The tasks that wait for the end of the subscription.
         var leaveWaiters: [ReplySlot<Void>] = []
+        /// The answer to `leaveWaiters` once the daemon has confirmed the detach.
+        var leaveResult: Result<Void, NotifyError> = .success(())
         /// The last sequence received when the connection was lost; nil if the subscription was never live before.
         var lastSequence: UInt64?
         /// The number of messages that may still be delivered; nil without a limit or for a volatile subscription. For
@@ -61,7 +63,8 @@ struct SubscriptionTable {
             return free - left
         }
 
-        /// The credit for an attachment. The messages that an earlier one has delivered need credit, too.
+        /// The credit for an attachment. The messages that an earlier one has delivered and whose handlers run need
+        /// credit, too, so that the daemon can deliver them to this client again.
         mutating func startCredit() -> UInt32 {
             guard spec.extendsDeadlines, let ledger else { return creditLeft ?? Subscribe.unlimitedCredit }
             _ = topUpCredit()

@@ -20,9 +20,10 @@ extension NotifyClient {
     ///
     /// The handlers run concurrently, each in a child task of the calling task. While a handler runs, the client
     /// extends the deadline of its message. After a lost connection the client attaches again, and handlers continue:
-    /// their messages are not handed out twice, unless another member of the group has received them in the meantime. A
-    /// message whose deadline has passed, for example because the process was suspended, may be delivered to this
-    /// client again: two handlers then run for it at the same time.
+    /// their messages are not handed out twice, unless another member of the group has received them in the meantime.
+    /// Messages that wait for a handler for a third of their deadline or longer are given back. A message whose deadline
+    /// has passed, for example because the process was suspended, may be delivered to this client again: two handlers
+    /// then run for it at the same time.
     ///
     /// This method returns when the task's service is shut down, the task is cancelled, or the client stops. It starts
     /// no further handler, gives back the messages that no handler has, waits for the handlers that run, and leaves the
@@ -38,7 +39,8 @@ extension NotifyClient {
     ///   - onGap: Called with each gap. If it is nil, the client's logger logs gaps as warnings.
     ///   - handler: Called with each message.
     /// - Throws: ``NotifyError`` if the daemon refuses or ends the subscription; running handlers are then cancelled.
-    ///   `outcomeUnknown` if the daemon did not confirm the end, so that the last answers may be lost. Errors of
+    ///   `outcomeUnknown` if the daemon did not confirm the end, or if the connection was lost before the last
+    ///   acknowledgements were sent, so that the last answers may be lost. Errors of
     ///   `handler` are not thrown.
     public nonisolated(nonsending) func work(
         on patterns: [String], as kind: SubscriptionKind, object: String? = nil, parallel: Int = 1,
@@ -92,8 +94,14 @@ extension NotifyClient {
                 while let message = try await messages.next() {
                     // The credit bounds the messages in flight, but a deadline that has passed, or a lost connection,
                     // permits more.
-                    if running == parallel { await group.next() } else { running += 1 }
-                    guard !Task.isCancelled, subscription.ledger?.handlerStarts(message.sequence) == true else { break }
+                    if running == parallel {
+                        await group.next()
+                        running -= 1
+                    }
+                    let start = Task.isCancelled ? .stopped : message.batch.handlerStarts(message.index)
+                    if start == .stopped { break }
+                    if start == .skipped { continue }
+                    running += 1
                     group.addTask {
                         await Self.run(handler, message)
                         subscription.ledger?.handlerEnded()
