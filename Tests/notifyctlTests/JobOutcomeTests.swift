@@ -19,8 +19,11 @@ import Testing
         #expect(JobOutcome(status) == outcome)
     }
 
-    @Test func `a command that took too long has failed, whatever its status`() {
-        for status in [TerminationStatus.exited(0), .exited(75), .signaled(15)] {
+    @Test func `a command that was ended after its time has failed, unless its status is an answer`() {
+        #expect(JobOutcome(.exited(0), timedOutAfter: .seconds(30)) == .done)
+        #expect(JobOutcome(.exited(75), timedOutAfter: .seconds(30)) == .givenBack)
+        #expect(JobOutcome(.exited(65), timedOutAfter: .seconds(30)) == .failed(reason: "exit status 65"))
+        for status in [TerminationStatus.exited(1), .exited(127), .exited(143), .signaled(15)] {
             #expect(JobOutcome(status, timedOutAfter: .seconds(30)) == .rejected(reason: "timed out after 30 s"))
         }
         #expect(

@@ -18,16 +18,15 @@ enum JobOutcome: Equatable {
     private static let temporaryFailure: Int32 = 75
     private static let dataError: Int32 = 65
 
-    /// - Parameter timeout: The time after which the command was ended; nil if it ended by itself.
+    /// - Parameter timeout: The time after which the command was ended; nil if it ended before. A command that then
+    ///   still exits with a status that is an answer has answered.
     init(_ status: TerminationStatus, timedOutAfter timeout: Duration? = nil) {
-        if let timeout {
-            self = .rejected(reason: "timed out after \(Self.text(timeout))")
-            return
-        }
         switch status {
         case .exited(0): self = .done
         case .exited(Self.temporaryFailure): self = .givenBack
         case .exited(Self.dataError): self = .failed(reason: "exit status \(Self.dataError)")
+        case _ where timeout != nil:
+            self = .rejected(reason: "timed out after \(Self.text(timeout ?? .zero))")
         case .exited(let status) where status == 126 || status == 127:
             self = .notStarted(reason: "exit status \(status)")
         case .exited(let status): self = .rejected(reason: "exit status \(status)")
