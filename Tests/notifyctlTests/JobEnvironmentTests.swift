@@ -32,4 +32,10 @@ import Testing
             + [Array("NOTIFYD_SOCKET=/s".utf8), Array("A=2".utf8)]
         #expect(JobEnvironment.entries(inheritedFrom: environment) == expected.map { $0 + [0] })
     }
+
+    @Test func `entries with which no command could be started are left out`() {
+        let environment = ["", "A", "1=a", "9X=b", "=c", "_1=d"].map { Array($0.utf8) }
+        let expected = ["=c\0", "_1=d\0"].map { Array($0.utf8) }
+        #expect(JobEnvironment.entries(inheritedFrom: environment) == expected)
+    }
 }

@@ -26,9 +26,14 @@ enum JobEnvironment {
 
     /// The entries that a command inherits, unchanged, each with a final NUL. The variables of another message are
     /// removed, because notifyctl may itself run as such a command; so is `LIBDISPATCH_LOG`, which notifyctl sets for
-    /// itself. `PATH` comes first, because each start of a command searches for it.
+    /// itself. Entries without `=` and names that begin with a digit are removed, too, because swift-subprocess refuses
+    /// to start a command with them. `PATH` comes first, because swift-subprocess looks it up at each start.
     static func entries(inheritedFrom environment: [[UInt8]]) -> [[UInt8]] {
+        let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
         let inherited = environment.filter { entry in
+            guard entry.contains(UInt8(ascii: "=")), let first = entry.first, !digits.contains(first) else {
+                return false
+            }
             let name = String(decoding: entry.prefix { $0 != UInt8(ascii: "=") }, as: UTF8.self)
             return !names.contains(name) && !name.hasPrefix(headerPrefix) && name != "LIBDISPATCH_LOG"
         }
