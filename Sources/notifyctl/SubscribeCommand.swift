@@ -17,8 +17,8 @@ struct SubscribeCommand: AsyncParsableCommand, ProgramRunning {
             subscription is created even with --timeout 0.
 
             With --group several clients share the messages of a durable subscription: each message goes to one of them. A \
-            client without --group is refused then, and one with --group if the subscription is not shared; --takeover ends \
-            the other attachments and shares it as requested.
+            client without --group is refused then, and one with --group if the subscription is not shared, unless it has \
+            --takeover.
 
             --from is \(PositionArgument.forms). A new durable subscription starts there; one that exists resumes, and \
             'notifyctl durable reset' moves it. Without --durable, the stored messages from there on are printed first, and \
@@ -52,7 +52,12 @@ struct SubscribeCommand: AsyncParsableCommand, ProgramRunning {
     @Flag(help: "Share the messages with other clients that use --group: each message goes to one of them.")
     var group = false
 
-    @Flag(help: "Take the durable subscription over from other clients.")
+    @Flag(
+        help: ArgumentHelp(
+            """
+            Attach even if the subscription is exclusive and held by another client, or is shared in the other way. The \
+            attachments of those clients end; members of the same group stay attached.
+            """))
     var takeover = false
 
     @Option(

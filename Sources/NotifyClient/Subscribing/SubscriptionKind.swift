@@ -70,11 +70,12 @@ extension NotifyClient {
         ///   - window: The maximum number of messages delivered to this client and not answered, 1 to 16,384; 256 if
         ///     `nil`. These messages are held in memory, so choose fewer for large payloads.
         ///   - sharing: Whether several clients share the messages. If the subscription exists and is shared in another
-        ///     way, it is refused with `subscriptionHeld` or `subscriptionMismatch`.
+        ///     way, the daemon refuses the request with `subscriptionHeld` or `subscriptionMismatch`.
         ///   - settings: The settings of the subscription if it does not exist yet. An existing one keeps its settings;
         ///     ``NotifyClient/configureDurableSubscription(_:_:uid:)`` changes them.
-        ///   - takesOver: Whether to end the attachments of other clients to the subscription, and to share it as
-        ///     requested. Only for the first attachment: not again after a lost connection.
+        ///   - takesOver: Whether to attach even if the subscription is exclusive and held by another client, or is
+        ///     shared in the other way. The attachments of those clients end; members of the same group stay attached.
+        ///     Only for the first attachment: not again after a lost connection.
         public static func durable(
             _ name: String, from start: Start = .now, window: Int? = nil, sharing: DurableSharing = .exclusive,
             settings: DurableSettings = DurableSettings(), takesOver: Bool = false

@@ -52,16 +52,24 @@ final class JobRunner: Sendable {
     /// If the task is cancelled, the command is ended: by SIGTERM, and after 10 seconds by SIGKILL.
     func run(_ message: NotifyClient.Message) async -> JobOutcome {
         do {
-            let payload = try message.withPayload { (bytes) throws(Errno) in try PayloadFile.open(bytes) }
-            defer { try? payload.close() }
-            let environment = JobEnvironment.of(message)
-            guard let output else { return try await run(payload, environment, .standardOutput, .standardError) }
+            guard let output else {
+                return try await run(message, output: .standardOutput, error: .standardError, closing: false)
+            }
             let name = "\(message.name)"
-            let standardOutput = try await output.pipe(name, to: STDOUT_FILENO)
-            defer { try? standardOutput.writeEnd.close() }
-            let standardError = try await output.pipe(name, to: STDERR_FILENO)
-            defer { try? standardError.writeEnd.close() }
-            let outcome = try await run(payload, environment, standardOutput.writeEnd, standardError.writeEnd)
+            guard let standardOutput = try await output.pipe(name, to: STDOUT_FILENO) else { return .givenBack }
+            let standardError: PrefixedOutput.Pipe?
+            do {
+                standardError = try await output.pipe(name, to: STDERR_FILENO)
+            } catch {
+                try? standardOutput.writeEnd.close()
+                throw error
+            }
+            guard let standardError else {
+                try? standardOutput.writeEnd.close()
+                return .givenBack
+            }
+            let outcome = try await run(
+                message, output: standardOutput.writeEnd, error: standardError.writeEnd, closing: true)
             // Not part of the time of the command, because the reader of the output may be slow.
             await standardOutput.drained()
             await standardError.drained()
@@ -72,12 +80,28 @@ final class JobRunner: Sendable {
     }
 
     /// Runs the command, and ends it at the timeout.
+    ///
+    /// - Parameter closing: Whether to close the descriptors once the command has them.
     private func run(
-        _ payload: FileDescriptor, _ environment: Environment, _ output: FileDescriptor, _ error: FileDescriptor
+        _ message: NotifyClient.Message, output: FileDescriptor, error: FileDescriptor, closing: Bool
     ) async throws -> JobOutcome {
-        guard let timeout else { return JobOutcome(try await spawn(payload, environment, output, error)) }
+        let payload: FileDescriptor
+        do {
+            payload = try message.withPayload { (bytes) throws(Errno) in try PayloadFile.open(bytes) }
+        } catch let reason {
+            if closing { for descriptor in [output, error] { try? descriptor.close() } }
+            throw reason
+        }
+        let environment = JobEnvironment.of(message)
+        let spawn = { @Sendable in
+            try await self.spawn(
+                environment, .fileDescriptor(payload, closeAfterSpawningProcess: true),
+                .fileDescriptor(output, closeAfterSpawningProcess: closing),
+                .fileDescriptor(error, closeAfterSpawningProcess: closing))
+        }
+        guard let timeout else { return JobOutcome(try await spawn()) }
         return try await withThrowingTaskGroup(of: TerminationStatus?.self) { group in
-            group.addTask { try await self.spawn(payload, environment, output, error) }
+            group.addTask { try await spawn() }
             group.addTask {
                 try? await Task.sleep(for: timeout)
                 return nil
@@ -94,27 +118,32 @@ final class JobRunner: Sendable {
     }
 
     private func spawn(
-        _ payload: FileDescriptor, _ environment: Environment, _ output: FileDescriptor, _ error: FileDescriptor
+        _ environment: Environment, _ input: FileDescriptorInput, _ output: FileDescriptorOutput,
+        _ error: FileDescriptorOutput
     ) async throws -> TerminationStatus {
         var options = PlatformOptions()
         options.processGroupID = 0
         options.teardownSequence = [
             .send(signal: .terminate, toProcessGroup: true, allowedDurationToNextStep: Self.grace)
         ]
-        let group = Mutex<pid_t?>(nil)
-        defer { if let group = group.withLock({ $0 }) { ended(group) } }
         let result = try await Subprocess.run(
             executable, arguments: Arguments(arguments), environment: environment, platformOptions: options,
-            input: .fileDescriptor(payload, closeAfterSpawningProcess: false),
-            output: .fileDescriptor(output, closeAfterSpawningProcess: false),
-            error: .fileDescriptor(error, closeAfterSpawningProcess: false)
+            input: input, output: output, error: error
         ) { execution in
-            // The process is reaped after this closure has returned, so its id can't belong to another one.
-            group.withLock { $0 = execution.processIdentifier.value }
-            self.started(execution.processIdentifier.value)
+            // The process is reaped after this closure has returned. So while its group is in `running`, the group's id
+            // can't belong to other processes.
+            let group = execution.processIdentifier.value
+            self.started(group)
+            await execution.teardown(using: Self.waitForExit)
+            self.ended(group)
         }
         return result.terminationStatus
     }
+
+    /// A teardown that only waits for the exit: it sends signal 0, which no process receives, and has no end before.
+    private static let waitForExit: [TeardownStep] = [
+        .send(signal: Signal(rawValue: 0), allowedDurationToNextStep: .seconds(1 << 31))
+    ]
 
     /// Passes on the signals that arrived while the command was started.
     private func started(_ group: pid_t) {
@@ -135,8 +164,10 @@ final class JobRunner: Sendable {
         CommandFailure(.notStarted, "the command '\(command)' can't be started: \(reason)")
     }
 
-    /// Passes a signal on to the running commands, and to those that are just being started.
+    /// Passes a signal on to the running commands, and to those that are just being started. From then on no output is
+    /// waited for, because its reader may have stalled.
     func passOn(_ signal: Int32) {
+        output?.abandon()
         running.withLock { running in
             running.signals.insert(signal)
             for group in running.groups { kill(-group, signal) }

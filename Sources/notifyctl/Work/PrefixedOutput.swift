@@ -9,6 +9,8 @@ import SystemPackage
 /// loop waits, and so do the commands once their pipes are full.
 struct PrefixedOutput: Sendable {
     private let loop: any EventLoop = MultiThreadedEventLoopGroup(numberOfThreads: 1).next()
+    /// The tasks that wait for the loop.
+    private let waiters = AbandonableWaiters()
 
     /// A pipe of a command.
     struct Pipe: Sendable {
@@ -16,9 +18,11 @@ struct PrefixedOutput: Sendable {
         let writeEnd: SystemPackage.FileDescriptor
         fileprivate let channel: any Channel
         fileprivate let readEnd: Int32
+        fileprivate let waiters: AbandonableWaiters
 
         /// Waits until the bytes that are in the pipe now are printed, also a line without an end. Does not wait for
-        /// the end of the pipe, nor for further bytes: a child that the command has left behind may keep writing.
+        /// the end of the pipe, nor for further bytes: a child that the command has left behind may keep writing. Does
+        /// not wait after `abandon`.
         func drained() async {
             let promise = channel.eventLoop.makePromise(of: Void.self)
             channel.eventLoop.execute {
@@ -27,25 +31,35 @@ struct PrefixedOutput: Sendable {
                 guard channel.isActive, ioctl(readEnd, UInt(FIONREAD), &bytes) == 0 else { return promise.succeed() }
                 channel.pipeline.fireUserInboundEventTriggered(CommandExit(bytes: Int(bytes), printed: promise))
             }
-            try? await promise.futureResult.get()
+            _ = try? await waiters.wait(for: promise.futureResult)
         }
+    }
+
+    /// Stops waiting for the output, now and later.
+    func abandon() {
+        waiters.abandon()
     }
 
     /// Opens a pipe whose lines are printed.
     ///
     /// - Parameter descriptor: Where to print them: standard output or standard error.
-    func pipe(_ name: String, to descriptor: Int32) async throws -> Pipe {
+    /// - Returns: The pipe; nil after `abandon`.
+    func pipe(_ name: String, to descriptor: Int32) async throws -> Pipe? {
         let (readEnd, writeEnd) = try SystemPackage.FileDescriptor.pipe()
         for end in [readEnd, writeEnd] { _ = fcntl(end.rawValue, F_SETFD, FD_CLOEXEC) }
         do {
-            let channel = try await NIOPipeBootstrap(group: loop)
+            let future = NIOPipeBootstrap(group: loop)
                 .channelInitializer { channel in
                     channel.eventLoop.makeCompletedFuture {
                         try channel.pipeline.syncOperations.addHandler(LinePrinter(prefix: "\(name): ", descriptor))
                     }
                 }
-                .takingOwnershipOfDescriptor(input: readEnd.rawValue).get()
-            return Pipe(writeEnd: writeEnd, channel: channel, readEnd: readEnd.rawValue)
+                .takingOwnershipOfDescriptor(input: readEnd.rawValue)
+            if let channel = try await waiters.wait(for: future) {
+                return Pipe(writeEnd: writeEnd, channel: channel, readEnd: readEnd.rawValue, waiters: waiters)
+            }
+            try? writeEnd.close()
+            return nil
         } catch {
             try? writeEnd.close()
             throw error

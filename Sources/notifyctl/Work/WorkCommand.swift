@@ -42,7 +42,12 @@ struct WorkCommand: AsyncParsableCommand, ProgramRunning {
     @Flag(help: "Share the messages with other clients that use --group: each message goes to one of them.")
     var group = false
 
-    @Flag(help: "End the attachments of clients that hold the subscription, or share it in another way.")
+    @Flag(
+        help: ArgumentHelp(
+            """
+            Attach even if the subscription is exclusive and held by another client, or is shared in the other way. The \
+            attachments of those clients end; members of the same group stay attached.
+            """))
     var takeover = false
 
     @Option(
@@ -63,7 +68,10 @@ struct WorkCommand: AsyncParsableCommand, ProgramRunning {
 
     @Option(
         help: ArgumentHelp(
-            "End a command that runs longer: SIGTERM to its process group, and SIGKILL after 10s. Its delivery has failed.",
+            """
+            End a command that runs longer: SIGTERM to its process group, and SIGKILL after 10s. Its delivery has \
+            failed, unless it still exits with 0, 65 or 75.
+            """,
             valueName: "span"),
         transform: { try SpanArgument.span($0) })
     var timeout: Duration?
@@ -87,6 +95,7 @@ struct WorkCommand: AsyncParsableCommand, ProgramRunning {
         guard !program.isEmpty else {
             throw CommandFailure(.usage, "the command to run is missing: add it after '--', such as '-- ./resize'")
         }
+        try DescriptorLimit.raise(forParallel: parallel, isPrefixed: prefix)
         try await WorkRunner(
             configuration: connection.configuration(), patterns: patterns,
             kind: .durable(

@@ -31,7 +31,7 @@ struct WorkRunner: Sendable {
                 ], logger: Logger(label: "notifyctl") { _ in SwiftLogNoOpLogHandler() }))
         work.onEnd = { await services.triggerGracefulShutdown() }
         let interruption = Interruption()
-        try await withThrowingTaskGroup(of: Void.self) { group in
+        let result: Result<Void, any Error> = await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 var isFirst = true
                 for await signal in signals {
@@ -44,11 +44,17 @@ struct WorkRunner: Sendable {
                 if interruption.reason != nil { await services.triggerGracefulShutdown() }
             }
             defer { group.cancelAll() }
-            try await services.run()
+            do {
+                return .success(try await services.run())
+            } catch {
+                return .failure(error)
+            }
         }
+        // More important than an error at the end of the work that follows from it.
         if let reason = work.failedStart {
             throw runner.failure(notStarted: reason)
         }
+        try result.get()
     }
 }
 

@@ -1,0 +1,127 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+import WireTestSupport
+
+extension IntegrationTests {
+    /// The end of `notifyctl work`, and what it needs of the system.
+    @Suite struct WorkEndTests {
+        private let daemon: Daemon
+        private let poster: RawClient
+        private let notifyctl: Notifyctl
+        private let folder: TemporaryFolder
+
+        init() async throws {
+            daemon = try await Daemon.start()
+            poster = try RawClient(daemon)
+            notifyctl = Notifyctl(daemon)
+            folder = try TemporaryFolder()
+        }
+
+        private func start(_ options: [String] = [], script: String) throws -> ChildProcess {
+            try notifyctl.start(
+                ["work", "jobs.>", "--durable", "w", "--group"] + options + ["--", "sh", "-c", script])
+        }
+
+        /// Starts `work` from a shell, and returns once it has attached.
+        private func shell(_ script: String) throws -> ChildProcess {
+            let process = try ChildProcess(
+                "/bin/sh", ["-c", script],
+                environment: Daemon.clean.merging([
+                    "NOTIFYD_SOCKET": daemon.socket, "NOTIFYCTL": Programs.notifyctl, "FOLDER": folder.path,
+                ]) { $1 })
+            return process
+        }
+
+        private func post(_ count: Int) throws {
+            let requests = try (0..<count).map { try poster.send(post: "jobs.a", "\($0)\n") }
+            for request in requests { _ = try poster.receipt(of: request) }
+        }
+
+        @Test func `a member that is stopped while both work loses nothing, and nothing has failed`() async throws {
+            let script = "read job; echo $job $NOTIFY_DELIVERY"
+            let first = try start(script: script)
+            try daemon.waitForSubscriptions(1)
+            let second = try start(script: script)
+            try post(400)
+            _ = try await second.waitForLines(5)
+            _ = try await first.waitForLines(5)
+            first.send(SIGTERM)
+            #expect(try await first.waitForExit() == .status(0))
+            let early = try await first.standardOutput.wait("the end of output") { $0.isAtEnd ? $0.lines : nil }
+            let late = try await second.waitForLines(400 - early.count)
+            second.send(SIGTERM)
+            #expect(try await second.waitForExit() == .status(0))
+            #expect((early + late).sorted() == (0..<400).map { Substring("\($0) 1") }.sorted())
+        }
+
+        @Test func `a command that runs longer than the deadline runs once`() async throws {
+            let worker = try start(
+                ["--deadline", "1s", "--max-deliveries", "1"], script: "sleep 3; read job; echo $job $NOTIFY_DELIVERY")
+            try daemon.waitForSubscriptions(1)
+            try post(2)
+            #expect(try await worker.waitForLines(2) == ["0 1", "1 1"])
+            worker.send(SIGTERM)
+            #expect(try await worker.waitForExit() == .status(0))
+            #expect(try await notifyctl.run("dead", "list", "--json").objects.isEmpty)
+        }
+
+        @Test func `a command that can't be started is reported although the detach is not confirmed`() async throws {
+            var notifyctl = notifyctl
+            notifyctl.environment = ["DAEMON": "\(daemon.process.pid)"]
+            let worker = try notifyctl.start([
+                "work", "jobs.>", "--durable", "w", "--group", "--", "sh", "-c", "kill -STOP $DAEMON; exit 127",
+            ])
+            try daemon.waitForSubscriptions(1)
+            try post(1)
+            #expect(try await worker.waitForExit() == .status(127))
+            daemon.process.send(SIGCONT)
+        }
+
+        @Test func `a second signal ends the work although the reader of its output has stalled`() async throws {
+            // 60,000 bytes fit into the pipe of the command; with the prefixes they do not fit into that of the reader.
+            let process = try shell(
+                """
+                cd "$FOLDER"
+                mkfifo out go
+                exec 3<>out
+                "$NOTIFYCTL" work 'jobs.>' --durable w --prefix -- \
+                    sh -c 'yes | head -c 60000; echo started >go' >out 3<&- &
+                read line <go
+                echo $line $!
+                wait $!
+                echo end $?
+                """)
+            try daemon.waitForSubscriptions(1)
+            try post(1)
+            let line = try await process.waitForLines(1)[0]
+            let pid = try #require(Int32(line.dropFirst("started ".count)))
+            kill(pid, SIGTERM)
+            kill(pid, SIGHUP)
+            #expect(try await process.waitForLines(2).last == "end 0")
+        }
+
+        @Test func `more commands than the soft limit of descriptors permits run at the same time`() async throws {
+            let process = try shell(
+                """
+                ulimit -Sn 200
+                exec "$NOTIFYCTL" work 'jobs.>' --durable w --parallel 150 -- sh -c 'echo started; exec sleep 1000'
+                """)
+            try daemon.waitForSubscriptions(1)
+            try post(150)
+            #expect(try await process.waitForLines(150).count == 150)
+            process.send(SIGTERM)
+            process.send(SIGHUP)
+            #expect(try await process.waitForExit() == .status(0))
+        }
+
+        @Test func `more commands than the hard limit of descriptors permits are refused`() async throws {
+            let process = try shell(
+                "ulimit -n 200; exec \"$NOTIFYCTL\" work 'jobs.>' --durable w --parallel 150 -- cat")
+            #expect(try await process.waitForExit() == .status(64))
+            let errors = try await process.standardError.wait("end of errors") { $0.isAtEnd ? $0 : nil }
+            expectText(errors.text, "--parallel 150 needs 578 file descriptors, and the hard limit is 200")
+        }
+    }
+}
