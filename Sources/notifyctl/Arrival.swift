@@ -8,6 +8,7 @@ final class Arrival: Sendable {
     }
 
     private let state = Mutex(State.pending)
+    private let processed = Atomic(false)
     private let stream: AsyncStream<Never>
     private let continuation: AsyncStream<Never>.Continuation
 
@@ -25,6 +26,14 @@ final class Arrival: Sendable {
         }
         continuation.finish()
         return isTaken
+    }
+
+    /// Whether the message was printed completely, or its command has succeeded.
+    var isProcessed: Bool { processed.load(ordering: .acquiring) }
+
+    /// The message was printed completely, or its command has succeeded.
+    func process() {
+        processed.store(true, ordering: .releasing)
     }
 
     /// The timeout has passed.

@@ -8,7 +8,8 @@ struct SubscribeRunner: Sendable {
     /// Shorter than the time after which the client reports that there is no connection.
     private static let openingTimeout = Duration.seconds(3)
 
-    /// How long `wait` waits for a pending message of a durable subscription after the timeout.
+    /// How long after the confirmation of a durable subscription `wait` still waits for a pending message, although the
+    /// timeout has passed.
     private static let pendingTimeout = Duration.seconds(1)
 
     let configuration: NotifyClient.Configuration
@@ -45,8 +46,11 @@ struct SubscribeRunner: Sendable {
                         // Waits, so that the command can report whether the durable subscription was created.
                         if durable != nil { await opening.wait(atMost: Self.openingTimeout) }
                         guard let arrival else { return true }
-                        // A pending message arrives after the confirmation.
-                        if durable != nil { await arrival.wait(atMost: Self.pendingTimeout) }
+                        // A pending message arrives soon after the confirmation.
+                        if let confirmed = opening.time {
+                            let rest = Self.pendingWait(since: confirmed, now: .now)
+                            if durable != nil, rest > .zero { await arrival.wait(atMost: rest) }
+                        }
                         return arrival.timeOut()
                     }
                 }
@@ -54,12 +58,21 @@ struct SubscribeRunner: Sendable {
             defer { group.cancelAll() }
             return try await show(until: interruption, opening)
         }
-        if let arrival, reason == .signal, arrival.timeOut() {
-            throw CommandFailure(.failure, "ended by a signal before a message arrived")
+        if let arrival, let reason, reason != .timeout {
+            let cause = reason == .signal ? "by a signal" : "because the reader of its output has closed it"
+            if arrival.timeOut() { throw CommandFailure(.failure, "ended \(cause) before a message arrived") }
+            if !arrival.isProcessed { throw CommandFailure(.failure, "ended \(cause) before the message was written") }
         }
         guard reason == .timeout, let timeoutSeconds else { return }
         let detail = durable == nil || opening.isFinished ? "" : "; notifyd has not confirmed the subscription"
         throw CommandFailure(.timeout, "\(Self.timeoutMessage(seconds: timeoutSeconds))\(detail)")
+    }
+
+    /// How long to wait for a pending message after the timeout.
+    static func pendingWait(
+        since confirmation: ContinuousClock.Instant, now: ContinuousClock.Instant
+    ) -> Duration {
+        max(.zero, pendingTimeout - (now - confirmation))
     }
 
     /// The error for a timeout. Whole seconds have no decimals.
@@ -107,7 +120,9 @@ struct SubscribeRunner: Sendable {
                     try await run(program, for: subscription, extendingEvery: interval, until: interruption)
                 } else if let arrival {
                     let batches = try subscription.batches.prefix { $0.messages.isEmpty || arrival.take() }
-                    try await MessagePrinter(format: format).print(batches, until: interruption)
+                    if try await MessagePrinter(format: format).print(batches, until: interruption) {
+                        arrival.process()
+                    }
                 } else {
                     try await MessagePrinter(format: format).print(subscription.batches, until: interruption)
                 }
@@ -141,6 +156,7 @@ struct SubscribeRunner: Sendable {
                 // A command that was ended by an interruption has not failed: its message is given back when the
                 // subscription is left.
                 if outcome == .done || interruption.reason == nil { Self.answer(message, outcome) }
+                if outcome == .done { arrival?.process() }
                 if let reason = outcome.failureReason { try report(reason, message) }
             }
         }
@@ -201,16 +217,18 @@ struct SubscribeRunner: Sendable {
 private final class OpeningEvent: Sendable {
     private let stream: AsyncStream<Never>
     private let continuation: AsyncStream<Never>.Continuation
-    private let finished = Atomic(false)
+    private let finished = Mutex<ContinuousClock.Instant?>(nil)
 
     init() {
         (stream, continuation) = AsyncStream.makeStream()
     }
 
-    var isFinished: Bool { finished.load(ordering: .acquiring) }
+    /// The time of the event; nil before it.
+    var time: ContinuousClock.Instant? { finished.withLock { $0 } }
+    var isFinished: Bool { time != nil }
 
     func finish() {
-        finished.store(true, ordering: .releasing)
+        finished.withLock { $0 = .now }
         continuation.finish()
     }
 

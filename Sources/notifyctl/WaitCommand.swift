@@ -12,9 +12,10 @@ struct WaitCommand: AsyncParsableCommand, ProgramRunning {
             started. With --durable no message is lost between two waits: the next wait with the same name gets the next \
             message, and a message whose command has failed is delivered again after a delay.
 
-            --timeout limits the time until the message arrives, not that of the command. 'wait' exits with 124 if none has \
-            arrived; the message is then neither printed nor acknowledged. With --durable, a message that is already \
-            pending arrives even with --timeout 0. If a signal ends 'wait' before, it exits with 1. \
+            --timeout limits the time until the message arrives, not that of the command. If none has arrived by then, \
+            'wait' exits with 124; a later message is neither printed nor acknowledged. With --durable, a message that is \
+            already pending arrives even with --timeout 0. A signal before the message arrives ends 'wait' with 1. A signal \
+            while the command runs ends the command, and the message is given back unless the command exits with 0. \
             \(OutputOptions.discussion)
 
             EXAMPLES

@@ -110,6 +110,29 @@ extension IntegrationTests {
             #expect(try await process.waitForExit() == .status(1))
         }
 
+        @Test func `a signal before the message is written completely is a failure`() async throws {
+            let process = try ChildProcess(
+                "/bin/sh",
+                [
+                    "-c",
+                    """
+                    folder=$(mktemp -d); trap 'rm -r "$folder"' EXIT
+                    mkfifo "$folder/out"
+                    exec 3<>"$folder/out"
+                    '\(Programs.notifyctl)' wait 'jobs.>' >"$folder/out" 3<&- &
+                    head -c 1 <&3
+                    echo " $!"
+                    wait $!
+                    echo end $?
+                    """,
+                ], environment: Daemon.clean.merging(["NOTIFYD_SOCKET": daemon.socket]) { $1 })
+            try daemon.waitForSubscriptions(1)
+            try post([String(repeating: "x", count: 500_000)])
+            let pid = try #require(Int32(try await process.waitForLines(1)[0].dropFirst("x ".count)))
+            kill(pid, SIGTERM)
+            #expect(try await process.waitForLines(2).last == "end 1")
+        }
+
         @Test func `a subscription runs the command for each message, and reports failures`() async throws {
             let process = try notifyctl.start(
                 ["subscribe", "jobs.>", "--exec", "--count", "3", "--", "sh", "-c", "read job; echo $job; exit $job"])

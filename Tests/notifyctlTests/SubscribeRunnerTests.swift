@@ -4,6 +4,13 @@ import Testing
 @testable import notifyctl
 
 @Suite struct SubscribeRunnerTests {
+    @Test func `a pending message is waited for until a second after the confirmation`() {
+        let now = ContinuousClock.now
+        #expect(SubscribeRunner.pendingWait(since: now, now: now) == .seconds(1))
+        #expect(SubscribeRunner.pendingWait(since: now, now: now + .milliseconds(300)) == .milliseconds(700))
+        #expect(SubscribeRunner.pendingWait(since: now, now: now + .seconds(2)) == .zero)
+    }
+
     @Test(arguments: [(3600, "timed out after 3600 s"), (0, "timed out after 0 s"), (0.5, "timed out after 0.5 s")])
     func `the timeout is printed with as many decimals as it has`(seconds: Double, message: String) {
         #expect(SubscribeRunner.timeoutMessage(seconds: seconds) == message)
