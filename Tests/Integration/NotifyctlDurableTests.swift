@@ -49,6 +49,23 @@ extension IntegrationTests {
             #expect(message["redelivered"] as? Bool == false)
         }
 
+        @Test func `create refuses other settings than an existing subscription has`() async throws {
+            let arguments = ["durable", "create", "mine", "a", "--group"]
+            for (options, status, text) in [
+                (["--max-deliveries", "3"], 0, "created mine\n"), (["--max-deliveries", "3"], 0, "exists mine\n"),
+                ([], 0, "exists mine\n"), (["--max-deliveries", "4"], 1, ""), (["--retry-after", "5s"], 1, ""),
+                (["--deadline", "30s", "--in-flight", "0"], 0, "exists mine\n"), (["--deadline", "31s"], 1, ""),
+                (["--in-flight", "7"], 1, ""),
+            ] as [([String], Int32, String)] {
+                let process = try notifyctl.start(arguments + options)
+                #expect(try await process.waitForExit() == .status(status), "\(options)")
+                let output = try await process.standardOutput.wait("the end") { $0.isAtEnd ? $0.text : nil }
+                #expect(output == text)
+                let errors = try await process.standardError.wait("the end") { $0.isAtEnd ? $0.text : nil }
+                #expect(errors.contains("'notifyctl durable set'") == (status == 1), "\(errors)")
+            }
+        }
+
         @Test func `create accepts an equal subscription and refuses a different one`() async throws {
             for expected in ["created mine\n", "exists mine\n"] {
                 let result = try await notifyctl.run("durable", "create", "mine", "a", "b")

@@ -8,7 +8,8 @@ struct DurableCreateCommand: AsyncParsableCommand {
         abstract: "Create a durable subscription without receiving from it.",
         discussion: """
             The daemon then keeps matching messages until 'notifyctl subscribe --durable NAME', or another client with the \
-            same patterns, receives them. An existing subscription with these patterns and this object is not changed.
+            same patterns, receives them. An existing subscription with these patterns and this object is not changed; \
+            if it has other settings than those given, the status is 1.
 
             The start is \(PositionArgument.forms).
 
@@ -51,7 +52,10 @@ struct DurableCreateCommand: AsyncParsableCommand {
         // Check before connecting: wrong usage is reported even if no daemon runs.
         try NotifyClient.validateDurableSubscription(name, to: patterns, object: object, settings: options.settings)
         let alreadyExists = try await withNotifyClient(configuration: connection.configuration()) { client in
-            if try await client.durableSubscriptions().contains(where: isSameSubscription) { return true }
+            if try await client.durableSubscriptions().contains(where: isSameSubscription) {
+                try checkSettings(try await client.durableSubscription(name).settings)
+                return true
+            }
             try await client.createDurableSubscription(
                 name, to: patterns, object: object, from: from, sharing: sharing, settings: options.settings)
             return false
@@ -59,6 +63,15 @@ struct DurableCreateCommand: AsyncParsableCommand {
         var output = StandardOutput()
         output.append("\(alreadyExists ? "exists" : "created") \(name)\n")
         try output.flush()
+    }
+
+    /// Throws if a setting that was given differs from that of the existing subscription.
+    private func checkSettings(_ existing: NotifyClient.DurableSettings) throws {
+        guard options.settings.differs(from: existing) else { return }
+        throw CommandFailure(
+            .failure,
+            "'\(name)' exists with other settings: \(DurableSetCommand.text(existing)); to change them, use "
+                + "'notifyctl durable set'")
     }
 
     /// Whether a listed subscription is the one to create. The list may contain subscriptions of other users, for

@@ -39,3 +39,13 @@ struct DurableSettingsOptions: ParsableArguments {
             maximumInFlight: inFlight)
     }
 }
+
+extension NotifyClient.DurableSettings {
+    /// Whether a setting that is chosen here has another value in `existing`.
+    func differs(from existing: NotifyClient.DurableSettings) -> Bool {
+        deadline.map { $0 != existing.deadline } ?? false
+            || retryDelays.map { $0 != existing.retryDelays } ?? false
+            || maximumDeliveries.map { $0 != existing.maximumDeliveries } ?? false
+            || maximumInFlight.map { $0 != existing.maximumInFlight } ?? false
+    }
+}
