@@ -106,7 +106,11 @@ static void check_delivery(struct connection *c, const char *body) {
     uint64_t sequence = u64(body);
     size_t payload = DELIVER_FIXED + (uint8_t)body[30] + (uint8_t)body[31] + (uint8_t)body[32] + u16(body + 28);
     if (sequence <= c->sequence) fail("sequence %lu after %lu", sequence, c->sequence);
-    if (!c->is_member && u64(body + payload) != c->count) fail("message %lu instead of %lu", u64(body + payload), c->count);
+    uint64_t number = u64(body + payload);
+    if (c->received) {
+        if (number >= c->messages) fail("message %lu of %lu", number, c->messages);
+        if (c->received[number]++) fail("message %lu twice", number);
+    } else if (number != c->count) fail("message %lu instead of %lu", number, c->count);
     c->sequence = sequence;
     c->count++;
 }

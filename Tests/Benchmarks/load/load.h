@@ -31,7 +31,8 @@ struct connection {
     uint64_t count;       // deliveries or receipts so far
     uint64_t sequence;    // of the last delivery
     uint64_t acknowledged;
-    bool is_member;       // gets some of the messages
+    uint8_t *received;    // for members: the numbers of payloads that any of them has received; NULL for others
+    uint64_t messages;    // the number of these
 };
 
 struct connection connect_to(const char *path);

@@ -65,9 +65,12 @@ struct result replay(struct load *load) {
     struct result result = {0};
     long count = load->members ? load->members : 1;
     struct connection *readers = calloc(count, sizeof *readers);
+    // Each number at most once, and as many messages as numbers: none is missing.
+    uint8_t *received = load->members ? calloc(load->messages, 1) : NULL;
     for (long i = 0; i < count; i++) {
         readers[i] = connect_to(load->socket);
-        readers[i].is_member = load->members > 0;
+        readers[i].received = received;
+        readers[i].messages = load->messages;
     }
     double processor = processor_seconds(load->pid), start = now();
     for (long i = 0; i < count; i++) attach(readers[i].fd, load);
@@ -79,5 +82,6 @@ struct result replay(struct load *load) {
     remove_subscription(readers[0].fd);
     for (long i = 0; i < count; i++) close(readers[i].fd);
     free(readers);
+    free(received);
     return result;
 }

@@ -1,4 +1,4 @@
-// Commands that get a payload on their standard input, one after the other, as fast as a program can run them.
+// Runs a program repeatedly with a payload on its standard input, one run after another.
 #include "load.h"
 #include <errno.h>
 #include <signal.h>
