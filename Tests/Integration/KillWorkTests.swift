@@ -31,7 +31,8 @@ extension IntegrationTests {
             for _ in 0..<Self.workers { workers.append(try start(notifyctl)) }
             var (workerKills, daemonKills) = (0, 0)
             var done = 0
-            while true {
+            let end = ContinuousClock.now + .seconds(60 + Self.jobs / 20)
+            while ContinuousClock.now < end {
                 try await Task.sleep(for: .milliseconds(Int.random(in: 20...120, using: &random)))
                 done = Set(ran().map(String.init)).count
                 if done == Self.jobs { break }
@@ -50,6 +51,8 @@ extension IntegrationTests {
             for worker in workers { worker.send(SIGTERM) }
             for worker in workers { _ = try await worker.waitForExit() }
 
+            #expect(done == Self.jobs)
+            #expect(daemonKills == Self.daemonKills)
             let all = ran()
             let repeats = all.count - done
             print("killed workers: \(workerKills), daemon \(daemonKills) times, \(all.count) runs of \(done) jobs")

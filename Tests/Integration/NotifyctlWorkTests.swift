@@ -234,11 +234,16 @@ extension IntegrationTests {
         }
 
         @Test func `with a prefix, the exit of a command decides, not the end of its output`() async throws {
-            let worker = try work(["--prefix"], script: "yes & echo $! >>'\(folder.path)/pids'; echo first; exit 0")
-            try post("one")
-            #expect(try await waitUntilNothingIsPending())
-            let pid = try String(contentsOfFile: folder.path + "/pids", encoding: .utf8).split(separator: "\n").first
-            if let pid = pid.flatMap({ Int32($0) }) { kill(pid, SIGKILL) }
+            let worker = try work(
+                ["--prefix"], script: "case $(cat) in one) yes & echo $! >&2;; *) echo end >&2;; esac")
+            try post("one", "two")
+            // The second command starts after the first one was answered.
+            let lines = try await worker.standardError.wait("the second command") {
+                $0.lineCount >= 2 ? $0.lines : nil
+            }
+            #expect(lines.last == "jobs.a: end")
+            let pid = try #require(Int32(lines[0].dropFirst("jobs.a: ".count)))
+            kill(pid, SIGKILL)
             try await stop(worker)
         }
 
@@ -267,26 +272,16 @@ extension IntegrationTests {
             try await stop(process)
         }
 
-        /// Waits until no message of the durable subscription is pending.
-        private func waitUntilNothingIsPending() async throws -> Bool {
-            let end = ContinuousClock.now + .seconds(60)
-            while ContinuousClock.now < end {
-                let list = try await notifyctl.run("durable", "list", "--json").objects
-                if list.first?["pending_messages"] as? Int == 0 { return true }
-                try await Task.sleep(for: .milliseconds(50))
-            }
-            return false
-        }
-
         @Test func `a command that never reads, and one whose child stays, hold up nothing`() async throws {
-            let worker = try work(script: "sleep 1000 & echo $! >>'\(folder.path)'/pids; exit 0")
+            let worker = try work(script: "sleep 1000 & echo $!; exit 0")
             let large = String(repeating: "x", count: 1_000_000)
             try post(large, large, large)
-            #expect(try await waitUntilNothingIsPending())
-            let pids = try String(contentsOfFile: folder.path + "/pids", encoding: .utf8).split(separator: "\n")
+            let pids = try await worker.waitForLines(3).compactMap { Int32($0) }
             #expect(pids.count == 3)
-            for pid in pids.compactMap({ Int32($0) }) { kill(pid, SIGKILL) }
             try await stop(worker)
+            for pid in pids { kill(pid, SIGKILL) }
+            let list = try await notifyctl.run("durable", "list", "--json").objects
+            #expect(list.first?["pending_messages"] as? Int == 0)
         }
 
         @Test func `a command that takes too long is ended`() async throws {
@@ -298,25 +293,21 @@ extension IntegrationTests {
         }
 
         @Test func `jobs survive the death of the worker and of the daemon`() async throws {
-            let script = "read job; echo $job >>'\(folder.path)'/ran"
-            var worker = try work(script: script)
+            let script = "read job; echo $job"
+            let first = try work(script: script)
             for number in 0..<50 { try post("\(number)\n") }
-            worker.send(SIGKILL)
-            _ = try await worker.waitForExit()
+            first.send(SIGKILL)
+            _ = try await first.waitForExit()
+            // Also the output of a command that has survived the worker.
+            let before = try await first.standardOutput.wait("the end of output") { $0.isAtEnd ? $0.lines : nil }
             try await daemon.kill()
             try await daemon.start()
-            worker = try work(script: script)
-            let end = ContinuousClock.now + .seconds(120)
-            var ran: Set<Substring> = []
-            var text = ""
-            while ran.count < 50, ContinuousClock.now < end {
-                try await Task.sleep(for: .milliseconds(50))
-                text = (try? String(contentsOfFile: folder.path + "/ran", encoding: .utf8)) ?? ""
-                ran = Set(text.split(separator: "\n"))
+            let second = try work(script: script)
+            let after = try await second.standardOutput.wait("every job") { output in
+                Set(before + output.lines).count == 50 ? output.lines : nil
             }
-            #expect(ran.count == 50, "every job ran")
-            #expect(text.split(separator: "\n").count <= 51, "at most the one in flight ran twice")
-            try await stop(worker)
+            #expect(before.count + after.count <= 51, "at most the one in flight ran twice")
+            try await stop(second)
         }
 
         @Test func `a missing command is a wrong usage`() async throws {
