@@ -17,7 +17,7 @@ extension NotifyClient.Message {
     }
 
     /// Gives the message back without counting this delivery as failed, for example because a resource that
-    /// every message needs is missing. Otherwise as ``reject(delay:reason:)``.
+    /// every message needs is missing. In all other respects it behaves as ``reject(delay:reason:)``.
     ///
     /// - Parameter delay: The time until the next delivery, at most 30 days; `nil` for the next of the settings' retry
     ///   delays.
@@ -25,7 +25,8 @@ extension NotifyClient.Message {
         batch.reject(index, .returned, delay: delay, reason: "")
     }
 
-    /// Makes the message a dead letter: no delivery of it can succeed. Otherwise as ``reject(delay:reason:)``.
+    /// Makes the message a dead letter: no delivery of it can succeed. In all other respects it behaves as
+    /// ``reject(delay:reason:)``.
     ///
     /// - Parameter reason: Why it failed. At most 1,024 bytes are sent.
     public func fail(reason: String = "") {

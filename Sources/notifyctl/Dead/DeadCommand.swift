@@ -5,10 +5,9 @@ struct DeadCommand: ParsableCommand {
         commandName: "dead",
         abstract: "List dead letters, and show, retry or purge them.",
         discussion: """
-            A dead letter is a message of a durable subscription whose deliveries have all failed, up to the maximum of \
-            its settings, or that a client has failed at once. It is kept with the reason, until it is retried or \
-            purged, or the retention \
-            rules delete it.
+            A dead letter is a message of a durable subscription that has failed as often as --max-deliveries permits, or \
+            that a client has failed at once. It is kept with the reason until it is retried or purged, or until the \
+            retention rules delete it.
 
             EXAMPLES
               notifyctl dead list

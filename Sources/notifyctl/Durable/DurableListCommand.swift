@@ -9,7 +9,7 @@ struct DurableListCommand: AsyncParsableCommand {
         discussion: """
             Prints one line for each: its name, its user, its cursor (the sequence up to which all messages are \
             acknowledged or wait for redelivery), the process attached to it, for a group the number of its members, the \
-            messages that were delivered to them but not answered, those that failed and wait for their next delivery, the \
+            messages that were delivered to its clients and not answered, those that failed and wait for their next delivery, the \
             messages that are still to be acknowledged with their bytes and the age of the oldest, the \
             messages that it has lost, its object and its patterns. '-' means none, '?' not known yet. '<=' marks the most \
             messages that there can be.
