@@ -19,6 +19,9 @@ import Testing
             default: nil
             }
         }
+
+        /// The number of the last delivery, which an answer names.
+        var latest: UInt32 { self == .carriedOverRedelivered ? 2 : held ?? 1 }
     }
 
     private func state(_ message: MessageState) -> AcknowledgementState {
@@ -56,7 +59,9 @@ import Testing
         if let held = message.held, held > 1 { #expect(state.reject(rejection, delivery: held - 1, epoch: 0) == false) }
         let isSent = state.reject(rejection, delivery: message.held ?? 1, epoch: 0)
         #expect(isSent == (message.held != nil))
-        #expect(state.takeRejections() == (isSent ? [rejection] : []))
+        var sent = rejection
+        sent.delivery = message.latest
+        #expect(state.takeRejections() == (isSent ? [sent] : []))
         let isForgotten = isSent || message == .carriedOver || message == .passedByCursor
         #expect(state.unacknowledgedCount == before - (isForgotten ? 1 : 0))
         #expect(waiting == (message == .rejected ? 1 : 0))

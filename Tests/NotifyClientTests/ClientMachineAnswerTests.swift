@@ -53,9 +53,9 @@ import Testing
         let reason = String(repeating: "é", count: 510) + "…"
         #expect(
             try frames.prefix(3).map { try $0.read(Reject.self) } == [
-                Reject(subscription: one.number, sequence: 1, delayMicroseconds: 5_000_000, reason: reason),
-                Reject(subscription: one.number, sequence: 2, outcome: .returned),
-                Reject(subscription: one.number, sequence: 3, outcome: .dead, reason: "broken"),
+                Reject(subscription: one.number, sequence: 1, delayMicroseconds: 5_000_000, delivery: 1, reason: reason),
+                Reject(subscription: one.number, sequence: 2, outcome: .returned, delivery: 1),
+                Reject(subscription: one.number, sequence: 3, outcome: .dead, delivery: 3, reason: "broken"),
             ])
         #expect(
             try frames[3].read(Extend.self)
@@ -183,7 +183,7 @@ import Testing
         let extend = Extend(subscription: one.number, sequences: [1, 3])
         let frames = try harness.read()
         #expect(frames.map(\.kind) == [.reject, .extend, .credit])
-        let given = Reject(subscription: one.number, sequence: 5, outcome: .returned)
+        let given = Reject(subscription: one.number, sequence: 5, outcome: .returned, delivery: 1)
         #expect(try frames[0].read(Reject.self) == given, "no handler has 5")
         #expect(try frames[1].read(Extend.self) == extend)
         try harness.acknowledge(one, 1)
@@ -259,7 +259,7 @@ import Testing
         harness.advance(by: .seconds(10))
         #expect(try harness.read().isEmpty)
         harness.advance(by: .seconds(10))
-        let given = Reject(subscription: one.number, sequence: 2, outcome: .returned)
+        let given = Reject(subscription: one.number, sequence: 2, outcome: .returned, delivery: 2)
         #expect(try harness.read().map { try $0.read(Reject.self) } == [given])
         #expect(one.ledger?.handlerStarts(2, delivery: 2, epoch: 0) == .skipped)
         try harness.acknowledge(one, 1)

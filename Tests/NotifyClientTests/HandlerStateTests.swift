@@ -28,6 +28,17 @@ import Testing
         #expect(state.handlerStarts(2, delivery: 1, epoch: 0) == .skipped)
     }
 
+    @Test func `a waiting message is extended while the deadline is unknown, and given back later`() {
+        var state = state()
+        _ = state.extendHeld(givingBackLate: false)
+        #expect(state.extendHeld(givingBackLate: false) == true)
+        #expect(state.takeExtensions().map(\.sequences) == [[1, 2]] && state.takeRejections().isEmpty)
+        _ = state.extendHeld()
+        #expect(state.takeRejections().isEmpty)
+        _ = state.extendHeld()
+        #expect(state.takeRejections().map(\.sequence) == [2])
+    }
+
     @Test func `a message whose earlier delivery a handler may have is not given back`() {
         var state = state()
         #expect(state.delivered(1, delivery: 2) == .new)

@@ -198,7 +198,11 @@ extension ClientMachine {
     /// Extends the deadlines of messages that have been processed for some time.
     mutating func extendDeadlines(now: Duration) {
         for number in extender.timeReached(now) {
-            guard let ledger = subscriptions[number]?.ledger, ledger.update({ $0.extendHeld() }) else { continue }
+            // Until the deadline is known, it may be much longer than the interval.
+            let givesBack = extender.isKnown(number)
+            guard let ledger = subscriptions[number]?.ledger,
+                ledger.update({ $0.extendHeld(givingBackLate: givesBack) })
+            else { continue }
             acknowledgementsPending(ledger)
         }
     }
@@ -223,7 +227,7 @@ extension ClientMachine {
         for rejection in answers.rejections {
             Reject(
                 subscription: number, sequence: rejection.sequence, outcome: rejection.outcome,
-                delayMicroseconds: rejection.delayMicroseconds, reason: rejection.reason
+                delayMicroseconds: rejection.delayMicroseconds, delivery: rejection.delivery, reason: rejection.reason
             ).write(to: &outgoing)
         }
         for (microseconds, sequences) in answers.extensions {

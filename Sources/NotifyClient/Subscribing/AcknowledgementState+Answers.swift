@@ -8,6 +8,8 @@ extension AcknowledgementState {
         var sequence: UInt64
         var outcome = Reject.Outcome.failed
         var delayMicroseconds: UInt64?
+        /// The number of the delivery, so that the daemon ignores the answer if it has delivered the message again.
+        var delivery: UInt32 = 1
         var reason = ""
     }
 
@@ -20,6 +22,8 @@ extension AcknowledgementState {
         guard !isClosed, epoch == self.epoch, delivery == copies[sequence]?.delivery ?? 1 else { return false }
         if outstanding.removeSorted(sequence) {
             let hadPending = hasPending
+            var rejection = rejection
+            rejection.delivery = latestDelivery(of: sequence)
             forgetAnswered(sequence)
             pendingRejections.append(rejection)
             return !hadPending
@@ -28,6 +32,9 @@ extension AcknowledgementState {
         if carriedOver.removeSorted(sequence) { forgetAnswered(sequence) }
         return false
     }
+
+    /// The number of the last delivery of a message that is not answered.
+    func latestDelivery(of sequence: UInt64) -> UInt32 { copies[sequence]?.latest ?? 1 }
 
     /// Extends the deadline of a message that was delivered in the given `epoch`, if it is not answered.
     ///
@@ -43,16 +50,17 @@ extension AcknowledgementState {
     }
 
     /// Extends the deadlines of the messages that were already held at the last call, by that of the subscription's
-    /// settings. Most messages are answered before, so that none is extended. Messages that were already waiting for a
-    /// handler at the last call are given back.
+    /// settings. Most messages are answered before, so that none is extended.
     ///
+    /// - Parameter givesBack: Whether to give back the messages that were already waiting for a handler at the last
+    ///   call. Otherwise they are extended, too.
     /// - Returns: Whether this must be sent and nothing else was pending.
-    mutating func extendHeld() -> Bool {
+    mutating func extendHeld(givingBackLate givesBack: Bool = true) -> Bool {
         let hadPending = hasPending
-        giveBackLate()
+        if givesBack { giveBackLate() }
         for sequence in outstanding {
             guard sequence <= heldThrough else { break }
-            if handlers?.waiting[sequence] != nil, !hasEarlierCopy(sequence) { continue }
+            if givesBack, handlers?.waiting[sequence] != nil, !hasEarlierCopy(sequence) { continue }
             if pendingExtensions[sequence] == nil { pendingExtensions[sequence] = 0 }
         }
         heldThrough = deliveredThrough

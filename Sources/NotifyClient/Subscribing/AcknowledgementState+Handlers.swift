@@ -94,9 +94,11 @@ extension AcknowledgementState {
     private mutating func giveBackWaiting(after delayMicroseconds: UInt64?, where isReturned: (Waiting) -> Bool) {
         for (sequence, waiting) in handlers?.waiting.sorted(by: { $0.key < $1.key }) ?? []
         where isReturned(waiting) && !hasEarlierCopy(sequence) && outstanding.removeSorted(sequence) {
+            let delivery = latestDelivery(of: sequence)
             forgetAnswered(sequence)
             pendingRejections.append(
-                Rejection(sequence: sequence, outcome: .returned, delayMicroseconds: delayMicroseconds))
+                Rejection(
+                    sequence: sequence, outcome: .returned, delayMicroseconds: delayMicroseconds, delivery: delivery))
         }
     }
 

@@ -94,6 +94,8 @@ struct AcknowledgementState {
     struct Copies {
         /// The number of the delivery that the consumer received last.
         var delivery: UInt32 = 1
+        /// The number of the last delivery. Its message is discarded if the consumer still has an earlier one.
+        var latest: UInt32 = 1
         /// The deliveries that the consumer received besides the first.
         var extra = 0
     }
@@ -190,7 +192,7 @@ extension AcknowledgementState {
         if let refusal = refusal() { return refusal }
         outstanding.append(sequence)
         wait(sequence, delivery)
-        if delivery != 1 { copies[sequence] = Copies(delivery: delivery) }
+        if delivery != 1 { copies[sequence] = Copies(delivery: delivery, latest: delivery) }
         deliveredThrough = sequence
         return .new
     }
@@ -200,6 +202,7 @@ extension AcknowledgementState {
     private mutating func deliveredOutOfOrder(_ sequence: UInt64, _ delivery: UInt32) -> Disposition {
         if carriedOver.removeSorted(sequence) {
             outstanding.insertSorted(sequence)
+            if delivery != 1 || copies[sequence] != nil { copies[sequence, default: Copies()].latest = delivery }
             return .duplicate
         }
         if outstanding.containsSorted(sequence) { return deliveredAgain(sequence, delivery) }
@@ -214,7 +217,7 @@ extension AcknowledgementState {
         sent.remove(sequence)
         outstanding.insertSorted(sequence)
         wait(sequence, delivery)
-        if delivery != 1 { copies[sequence] = Copies(delivery: delivery) }
+        if delivery != 1 { copies[sequence] = Copies(delivery: delivery, latest: delivery) }
         return .new
     }
 
@@ -222,6 +225,10 @@ extension AcknowledgementState {
     /// was recorded, its deadline has passed.
     private mutating func deliveredAgain(_ sequence: UInt64, _ delivery: UInt32) -> Disposition {
         var known = copies[sequence] ?? Copies()
+        if delivery != known.latest {
+            known.latest = delivery
+            copies[sequence] = known
+        }
         guard delivery > known.delivery, extraCopies < maximumUnacknowledged, handlers?.isStopping != true else {
             return .duplicate
         }

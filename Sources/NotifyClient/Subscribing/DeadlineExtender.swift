@@ -11,6 +11,8 @@ struct DeadlineExtender {
     private struct Timer {
         var interval: Duration
         var next: Duration
+        /// Whether the daemon has reported the deadline.
+        var isKnown = false
     }
 
     private var timers: [UInt32: Timer] = [:]
@@ -31,11 +33,15 @@ struct DeadlineExtender {
             return
         }
         set(number, deadline.map { max($0 / 3, Self.initialInterval) } ?? Self.fallbackInterval, now)
+        timers[number]?.isKnown = deadline != nil
     }
 
     private mutating func set(_ number: UInt32, _ interval: Duration, _ now: Duration) {
         timers[number] = Timer(interval: interval, next: now + interval)
     }
+
+    /// Whether the daemon has reported the deadline of an attached subscription.
+    func isKnown(_ number: UInt32) -> Bool { timers[number]?.isKnown ?? false }
 
     /// A subscription is no longer attached.
     mutating func remove(_ number: UInt32) {
@@ -46,7 +52,7 @@ struct DeadlineExtender {
     mutating func timeReached(_ now: Duration) -> [UInt32] {
         let due = timers.filter { $0.value.next <= now }.keys.sorted()
         for number in due {
-            if let timer = timers[number] { set(number, timer.interval, now) }
+            if let timer = timers[number] { timers[number]?.next = now + timer.interval }
         }
         return due
     }
