@@ -53,7 +53,8 @@ import Testing
         let reason = String(repeating: "é", count: 510) + "…"
         #expect(
             try frames.prefix(3).map { try $0.read(Reject.self) } == [
-                Reject(subscription: one.number, sequence: 1, delayMicroseconds: 5_000_000, delivery: 1, reason: reason),
+                Reject(
+                    subscription: one.number, sequence: 1, delayMicroseconds: 5_000_000, delivery: 1, reason: reason),
                 Reject(subscription: one.number, sequence: 2, outcome: .returned, delivery: 1),
                 Reject(subscription: one.number, sequence: 3, outcome: .dead, delivery: 3, reason: "broken"),
             ])

@@ -42,7 +42,7 @@ import Testing
         #expect([reads.next(), reads.next()] == [slots[2], nil])
     }
 
-    @Test func `all that wait continue, behind the others, and those that fail again wait for the next time`() {
+    @Test func `all waiting ones continue behind the others, and wait again if they fail`() {
         var reads = RedeliveryReads()
         let many = (0..<200).map { DurableSlot($0) }
         for slot in many { reads.failed(slot) }
