@@ -61,14 +61,19 @@ extension Broker {
         guard settings != durables[durable].settings else {
             return answer(slot, description(of: durable, request: configure.request))
         }
-        let earlier = durables[durable].settings.deadlineMicroseconds
+        let earlier = durables[durable].settings
         durables[durable].configure(settings)
-        if settings.deadlineMicroseconds != earlier { sendDeadline(of: durable) }
+        if settings.deadlineMicroseconds != earlier.deadlineMicroseconds
+            || settings.maximumDeliveries != earlier.maximumDeliveries
+        {
+            sendDeadline(of: durable)
+        }
         commitChange(of: durable, request: configure.request, slot)
         answersChanged(durable, now: now)
     }
 
-    /// Sends the deadline to the members, which extend it in time.
+    /// Sends the deadline to the members, which extend it in time, and fetch messages ahead only without a deadline and
+    /// a maximum of deliveries.
     private mutating func sendDeadline(of durable: DurableSlot) {
         scheduler.spend(durables[durable].members.count * FairScheduler.Cost.frame)
         let deadline = durables[durable].settings.deadlineMicroseconds

@@ -1,11 +1,12 @@
 package import NIOCore
 
-/// Tells an attached client that the deadline of its durable subscription was changed.
+/// Tells an attached client the deadline of its durable subscription, after that or the maximum of deliveries was
+/// changed.
 package struct DeadlineNotice: ControlFrame {
     package static let kind = FrameKind.deadline
 
     package var subscription: UInt32
-    /// The new deadline, in microseconds; 0 for none.
+    /// The deadline, in microseconds; 0 for none.
     package var microseconds: UInt64
 
     package init(subscription: UInt32, microseconds: UInt64) {
