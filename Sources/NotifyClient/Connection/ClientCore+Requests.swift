@@ -48,7 +48,7 @@ extension ClientCore {
         }
         let ledger =
             spec.isDurable
-            ? AcknowledgementLedger(window: spec.window, hasHandlers: spec.extendsDeadlines) { [weak self] in
+            ? AcknowledgementLedger(window: spec.requestedWindow, hasHandlers: spec.extendsDeadlines) { [weak self] in
                 self?.acknowledgementsPending($0)
             } : nil
         let entry = SubscriptionTable.Entry(spec: spec, buffer: buffer, ledger: ledger, openWaiter: openWaiter)

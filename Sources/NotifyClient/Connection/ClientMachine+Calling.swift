@@ -67,6 +67,7 @@ extension ClientMachine {
         case .deadline(let number):
             let deadline = Duration.microseconds(description.settings.deadlineMicroseconds)
             extender.deadlineReported(number, deadline, now: now())
+            settingsReported(description.settings, of: number)
         default: throw .unexpected
         }
     }

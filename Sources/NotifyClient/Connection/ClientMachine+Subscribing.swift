@@ -31,6 +31,8 @@ extension ClientMachine {
 
     mutating func requestSubscription(_ number: UInt32) {
         guard let entry = subscriptions[number], case .waiting = entry.phase else { return }
+        // Until the daemon reports the settings.
+        entry.ledger?.update { $0.handlers?.fetchesAhead = false }
         let credit = subscriptions.update(number) { $0.startCredit() } ?? 0
         let frame = entry.spec.frame(
             request: requests.append(.subscribe(number)), number: number,
@@ -150,10 +152,21 @@ extension ClientMachine {
             Reject(subscription: number, sequence: delivery.sequence, outcome: .returned).write(to: &outgoing)
             returnCredit(delivery)
         case .stopped:
+            // The detach gives it back.
+            if subscriptions[number]?.ledger?.update({ $0.handlers?.fetchesAhead }) == true { return }
             Reject(
                 subscription: number, sequence: delivery.sequence, outcome: .returned, delayMicroseconds: 0, reason: ""
             ).write(to: &outgoing)
         }
+    }
+
+    /// The daemon has reported the settings of an attached subscription.
+    mutating func settingsReported(_ settings: NotifyWire.DurableSettings, of number: UInt32) {
+        guard let entry = subscriptions[number], entry.spec.mayFetchAhead else { return }
+        let fetchesAhead =
+            settings.sharing == .exclusive && settings.deadlineMicroseconds == 0 && settings.maximumDeliveries == 0
+        entry.ledger?.update { $0.handlers?.fetchesAhead = fetchesAhead }
+        topUpCredit(of: number)
     }
 
     /// Gives the daemon credit for the handlers of an attached subscription that are free.
@@ -187,9 +200,11 @@ extension ClientMachine {
         pendingLedgers.append(ledger)
     }
 
-    /// The deadline of an attached subscription was changed.
+    /// The deadline or the maximum of deliveries of an attached subscription was changed. Until the next attachment,
+    /// no further message is fetched ahead.
     mutating func deadlineChanged(_ notice: DeadlineNotice, now: Duration) {
-        guard subscriptions[notice.subscription]?.spec.extendsDeadlines ?? false else { return }
+        guard let entry = subscriptions[notice.subscription], entry.spec.extendsDeadlines else { return }
+        entry.ledger?.update { $0.handlers?.fetchesAhead = false }
         // There may have been no deadline before.
         extender.attached(notice.subscription, now: now)
         extender.deadlineReported(notice.subscription, .microseconds(notice.microseconds), now: now)

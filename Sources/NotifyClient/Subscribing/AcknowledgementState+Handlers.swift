@@ -10,6 +10,10 @@ extension AcknowledgementState {
         var ended = 0
         /// Whether no further handler starts.
         var isStopping = false
+        /// Whether one message is fetched before a handler is free. No other client could have it, and it counts as no
+        /// failure if it comes back: the subscription is exclusive, has no deadline and does not limit the deliveries.
+        /// Thus it needs no answer at the end: the detach gives it back, in its place before later messages.
+        var fetchesAhead = false
     }
 
     struct Waiting {
@@ -54,15 +58,16 @@ extension AcknowledgementState {
         return ended
     }
 
-    /// Starts no further handler, and gives back the messages that wait for one, uncounted and without a delay. Those
-    /// that are delivered later are given back, too.
+    /// Starts no further handler, and gives back the messages that wait for one, uncounted and without a delay, unless
+    /// they are fetched ahead. Those that are delivered later are given back, too.
     ///
     /// - Returns: Whether this must be sent and nothing else was pending.
     mutating func stopHandlers() -> Bool {
         guard !isClosed, handlers?.isStopping == false else { return false }
         let hadPending = hasPending
-        giveBackWaiting(after: 0) { _ in true }
-        handlers = Handlers(isStopping: true)
+        let fetchesAhead = handlers?.fetchesAhead ?? false
+        if !fetchesAhead { giveBackWaiting(after: 0) { _ in true } }
+        handlers = Handlers(isStopping: true, fetchesAhead: fetchesAhead)
         return !hadPending && hasPending
     }
 }

@@ -64,6 +64,12 @@ struct SubscriptionSpec: Sendable {
 
     var window: Int { durable.map { $0.window ?? Int(Limits.defaultWindow) } ?? 0 }
 
+    /// The window to request: one more than there are handlers, if a message may be fetched ahead.
+    var requestedWindow: Int { mayFetchAhead ? window + 1 : window }
+
+    /// Whether a message may be fetched before a handler is free, if the settings of the subscription permit it.
+    var mayFetchAhead: Bool { extendsDeadlines && durable?.sharing == .exclusive }
+
     var extendsDeadlines: Bool { durable?.extendsDeadlines ?? false }
 
     var bufferPolicy: DeliveryBuffer.Policy {
@@ -91,7 +97,7 @@ struct SubscriptionSpec: Sendable {
             frame.sharing = NotifyWire.DurableSharing(durable.sharing)
             frame.takesOver = durable.takesOver && isFirst
             frame.settings = settings
-            frame.window = min(UInt32(window), maximumWindow)
+            frame.window = min(UInt32(requestedWindow), maximumWindow)
         }
         return frame
     }

@@ -52,13 +52,15 @@ struct SubscriptionTable {
 
         /// Counts the ended handlers of a subscription with handlers.
         ///
-        /// - Returns: The credit to add, so that the daemon has one for each free handler; 0 for other subscriptions.
+        /// - Returns: The credit to add, so that the daemon has one for each free handler and for a message that is
+        ///   fetched ahead; 0 for other subscriptions.
         mutating func topUpCredit() -> UInt32 {
             guard spec.extendsDeadlines, let ledger, let left = creditLeft else { return 0 }
-            let (ended, isStopping) = ledger.update { ($0.takeEndedHandlers(), $0.handlers?.isStopping ?? true) }
+            let (ended, handlers) = ledger.update { ($0.takeEndedHandlers(), $0.handlers) }
             heldByHandlers = max(0, heldByHandlers - ended)
-            let free = UInt32(clamping: max(0, spec.window - heldByHandlers))
-            guard !isStopping, free > left else { return 0 }
+            let ahead = handlers?.fetchesAhead == true ? 1 : 0
+            let free = UInt32(clamping: max(0, spec.window + ahead - heldByHandlers))
+            guard handlers?.isStopping == false, free > left else { return 0 }
             creditLeft = free
             return free - left
         }

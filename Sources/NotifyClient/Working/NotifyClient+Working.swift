@@ -25,6 +25,10 @@ extension NotifyClient {
     /// has passed, for example because the process was suspended, may be delivered to this client again: two handlers
     /// then run for it at the same time.
     ///
+    /// A member of a group receives no more messages than it has free handlers. An exclusive subscription without a
+    /// deadline and a maximum of deliveries, as it is by default, fetches one message ahead, so that the next handler
+    /// starts at once: no other client could have it, and it comes back uncounted and in order if the client ends.
+    ///
     /// This method returns when the task's service is shut down, the task is cancelled, or the client stops. It starts
     /// no further handler, gives back the messages that no handler has, waits for the handlers that run, and leaves the
     /// subscription, which the daemon confirms. Nothing given back counts as a failure. A graceful shutdown lets the
@@ -33,7 +37,7 @@ extension NotifyClient {
     ///
     /// - Parameters:
     ///   - patterns: The patterns of names to match, 1 to 64.
-    ///   - kind: A durable subscription. Its window is replaced by `parallel`.
+    ///   - kind: A durable subscription. Its window follows from `parallel`.
     ///   - object: The object to match; `nil` for messages with any object or none.
     ///   - parallel: The maximum number of handlers that run at the same time, 1 to 16,384.
     ///   - onGap: Called with each gap. If it is nil, the client's logger logs gaps as warnings.

@@ -144,7 +144,7 @@ final class MachineHarness {
         }
         let ledger =
             spec.isDurable
-            ? AcknowledgementLedger(window: spec.window, hasHandlers: spec.extendsDeadlines) { _ in } : nil
+            ? AcknowledgementLedger(window: spec.requestedWindow, hasHandlers: spec.extendsDeadlines) { _ in } : nil
         let entry = SubscriptionTable.Entry(spec: spec, buffer: buffer, ledger: ledger, openWaiter: openWaiter)
         let number = process { [now] in $0.subscribe(entry, now: now, &$1) }
         return Subscribed(number: number, buffer: buffer, ledger: ledger, openWaiter: openWaiter)
