@@ -20,6 +20,12 @@ struct ReferenceModel {
     var delivered: [UInt64: Set<UInt64>] = [:]
     /// The sequences that clients acknowledged, by the generation of the durable subscription.
     var acknowledged: [UInt64: Set<UInt64>] = [:]
+    /// The lost messages that gaps have reported, by the generation of the durable subscription.
+    var reported: [UInt64: Set<UInt64>] = [:]
+    /// Whether messages may be deleted, other than dead letters on request.
+    var retains = false {
+        didSet { work.losesLetters = retains }
+    }
     /// Stored posts that were receipted.
     var receipted: Set<UInt64> = []
     /// The highest sequence whose commit was reported to the broker.
@@ -40,12 +46,13 @@ struct ReferenceModel {
     }
 
     /// Checks the state on disk: no cursor may have passed a message that is neither acknowledged, nor a dead letter,
-    /// nor to be redelivered.
+    /// nor to be redelivered, nor lost.
     mutating func check(_ store: FakeStore) {
         for violation in work.checkLetters(store, posts) { fail(violation) }
         for record in store.subscriptions.values {
             let begin = store.firstCursors[record.generation] ?? 0
             let known = finished(record, store).union(store.copies[record.id]?.keys.map { $0 } ?? [])
+                .union(store.deleted.lost[record.generation] ?? [])
             for message in store.messages where message.sequence > begin && message.isFor(record) {
                 // A dead letter that fails is finished.
                 if message.isDeadLetter { continue }
@@ -68,15 +75,18 @@ struct ReferenceModel {
             .union(work.letters(of: record.name, store))
     }
 
-    /// Checks that each message was acknowledged or is a dead letter, and that no copies remain. Must be called after
-    /// all work is done.
+    /// Checks that each message was acknowledged, is a dead letter or is lost, and that no copies remain. A message of
+    /// which there was a copy is not lost. Must be called after all work is done.
     mutating func checkFinished(_ store: FakeStore) {
         for record in store.subscriptions.values {
             let begin = store.firstCursors[record.generation] ?? 0
             let finished = finished(record, store)
             if let copies = store.copies[record.id], !copies.isEmpty { fail("'\(record.name)' keeps \(copies.keys)") }
-            for message in store.messages where message.sequence > begin && message.isFor(record) {
-                if !message.isDeadLetter, !finished.contains(message.sequence) {
+            let copied = store.deleted.copied[record.generation] ?? []
+            let lost = (store.deleted.lost[record.generation] ?? []).subtracting(copied)
+            let deleted = copied.compactMap { store.deleted.messages[$0] }
+            for message in store.messages + deleted where message.sequence > begin && message.isFor(record) {
+                if !message.isDeadLetter, !lost.contains(message.sequence), !finished.contains(message.sequence) {
                     fail("'\(record.name)' never finished \(message.sequence)")
                 }
             }
@@ -88,12 +98,17 @@ struct ReferenceModel {
         for record in store.subscriptions.values {
             let begin = store.firstCursors[record.generation] ?? 0
             let handed = (delivered[record.generation] ?? []).union(finished(record, store))
+                .union(reported[record.generation] ?? [])
             for message in store.messages where message.sequence > begin && message.isFor(record) {
                 if message.isDeadLetter, work.leastDeliveries[record.name] != nil { continue }
                 if !handed.contains(message.sequence) { fail("'\(record.name)' never got \(message.sequence)") }
             }
+            let lost = (store.deleted.lostOfSubscription[record.generation] ?? [])
+                .union(store.deleted.missing[record.generation] ?? [])
+            let silent = lost.subtracting(handed).subtracting(store.deleted.copied[record.generation] ?? [])
+            if !silent.isEmpty { fail("'\(record.name)' lost \(silent.sorted()) without a gap") }
         }
-        let stored = Set(store.messages.map(\.sequence))
+        let stored = Set(store.messages.map(\.sequence)).union(store.deleted.messages.keys)
         if let lost = receipted.first(where: { !stored.contains($0) }) { fail("receipted \(lost) is not in the log") }
     }
 }

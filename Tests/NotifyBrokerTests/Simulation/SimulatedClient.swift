@@ -76,6 +76,7 @@ final class SimulatedClient {
                 happened.messages += 1
                 happened.redeliveries += message.isRedelivery ? 1 : 0
                 happened.retries += message.delivery > 1 ? 1 : 0
+            case .gap(let gap) where gap.subscription != 0: happened.losing += 1
             case .gap: happened.gaps += 1
             case .error(let error) where error.code == ErrorCode.takenOver.rawValue: happened.takeOvers += 1
             default: break
@@ -90,6 +91,7 @@ final class SimulatedClient {
                     model.fail("\(message.sequence) of '\(hold.name)' is with two members")
                 }
                 readDurable(message, &model, store, now, isHeld)
+            case .gap(let gap) where gap.subscription != 0: readLoss(gap, &model, store)
             case .gap(let gap): readGap(gap, &model)
             case .receipt(let receipt): readReceipt(receipt, &model, store)
             case .subscribed(let subscribed): readSubscribed(subscribed, &model, store)
@@ -191,14 +193,34 @@ final class SimulatedClient {
         hold.open.append(sequence)
         hold.got.insert(sequence)
         let isTimed = hold.isExtended || model.work.timed.contains(hold.name)
-        if hold.open.count > hold.window, !isTimed {
-            model.fail("\(hold.open.count) in flight, the window is \(hold.window)")
+        let lost = lost(by: hold, store)
+        let inFlight = hold.open.count { !lost.contains($0) }
+        if inFlight > hold.window, !isTimed {
+            model.fail("\(inFlight) in flight, the window is \(hold.window)")
         }
         if let credit = hold.creditLeft {
             if credit == 0 { model.fail("\(sequence) was delivered without credit") }
             hold.creditLeft = credit &- 1
         }
         holds[message.subscription] = hold
+    }
+
+    /// Reads a gap of a durable subscription.
+    private func readLoss(_ gap: Gap, _ model: inout ReferenceModel, _ store: FakeStore) {
+        // A client that has lost the subscription may read what was sent to it before.
+        guard let hold = holds[gap.subscription] else { return }
+        let lost = lost(by: hold, store)
+        let within = lost.filter { (gap.range.first...gap.range.last).contains($0) }
+        if gap.reason != .deleted || gap.dropped == 0 || gap.dropped > within.count
+            || !within.contains(gap.range.first) || !within.contains(gap.range.last)
+        {
+            model.fail("\(gap) of '\(hold.name)', which has lost \(within.sorted()) there")
+        }
+        model.reported[hold.generation, default: []].formUnion(within)
+    }
+
+    private func lost(by hold: Hold, _ store: FakeStore) -> Set<UInt64> {
+        (store.deleted.lost[hold.generation] ?? []).union(store.deleted.missing[hold.generation] ?? [])
     }
 
     private func check(_ message: ReceivedMessage, model: inout ReferenceModel) {

@@ -25,7 +25,7 @@ extension Simulation {
         note("told: \(describe(outcome))")
         if case .page = outcome { happened.pages += 1 }
         if case .found = outcome { happened.searches += 1 }
-        if case .committed(let committed) = outcome, case .success = committed.result {
+        if case .committed(_, let committed) = outcome, case .success = committed.result {
             let batch = store.batches.last { $0.id == committed.batchID }
             model.reportedThrough = batch?.blocks.last?.entries.last?.sequence ?? model.reportedThrough
         }
@@ -36,7 +36,8 @@ extension Simulation {
 
     func describe(_ outcome: FakeStore.Outcome) -> String {
         switch outcome {
-        case .committed(let outcome): "commit \(outcome.batchID)"
+        case .committed(_, let outcome): "commit \(outcome.batchID)"
+        case .deleted(let deletion): "deleted \(deletion.losses) \(deletion.released)"
         case .page(let page): "page of \(page.reader)"
         case .redeliveries(let page): "copies for \(page.subscription)"
         case .measured: "measured"
@@ -127,6 +128,17 @@ extension Simulation {
             if reader?.isLive != true {
                 model.fail("'\(durable.name)' is not live: \(durable.state), \(reader as Any)")
             }
+            checkLoss(of: durable)
+        }
+    }
+
+    /// Checks that the broker and the log have recorded the same loss. The log knows less of what was delivered, and
+    /// nothing of messages that it counts as acknowledged.
+    private func checkLoss(of durable: DurableSubscription) {
+        let (loss, stored) = (durable.loss, store.subscriptions[durable.id]?.loss)
+        guard store.deleted.missing[durable.generation] == nil else { return }
+        if loss?.first != stored?.first || loss?.last != stored?.last || loss?.count != stored?.count {
+            model.fail("'\(durable.name)' has lost \(loss as Any), in the log \(stored as Any)")
         }
     }
 

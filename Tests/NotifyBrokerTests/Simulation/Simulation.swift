@@ -29,6 +29,8 @@ final class Simulation {
     }
 
     var random: SeededGenerator
+    /// The random numbers for deletions.
+    var retention: SeededGenerator
     let store = FakeStore()
     var host: TestHost
     var model = ReferenceModel()
@@ -43,8 +45,13 @@ final class Simulation {
 
     var violations: [String] { model.violations + store.violations }
 
-    init(seed: UInt64) {
+    /// - Parameter mayDelete: Whether messages may be deleted, other than dead letters.
+    init(seed: UInt64, mayDelete: Bool = true) {
         random = SeededGenerator(seed: seed)
+        retention = SeededGenerator(seed: ~seed)
+        let retains = retention.chance(70)
+        model.retains = mayDelete && retains
+        store.purgeMessages = Int.random(in: 1...20, using: &retention)
         instances = (1...4).map { InstanceID(high: 9, low: $0) }
         model.work.usesDeadlines = random.chance(50)
         model.work.isPurging = random.chance(30)
@@ -86,11 +93,20 @@ final class Simulation {
         var letters = 0
         var shared = 0
         var settings = 0
+        var deletions = 0
+        var losses = 0
+        var releases = 0
+        var purges = 0
+        /// Gaps of durable subscriptions.
+        var losing = 0
+        /// Messages that failed after their deletion.
+        var missing = 0
 
         var isEverything: Bool {
             [
                 crashes, stops, failures, takeOvers, messages, redeliveries, gaps, pauses, pages, searches, resets,
-                edits, rejections, extensions, retries, letters, shared, settings,
+                edits, rejections, extensions, retries, letters, shared, settings, deletions, losses, releases, purges,
+                losing, missing,
             ].allSatisfy { $0 > 0 }
         }
 
@@ -113,6 +129,12 @@ final class Simulation {
             letters += other.letters
             shared += other.shared
             settings += other.settings
+            deletions += other.deletions
+            losses += other.losses
+            releases += other.releases
+            purges += other.purges
+            losing += other.losing
+            missing += other.missing
         }
     }
 
@@ -120,7 +142,10 @@ final class Simulation {
 
     /// Runs `steps` steps, then completes all work. Stops at the first violation.
     func run(steps: Int) {
-        defer { (happened.resets, happened.edits) = (store.resets, store.edits) }
+        defer {
+            (happened.resets, happened.edits) = (store.resets, store.edits)
+            happened.missing = store.deleted.missing.values.reduce(0) { $0 + $1.count }
+        }
         for _ in 0..<steps {
             step()
             guard violations.isEmpty else { return }
@@ -157,6 +182,7 @@ final class Simulation {
         case 1228..<1318: subscribeGroup()
         default: break
         }
+        retain()
         if random.chance(70) { tick() }
     }
 
@@ -196,11 +222,12 @@ final class Simulation {
     func note(_ what: @autoclosure () -> String) { trace.append(what()) }
 
     func any(_ isWanted: (SimulatedClient) -> Bool = { _ in true }) -> SimulatedClient? {
-        clients.filter {
-            // Excludes paused connections, because the broker processes their requests later.
-            $0.client.isRead && !$0.client.isClosed && !host.isClosing($0.client)
-                && host.connection($0.client).pauses.isEmpty && isWanted($0)
-        }
-        .randomElement(using: &random)
+        clients.filter { isReady($0) && isWanted($0) }.randomElement(using: &random)
+    }
+
+    /// Excludes paused connections, because the broker processes their requests later.
+    func isReady(_ client: SimulatedClient) -> Bool {
+        client.client.isRead && !client.client.isClosed && !host.isClosing(client.client)
+            && host.connection(client.client).pauses.isEmpty
     }
 }

@@ -17,8 +17,10 @@ struct WorkModel {
 
     /// Whether subscriptions may have deadlines.
     var usesDeadlines = false
-    /// Whether dead letters may be deleted.
+    /// Whether dead letters may be deleted on request.
     var isPurging = false
+    /// Whether dead letters may be deleted otherwise.
+    var losesLetters = false
     /// Subscriptions that have, or may have had, a deadline.
     var timed: Set<String> = []
     /// Subscriptions whose settings were changed.
@@ -56,7 +58,7 @@ struct WorkModel {
 
     /// The messages of a subscription that are dead letters, or were deleted as such.
     func letters(of name: String, _ store: FakeStore) -> Set<UInt64> {
-        if isPurging { return Set(deadLettered.keys.lazy.filter { $0.name == name }.map(\.sequence)) }
+        if isPurging || losesLetters { return Set(deadLettered.keys.lazy.filter { $0.name == name }.map(\.sequence)) }
         return Set(store.messages.lazy.compactMap(\.letter).filter { $0.name == name }.map(\.sequence))
     }
 

@@ -33,7 +33,9 @@ final class FakeStore {
     }
 
     enum Outcome {
-        case committed(CommitOutcome)
+        /// What the batch has deleted is reported first.
+        case committed(Deletion, CommitOutcome)
+        case deleted(Deletion)
         case page(Page)
         case redeliveries(RedeliveryPage)
         case found(Result<UInt64, StorageFailure>)
@@ -44,13 +46,16 @@ final class FakeStore {
     }
 
     /// The messages on disk.
-    private(set) var messages: [Message] = []
-    private(set) var subscriptions: [DurableID: DurableRecord] = [:]
+    var messages: [Message] = []
+    var subscriptions: [DurableID: DurableRecord] = [:]
     /// The copies of messages that are kept for subscriptions.
     private(set) var copies: [DurableID: [UInt64: Copy]] = [:]
     /// The number of requests for copies.
     private(set) var redeliveryReads = 0
     private var missingCopies: [DurableID: [UInt64]] = [:]
+    private var batchDeletion = Deletion()
+    private var purgeResult = PurgeResult()
+    var deleted = Deleted()
     private(set) var mark: UInt64 = 1
     private var nextSubscriptionID = DurableID(1)
     private var cleanNextSequence: UInt64?
@@ -77,10 +82,14 @@ final class FakeStore {
     var findings = LogFindings()
     var pageRows = 1000
     var pageBytes = 256 << 10
+    /// The number of messages that a purge deletes before other requests are completed.
+    var purgeMessages = Int.max
 
-    /// The highest sequence of a message that is stored or was purged.
-    var persistedThrough: UInt64 { max(messages.last?.sequence ?? 0, purgedThrough) }
-    private var purgedThrough: UInt64 = 0
+    /// The highest sequence of a message that is stored or was deleted.
+    var persistedThrough: UInt64 { max(messages.last?.sequence ?? 0, deletedThrough) }
+    var deletedThrough: UInt64 = 0
+    /// The progress of each subscription as the broker reported it last.
+    private var reportedProgress: [DurableID: DurableProgress] = [:]
 
     func subscription(named name: String) -> DurableRecord? { subscriptions.values.first { $0.name == name } }
 
@@ -88,7 +97,7 @@ final class FakeStore {
 
     /// Opens the log again: after a clean stop if `close` was called, otherwise after a crash.
     func recovered() -> RecoveredLog {
-        jobs = []
+        (jobs, reportedProgress, purgeResult) = ([], [:], PurgeResult())
         defer { cleanNextSequence = nil }
         var recovered = RecoveredLog(
             nextSequence: max(cleanNextSequence ?? mark, persistedThrough + 1), persistedThrough: persistedThrough,
@@ -134,10 +143,11 @@ final class FakeStore {
     func perform(failingWith failure: StorageFailure? = nil) -> Outcome? {
         switch jobs.isEmpty ? nil : jobs.removeFirst() {
         case .commit(let batch):
-            missingCopies = [:]
+            (missingCopies, batchDeletion) = ([:], Deletion())
             if failure == nil { commit(batch) }
             let result: Result<Void, StorageFailure> = failure.map { .failure($0) } ?? .success(())
             return .committed(
+                batchDeletion,
                 CommitOutcome(
                     batchID: batch.id, result: result, statistics: statistics, missingCopies: missingCopies))
         case .page(let request):
@@ -154,11 +164,7 @@ final class FakeStore {
             return .found(failure.map { .failure($0) } ?? .success(found))
         case .measure:
             return .measured(failure == nil ? subscriptions.mapValues(backlog) : [:])
-        case .purge(let request):
-            let deletion = failure == nil ? purge(request) : Deletion()
-            var result = PurgeResult()
-            result.add(deletion)
-            return .purged(deletion, failure.map { .failure($0) } ?? .success(result))
+        case .purge(let request): return purge(request, failingWith: failure)
         case .summarize(let request):
             return .summed(failure.map { .failure($0) } ?? .success(summary(request)))
         case .check:
@@ -168,25 +174,17 @@ final class FakeStore {
         }
     }
 
-    private func purge(_ request: PurgeRequest) -> Deletion {
-        var deletion = Deletion()
-        deletion.isPurge = true
-        let gone = messages.filter { message in
-            message.sequence < request.before && message.name.withUnsafeBytes { request.filter.matches(name: $0) }
-        }
-        for message in gone {
-            deletion.usage[message.uid, default: StoredUsage()] += StoredUsage(messages: 1, bytes: message.frame.count)
-            for record in subscriptions.values where message.sequence > record.progress.cursor {
-                guard message.name.withUnsafeBytes({ record.filter.matches(name: $0) }) else { continue }
-                let loss = Loss(first: message.sequence, last: message.sequence, count: 1, isUpperBound: false)
-                deletion.add(loss, of: record.id)
-                if subscriptions[record.id]?.loss?.add(loss) == nil { subscriptions[record.id]?.loss = loss }
-            }
-        }
-        purgedThrough = max(purgedThrough, gone.last?.sequence ?? 0)
-        let sequences = Set(gone.map(\.sequence))
-        messages.removeAll { sequences.contains($0.sequence) }
-        return deletion
+    /// Completes a purge, or a part of it.
+    private func purge(_ request: PurgeRequest, failingWith failure: StorageFailure?) -> Outcome {
+        defer { if case .purge? = jobs.last {} else { purgeResult = PurgeResult() } }
+        if let failure { return .purged(Deletion(), .failure(failure)) }
+        var request = request
+        request.before = min(request.before, persistedThrough + 1)
+        let (deletion, isLast) = purge(request)
+        purgeResult.add(deletion)
+        if isLast { return .purged(deletion, .success(purgeResult)) }
+        jobs.append(.purge(request))
+        return .deleted(deletion)
     }
 
     private func commit(_ batch: CommitBatch) {
@@ -242,11 +240,15 @@ final class FakeStore {
             if let before = subscriptions[id]?.progress.generation, before != progress.generation {
                 violations.append("an update changes the generation of \(id) from \(before) to \(progress.generation)")
             }
-            if let before = subscriptions[id]?.progress.cursor, before > progress.cursor {
-                violations.append("the cursor of \(id) decreases from \(before) to \(progress.cursor)")
+            if let before = reportedProgress[id], before.generation == progress.generation,
+                before.cursor > progress.cursor
+            {
+                violations.append("the cursor of \(id) decreases from \(before.cursor) to \(progress.cursor)")
             }
             check(progress)
-            subscriptions[id]?.progress = progress
+            reportedProgress[id] = progress
+            let raised = raised(progress, of: id)
+            subscriptions[id]?.progress = raised
         case .replace(let record): replace(record)
         case .setOwner(let id, let owner, let attachment):
             if subscriptions[id]?.owner.uid != owner.uid { violations.append("\(id) changes its user") }
@@ -261,9 +263,17 @@ final class FakeStore {
         case .forget(let id, let sequences):
             for sequence in sequences { copies[id]?[sequence] = nil }
         case .delete(let sequences):
-            messages.removeAll { sequences.contains($0.sequence) }
-            purgedThrough = max(purgedThrough, sequences.max() ?? 0)
+            let sequences = Set(sequences)
+            batchDeletion.add(delete(isPurge: true) { sequences.contains($0.sequence) })
         }
+    }
+
+    /// The progress to store when the broker reports `progress`: it may not know yet that messages were released.
+    private func raised(_ progress: DurableProgress, of id: DurableID) -> DurableProgress {
+        guard let stored = subscriptions[id]?.progress, stored.generation == progress.generation else {
+            return progress
+        }
+        return progress.raised(to: stored.cursor)
     }
 
     private func keep(_ id: DurableID, _ row: Redelivery, _ reason: String, _ frame: ByteBuffer?) {
@@ -274,9 +284,14 @@ final class FakeStore {
             return
         }
         let frame = frame.map { Array($0.readableBytesView) } ?? message(row.sequence)?.frame
-        guard let frame else { return missingCopies[id, default: []].append(row.sequence) }
+        let generation = subscriptions[id]?.generation ?? 0
+        guard let frame else {
+            deleted.missing[generation, default: []].insert(row.sequence)
+            return missingCopies[id, default: []].append(row.sequence)
+        }
         if Int(row.bytes) != frame.count { violations.append("a copy of \(frame.count) bytes is one of \(row.bytes)") }
         copies[id, default: [:]][row.sequence] = Copy(row: row, reason: reason, frame: frame)
+        deleted.copied[generation, default: []].insert(row.sequence)
         if copies[id, default: [:]].count > Redelivery.maximumCount { violations.append("too many copies for \(id)") }
     }
 
@@ -290,7 +305,7 @@ final class FakeStore {
                 violations.append("not one change: \(record)")
             }
             stored.settings = record.settings
-            stored.progress = record.progress
+            stored.progress = raised(record.progress, of: record.id)
             subscriptions[record.id] = stored
             return
         }
@@ -309,8 +324,9 @@ final class FakeStore {
         } else {
             edits += 1
             let access = ReadAccess(policy: AccessPolicy(), identity: record.owner)
-            let added = messages.filter {
-                $0.sequence <= record.progress.cursor && $0.matches(record.filter, access)
+            let progress = raised(record.progress, of: record.id)
+            let added = (deleted.messages.values + messages).filter {
+                $0.sequence <= progress.cursor && $0.matches(record.filter, access)
                     && !$0.matches(stored.filter, access)
             }
             exempt[record.generation, default: []].formUnion(added.map(\.sequence))
@@ -318,30 +334,13 @@ final class FakeStore {
         }
         stored.filter = record.filter
         stored.startedAfter = record.startedAfter
-        stored.progress = record.progress
+        stored.progress = raised(record.progress, of: record.id)
         subscriptions[record.id] = stored
     }
 
     /// Makes a subscription one that an earlier version of the daemon has created.
     func forgetCreation(of name: String) {
         if let id = subscription(named: name)?.id { subscriptions[id]?.createdMicroseconds = 0 }
-    }
-
-    /// Deletes the messages in a range that a subscription has not acknowledged, as retention does.
-    func drop(_ range: ClosedRange<UInt64>, of name: String) -> Deletion {
-        var deletion = Deletion()
-        let gone = messages.filter { range.contains($0.sequence) }
-        messages.removeAll { range.contains($0.sequence) }
-        for message in gone {
-            deletion.usage[message.uid, default: StoredUsage()] += StoredUsage(messages: 1, bytes: message.frame.count)
-        }
-        guard let record = subscription(named: name), let first = gone.first, let last = gone.last else {
-            return deletion
-        }
-        let loss = Loss(first: first.sequence, last: last.sequence, count: UInt64(gone.count), isUpperBound: false)
-        if subscriptions[record.id]?.loss?.add(loss) == nil { subscriptions[record.id]?.loss = loss }
-        deletion.losses[record.id] = loss
-        return deletion
     }
 
     private func check(_ progress: DurableProgress) {

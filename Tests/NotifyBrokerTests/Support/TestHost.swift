@@ -122,7 +122,10 @@ final class TestHost: BrokerHost {
 
     func report(_ outcome: FakeStore.Outcome) {
         switch outcome {
-        case .committed(let outcome): core.broker.committed(outcome, now: now)
+        case .committed(let deletion, let outcome):
+            if !deletion.isEmpty { core.broker.deleted(deletion, now: now) }
+            core.broker.committed(outcome, now: now)
+        case .deleted(let deletion): core.broker.deleted(deletion, now: now)
         case .page(let page): core.broker.pageRead(page, now: now)
         case .redeliveries(let page): core.broker.redeliveriesRead(page, now: now)
         case .purged(let deletion, let result):

@@ -1,0 +1,147 @@
+import NotifyLog
+import NotifyWire
+
+/// Messages that the store deletes by itself or on request, and what durable subscriptions lose by that.
+extension FakeStore {
+    /// What was deleted, and what each generation of a subscription has lost. For reference models.
+    struct Deleted {
+        /// The messages that were stored, by sequence.
+        var messages: [UInt64: Message] = [:]
+        /// The messages in the losses that were reported.
+        var lost: [UInt64: Set<UInt64>] = [:]
+        /// Those of them that were for the subscription, as its object filter and the rights of its owner were.
+        var lostOfSubscription: [UInt64: Set<UInt64>] = [:]
+        /// The messages of which no copy could be made.
+        var missing: [UInt64: Set<UInt64>] = [:]
+        /// The messages of which a copy was made.
+        var copied: [UInt64: Set<UInt64>] = [:]
+    }
+
+    /// Deletes some messages of a segment, as retention and purges do.
+    ///
+    /// - Parameter isDeleted: Whether to delete a message.
+    func delete(isPurge: Bool = false, _ isDeleted: (Message) -> Bool) -> Deletion {
+        var deletion = Deletion()
+        deletion.isPurge = isPurge
+        let gone = messages.filter(isDeleted)
+        guard let last = gone.last?.sequence else { return deletion }
+        for message in gone {
+            deletion.usage[message.uid, default: StoredUsage()] += StoredUsage(messages: 1, bytes: message.frame.count)
+            deleted.messages[message.sequence] = message
+        }
+        addLosses(of: gone, to: subscriptions.values.sorted { $0.id < $1.id }, &deletion)
+        write(deletion.losses)
+        deletedThrough = max(deletedThrough, last)
+        let sequences = Set(gone.map(\.sequence))
+        messages.removeAll { sequences.contains($0.sequence) }
+        return deletion
+    }
+
+    /// Makes the subscriptions of a user give up the messages up to a sequence, from the oldest one that they have not
+    /// read, as a backlog that is too large requires. The messages stay.
+    func release(of uid: UInt32, through end: UInt64) -> Deletion {
+        var deletion = Deletion()
+        let held = messages.filter { $0.sequence <= end }
+        let behind = subscriptions.values.sorted { $0.id < $1.id }.filter { record in
+            record.owner.uid == uid && record.progress.cursor < end
+                && held.contains { $0.sequence > record.progress.cursor && $0.isNamed(by: record) }
+        }
+        addLosses(of: held, to: behind, &deletion)
+        write(deletion.losses)
+        for record in behind {
+            subscriptions[record.id]?.progress = record.progress.raised(to: end)
+            deletion.began(record.progress.generation, of: record.id)
+            deletion.released[record.id] = end
+        }
+        return deletion
+    }
+
+    /// The names of which no message is stored any more.
+    func removedNames(after deletion: Deletion) -> [[UInt8]] {
+        guard !deletion.usage.isEmpty else { return [] }
+        let names = Set(deleted.messages.values.map(\.name))
+        return names.subtracting(messages.map(\.name)).sorted { $0.lexicographicallyPrecedes($1) }
+    }
+
+    private func addLosses(of gone: [Message], to records: [DurableRecord], _ deletion: inout Deletion) {
+        for record in records {
+            let lost = record.progress.unacknowledged(of: gone.filter { $0.isNamed(by: record) }.map(\.sequence))
+            guard let first = lost.first, let last = lost.last else { continue }
+            deletion.began(record.progress.generation, of: record.id)
+            deletion.add(
+                Loss(
+                    first: first, last: last, count: UInt64(lost.count),
+                    isUpperBound: record.filter.object != nil || first <= record.progress.seenThrough),
+                of: record.id)
+            let generation = record.generation
+            let access = ReadAccess(policy: AccessPolicy(), identity: record.owner)
+            let own = gone.filter { lost.contains($0.sequence) && $0.matches(record.filter, access) }
+            deleted.lost[generation, default: []].formUnion(lost)
+            deleted.lostOfSubscription[generation, default: []].formUnion(own.map(\.sequence))
+        }
+    }
+
+    /// Adds losses to the records. While a client is attached, only the broker knows what was delivered.
+    private func write(_ losses: [DurableID: Loss]) {
+        for (id, var loss) in losses {
+            loss.isUpperBound = loss.isUpperBound || subscriptions[id]?.progress.isAttached ?? false
+            if subscriptions[id]?.loss?.add(loss) == nil { subscriptions[id]?.loss = loss }
+        }
+    }
+
+    /// Deletes the messages in a range that a subscription has not acknowledged, as retention does.
+    func drop(_ range: ClosedRange<UInt64>, of name: String) -> Deletion {
+        var deletion = Deletion()
+        let gone = messages.filter { range.contains($0.sequence) }
+        deletedThrough = max(deletedThrough, gone.last?.sequence ?? 0)
+        messages.removeAll { range.contains($0.sequence) }
+        for message in gone {
+            deletion.usage[message.uid, default: StoredUsage()] += StoredUsage(messages: 1, bytes: message.frame.count)
+        }
+        guard let record = subscription(named: name), let first = gone.first, let last = gone.last else {
+            return deletion
+        }
+        let loss = Loss(first: first.sequence, last: last.sequence, count: UInt64(gone.count), isUpperBound: false)
+        if subscriptions[record.id]?.loss?.add(loss) == nil { subscriptions[record.id]?.loss = loss }
+        deletion.losses[record.id] = loss
+        return deletion
+    }
+
+    // MARK: Purging
+
+    /// Deletes the next messages of a purge.
+    func purge(_ request: PurgeRequest) -> (deletion: Deletion, isLast: Bool) {
+        let matching = messages.filter { message in
+            message.sequence < request.before && message.name.withUnsafeBytes { request.filter.matches(name: $0) }
+        }
+        let part = Set(matching.prefix(purgeMessages).map(\.sequence))
+        return (delete(isPurge: true) { part.contains($0.sequence) }, part.count == matching.count)
+    }
+}
+
+extension FakeStore.Message {
+    /// Whether the message has a name that the subscription matches. Retention considers no more.
+    func isNamed(by record: DurableRecord) -> Bool {
+        name.withUnsafeBytes { record.filter.matches(name: $0) }
+    }
+}
+
+extension DurableProgress {
+    /// Those of ascending sequences that are not acknowledged.
+    fileprivate func unacknowledged(of sequences: [UInt64]) -> [UInt64] {
+        sequences.filter { sequence in
+            sequence > cursor && !acknowledged.contains { $0.first <= sequence && sequence <= $0.last }
+        }
+    }
+
+    /// The progress with a cursor that is at least `sequence`.
+    func raised(to sequence: UInt64) -> DurableProgress {
+        guard sequence > cursor else { return self }
+        var raised = self
+        raised.cursor = sequence
+        raised.acknowledged = acknowledged.compactMap { range in
+            range.last > sequence ? SequenceRange(first: max(range.first, sequence + 1), last: range.last) : nil
+        }
+        return raised
+    }
+}
