@@ -24,7 +24,10 @@ extension Broker {
                 request: attachment.request, subscription: attachment.number,
                 sequence: durables[slot].committedCursor.position, generation: durables[slot].generation,
                 isResumed: attachment.isResumed))
-        if let loss = durables[slot].loss { sendGap(loss, .deleted, to: attachment) }
+        if let loss = durables[slot].loss {
+            durables[slot].lossReported()
+            sendGap(loss, .deleted, to: attachment)
+        }
         if logs(.debug) {
             logSubscription(
                 attachment.number, durables[slot].filter, durableName: durables[slot].name,

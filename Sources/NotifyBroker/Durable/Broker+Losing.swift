@@ -36,9 +36,12 @@ extension Broker {
             let isReleased = deletion.released[id] != nil
             if !isReleased { readers.evictRing(through: loss.last) }
             logLoss(loss, of: id, in: deletion, now: now.monotonic)
-            // A reader past the loss has delivered the messages.
-            if let reader = durables[slot].reader, readers[reader].position < loss.last {
+            guard let reader = durables[slot].reader else { continue }
+            if readers[reader].position < loss.last {
                 sendGap(loss, .deleted, to: slot)
+            } else {
+                // The messages were delivered. One that fails is reported then, because no copy of it can be made.
+                durables[slot].lossNotReported(loss)
             }
         }
         for (id, sequence) in deletion.released { release(id, through: sequence, deletion.generations[id]) }

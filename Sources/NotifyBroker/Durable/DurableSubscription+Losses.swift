@@ -24,7 +24,7 @@ extension DurableSubscription {
 
     /// Ends redeliveries of which the log has made no copy, because it had deleted the messages before.
     ///
-    /// - Returns: Those that are not part of a loss that is reported already.
+    /// - Returns: Those that no gap has reported, or will report to the next member.
     mutating func notCopied(_ sequences: [UInt64]) -> [UInt64] {
         for sequence in sequences {
             if case .inFlight(let holder, _)? = redeliveries.state(of: sequence),
@@ -36,9 +36,25 @@ extension DurableSubscription {
         updateStoredRedeliveries { rows in
             for sequence in sequences { rows.discard(sequence) }
         }
-        return sequences.filter { sequence in
-            loss.map { !($0.first...$0.last).contains(sequence) } ?? true
-        }
+        let isAttached = state == .attached
+        return sequences.filter { !(isAttached ? losses.isReported($0) : losses.contains($0)) }
+    }
+
+    /// Records that no gap was sent for lost messages, because the log reader is past them: a member may still fail to
+    /// process them.
+    mutating func lossNotReported(_ messages: Loss) {
+        changeLosses(of: cursor.generation) { $0.notReported(messages) }
+    }
+
+    /// Records messages that failed after their deletion while no member was attached. The next member gets a gap, unless
+    /// the daemon restarts before: the log counts the messages as acknowledged.
+    mutating func lostWhileDetached(_ messages: Loss) {
+        changeLosses(of: committedCursor.generation) { $0.add(messages) }
+    }
+
+    /// Records that a gap was sent for the whole loss.
+    mutating func lossReported() {
+        changeLosses(of: cursor.generation) { $0.reported() }
     }
 
     /// Records that a client has acknowledged a message. The loss before it ends with the next commit.

@@ -1,4 +1,5 @@
 import NotifyLog
+import NotifyWire
 
 /// What a durable subscription has lost, as in the log. A loss ends with the commit of the acknowledgement of a later
 /// message. If that commit fails, the next one repeats it.
@@ -6,6 +7,8 @@ struct LossRecord {
     private(set) var loss: Loss?
     /// The end of the loss that the next commit removes; nil if it removes none.
     private(set) var passed: UInt64?
+    /// The range of lost messages of which no gap was sent, because they had been delivered before. May contain others.
+    private var unreported: SequenceRange?
 
     init(_ loss: Loss?) {
         self.loss = loss
@@ -13,6 +16,27 @@ struct LossRecord {
 
     mutating func add(_ messages: Loss) {
         if loss?.add(messages) == nil { loss = messages }
+    }
+
+    /// Notes that no gap was sent for a part of the loss.
+    mutating func notReported(_ messages: Loss) {
+        unreported = SequenceRange(
+            first: min(messages.first, unreported?.first ?? .max), last: max(messages.last, unreported?.last ?? 0))
+    }
+
+    /// Notes that a gap was sent for the loss.
+    mutating func reported() {
+        unreported = nil
+    }
+
+    /// Whether a message is within the range of the loss.
+    func contains(_ sequence: UInt64) -> Bool {
+        loss.map { $0.first <= sequence && sequence <= $0.last } ?? false
+    }
+
+    /// Whether a gap was sent for a lost message.
+    func isReported(_ sequence: UInt64) -> Bool {
+        contains(sequence) && unreported.map { sequence < $0.first || $0.last < sequence } ?? true
     }
 
     /// Records that a client has acknowledged a message, after it was told of the loss.
@@ -24,7 +48,7 @@ struct LossRecord {
 
     /// Records that the log no longer contains losses that end at or before a sequence.
     mutating func forgotten(through sequence: UInt64) {
-        if let last = loss?.last, last <= sequence { loss = nil }
+        if let last = loss?.last, last <= sequence { (loss, unreported) = (nil, nil) }
         if let end = passed, end <= sequence { passed = nil }
     }
 }

@@ -162,7 +162,11 @@ extension Broker {
         let unreported = durables[slot].notCopied(sequences)
         chargeDurable(slot)
         guard let first = unreported.min(), let last = unreported.max() else { return }
-        sendGap(
-            Loss(first: first, last: last, count: UInt64(unreported.count), isUpperBound: false), .deleted, to: slot)
+        let loss = Loss(first: first, last: last, count: UInt64(unreported.count), isUpperBound: true)
+        if durables[slot].state == .attached {
+            sendGap(loss, .deleted, to: slot)
+        } else {
+            durables[slot].lostWhileDetached(loss)
+        }
     }
 }

@@ -33,14 +33,16 @@ struct MissingCopyTests {
         client.take().compactMap { if case .gap(let gap) = $0 { gap } else { nil } }
     }
 
-    @Test func `a message that fails after its deletion ends, without a second loss or a warning of damage`() {
+    @Test func `a delivered message that fails after its deletion ends with a gap, not as damage`() {
         let client = attach()
         let sequences = post(2)
         _ = client.takeMessages()
         host.core.broker.deleted(host.store.drop(sequences[0]...sequences[0], of: "jobs"), now: host.now)
         host.run()
+        #expect(client.take().isEmpty)
         client.reject(1, sequences[0])
         advance(.milliseconds(60))
+        #expect(gaps(client).map(\.range) == [SequenceRange(first: sequences[0], last: sequences[0])])
         advance(.seconds(10))
         #expect(client.take().isEmpty && host.warnings.allSatisfy { !$0.contains("damaged") })
         #expect(host.durable("jobs")?.redeliveries.isEmpty == true)
@@ -48,6 +50,46 @@ struct MissingCopyTests {
         advance(.milliseconds(60))
         #expect(host.durable("jobs")?.members.unacknowledged == 0)
         #expect(host.store.subscription(named: "jobs")?.progress.cursor ?? 0 >= sequences[1])
+    }
+
+    @Test func `a loss that a gap has reported is not reported again when one of its messages fails`() {
+        let client = host.connect()
+        client.subscribe(1, ["jobs.>"], durable: "jobs", window: 1)
+        host.run()
+        let sequences = post(2)
+        #expect(client.takeMessages().map(\.sequence) == [sequences[0]])
+        host.core.broker.deleted(host.store.drop(sequences[0]...sequences[1], of: "jobs"), now: host.now)
+        host.run()
+        #expect(gaps(client).map(\.dropped) == [2])
+        client.reject(1, sequences[0])
+        advance(.milliseconds(60))
+        advance(.seconds(10))
+        #expect(client.take().isEmpty)
+        #expect(host.durable("jobs")?.redeliveries.isEmpty == true)
+    }
+
+    @Test func `a group gets a gap for a deleted message that a member had when it died`() {
+        let host = TestHost()
+        let members = (0..<2).map { _ in
+            let member = host.connect()
+            member.subscribe(1, ["jobs.>"], durable: "jobs", sharing: .group)
+            host.run()
+            _ = member.take()
+            return member
+        }
+        let poster = host.connect()
+        for _ in 0..<2 { poster.post("jobs.a") }
+        host.run()
+        let holder = members[0].takeMessages().isEmpty ? 1 : 0
+        let rest = members[1 - holder]
+        let sequences = host.store.messages.map(\.sequence)
+        _ = rest.take()
+        host.closed(members[holder])
+        host.core.broker.deleted(host.store.drop(sequences[0]...sequences[1], of: "jobs"), now: host.now)
+        host.advance(.milliseconds(60))
+        host.run()
+        let gaps = rest.take().compactMap { if case .gap(let gap) = $0 { gap } else { nil } }
+        #expect(!gaps.isEmpty && gaps.allSatisfy { $0.reason == .deleted })
     }
 
     @Test func `a deletion that is no loss is reported as a gap when the message fails`() throws {
@@ -63,6 +105,20 @@ struct MissingCopyTests {
         #expect(gap.reason == .deleted && gap.dropped == 1)
         #expect(gap.range == SequenceRange(first: sequences[0], last: sequences[0]))
         #expect(host.warnings.allSatisfy { !$0.contains("damaged") })
+    }
+
+    @Test func `a deleted message whose only member has died is reported to the next one`() throws {
+        let client = attach(DurableSettingChanges(deadlineMicroseconds: 1_000_000))
+        let sequences = post(1)
+        _ = client.takeMessages()
+        _ = host.store.drop(sequences[0]...sequences[0], of: "none")
+        client.reject(1, sequences[0])
+        host.closed(client)
+        advance(.milliseconds(60))
+        let next = host.connect()
+        next.subscribe(1, [], durable: "jobs")
+        host.run()
+        #expect(gaps(next).map(\.range) == [SequenceRange(first: sequences[0], last: sequences[0])])
     }
 
     @Test func `a member whose deadline was extended has room again`() {
