@@ -20,7 +20,7 @@ extension Broker {
     package mutating func committed(_ outcome: CommitOutcome, now: BrokerTime) {
         guard let batch = commits.takeInFlight(outcome) else { return }
         statistics.store = outcome.statistics
-        durables.setTime(now.monotonic)
+        durables.setTime(now)
         warnings.schedule(now: now.monotonic)
         for (uid, bytes) in batch.log.charges { ledger.change(.pendingBytes, by: -bytes, uid: uid) }
         switch outcome.result {

@@ -36,7 +36,7 @@ extension DurableSubscription {
     /// Moves messages that have held the cursor for too long to the redeliveries, so that it passes them: many messages
     /// above them are acknowledged. If they are many, the others move after the next batch.
     mutating func moveOldestToRedeliveries(now: BrokerTime) {
-        while cursor.inFlight.count >= span, !isFull, !isSaving, let taken = cursor.takeOldest() {
+        while isSpanFull, !isFull, !isSaving, let taken = cursor.takeOldest() {
             if let isFailure = endedMembers.isFailure(taken.member) {
                 finishDelivery(taken, isFailure ? .failed : .returned, delay: nil, reason: Self.died, now: now)
                 continue

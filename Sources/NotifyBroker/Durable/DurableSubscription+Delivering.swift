@@ -19,6 +19,13 @@ extension DurableSubscription {
         min(members.window * Self.spanWindows, members.window + Self.maximumSpan, Self.maximumFirstDeliveries)
     }
 
+    /// Whether no further message can be delivered before the oldest one in flight is finished, or moves to the
+    /// redeliveries.
+    var isSpanFull: Bool { cursor.inFlight.count >= span }
+
+    /// Whether that is so although later messages are acknowledged: the members could receive more.
+    var isHeldUp: Bool { isSpanFull && members.unacknowledged < span }
+
     /// The number of messages that may be delivered for the first time now.
     var room: Int {
         let room = min(deliverable, span - cursor.inFlight.count)

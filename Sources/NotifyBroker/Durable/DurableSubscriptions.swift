@@ -53,7 +53,7 @@ struct DurableSubscriptions {
     /// Subscriptions with progress to persist.
     private var unsaved: Set<DurableSlot> = []
     /// The current time, for deadlines.
-    private(set) var now = Duration.zero
+    private(set) var time = BrokerTime(monotonic: .zero, wallMicroseconds: 0)
     /// The same, once it was needed: the conversion takes 150 instructions.
     private var coarseNow: CoarseTime?
     /// Some are out of date.
@@ -182,8 +182,8 @@ struct DurableSubscriptions {
     // MARK: Timers
 
     /// Must be called before messages are delivered.
-    mutating func setTime(_ now: Duration) {
-        self.now = now
+    mutating func setTime(_ time: BrokerTime) {
+        self.time = time
         coarseNow = nil
     }
 
@@ -211,7 +211,7 @@ struct DurableSubscriptions {
     /// The current time, for messages in flight.
     private mutating func coarseTime() -> CoarseTime {
         if let coarseNow { return coarseNow }
-        let time = CoarseTime(now)
+        let time = CoarseTime(time.monotonic)
         coarseNow = time
         return time
     }
@@ -231,9 +231,9 @@ struct DurableSubscriptions {
     /// Sets the timer of a subscription for messages that were just delivered for the first time, if they have a
     /// deadline and the timer is not earlier.
     mutating func setDeadlineTimer(_ slot: DurableSlot) {
-        guard let deadline = self[slot].deadline(from: now) else { return }
+        guard let deadline = self[slot].deadline(from: time.monotonic) else { return }
         if let timer = self[slot].timer, timer <= deadline { return }
-        setTimer(slot, now: now)
+        setTimer(slot, now: time.monotonic)
     }
 
     /// Removes those that are out of date.

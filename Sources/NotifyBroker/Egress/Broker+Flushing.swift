@@ -7,7 +7,7 @@ extension Broker {
     /// that the host can take.
     package mutating func finishTick(now: BrokerTime) {
         turnEnded()
-        durables.setTime(now.monotonic)
+        durables.setTime(now)
         continueReaders(now: now)
         requestRedeliveries(now: now)
         requestTimeSearch(now: now)

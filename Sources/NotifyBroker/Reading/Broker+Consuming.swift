@@ -68,11 +68,17 @@ extension Broker {
         }
     }
 
-    /// Charges the consumer's user for the consumer's memory, and sets its timer. Must be called after messages were
-    /// given to the consumer.
+    /// Charges the consumer's user for the consumer's memory, sets its timer, and moves messages that hold the cursor.
+    /// Must be called after messages were given to the consumer.
     mutating func messagesGiven(to reader: ReaderID) {
         switch readers[reader].consumer {
         case .durable(let slot):
+            if durables[slot].isHeldUp {
+                // Otherwise clients that answer several messages at once could wait for others for ever.
+                durables[slot].moveOldestToRedeliveries(now: durables.time)
+                durables.noteProgress(slot)
+                return answersChanged(slot, now: durables.time)
+            }
             chargeDurable(slot)
             durables.setDeadlineTimer(slot)
         }

@@ -209,7 +209,7 @@ extension Broker {
     /// Must be called when the store has read a page.
     package mutating func pageRead(_ page: Page, now: BrokerTime) {
         statistics.store = page.statistics
-        durables.setTime(now.monotonic)
+        durables.setTime(now)
         if page.reader == .deadLetters { return deadLettersRead(page, now: now) }
         if page.reader == .trace { return tracedMessageRead(page, now: now) }
         if page.reader == .history { return historyPageRead(page, now: now) }

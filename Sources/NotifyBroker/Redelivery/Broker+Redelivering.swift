@@ -85,7 +85,7 @@ extension Broker {
     /// Must be called when the store has read copies of messages.
     package mutating func redeliveriesRead(_ page: RedeliveryPage, now: BrokerTime) {
         statistics.store = page.statistics
-        durables.setTime(now.monotonic)
+        durables.setTime(now)
         actions.append(.scheduleTick)
         guard let read = redeliveryReads.finish(), durables.slot(of: page.subscription) == read.slot else { return }
         let slot = read.slot

@@ -66,6 +66,26 @@ struct GroupTests {
         #expect(fast.takeMessages().count == 50)
     }
 
+    @Test func `a member that answers nothing holds up no member that answers several messages at once`() {
+        let slow = member(window: 1)
+        let fast = member(window: 8)
+        post(200)
+        #expect(slow.takeMessages().count == 1)
+        var (count, unanswered) = (0, [UInt64]())
+        var received = fast.takeMessages()
+        while !received.isEmpty {
+            count += received.count
+            unanswered += received.map(\.sequence)
+            while unanswered.count >= 8 {
+                for sequence in unanswered.prefix(8) { fast.acknowledge(1, sequence...sequence) }
+                unanswered.removeFirst(8)
+            }
+            host.run()
+            received = fast.takeMessages()
+        }
+        #expect(count == 199)
+    }
+
     @Test func `a member that reads nothing holds up nobody`() {
         let stuck = member()
         let fast = member()

@@ -263,8 +263,10 @@ final class FakeStore {
         case .forget(let id, let sequences):
             for sequence in sequences { copies[id]?[sequence] = nil }
         case .delete(let sequences):
-            let sequences = Set(sequences)
-            batchDeletion.add(delete(isPurge: true) { sequences.contains($0.sequence) })
+            let all = Set(sequences)
+            var deletion = delete { all.contains($0.sequence) }
+            deletion.deadLettersThrough = sequences.last ?? 0
+            batchDeletion.add(deletion)
         }
     }
 
