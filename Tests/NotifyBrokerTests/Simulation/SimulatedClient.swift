@@ -20,6 +20,8 @@ final class SimulatedClient {
         var open: [UInt64] = []
         /// All messages delivered in this attachment.
         var got: Set<UInt64> = []
+        /// The ranges of several sequences that were acknowledged. They contain redeliveries that are on their way.
+        var acknowledged: [ClosedRange<UInt64>] = []
         /// Whether a deadline was requested.
         var isExtended = false
     }
@@ -194,9 +196,11 @@ final class SimulatedClient {
         hold.got.insert(sequence)
         let isTimed = hold.isExtended || model.work.timed.contains(hold.name)
         let lost = lost(by: hold, store)
-        let inFlight = hold.open.count { !lost.contains($0) }
-        if inFlight > hold.window, !isTimed {
-            model.fail("\(inFlight) in flight, the window is \(hold.window)")
+        let inFlight = hold.open.filter { sequence in
+            !lost.contains(sequence) && !hold.acknowledged.contains { $0.contains(sequence) }
+        }
+        if inFlight.count > hold.window, !isTimed {
+            model.fail("\(inFlight) in flight of '\(hold.name)', the window is \(hold.window)")
         }
         if let credit = hold.creditLeft {
             if credit == 0 { model.fail("\(sequence) was delivered without credit") }
@@ -244,6 +248,7 @@ final class SimulatedClient {
         model.acknowledged[hold.generation, default: []].formUnion(
             hold.got.filter { sequence in ranges.contains { $0.contains(sequence) } })
         hold.open.removeAll { sequence in ranges.contains { $0.contains(sequence) } }
+        hold.acknowledged += ranges.filter { $0.count > 1 }
         holds[number] = hold
         client.send(
             Acknowledge(

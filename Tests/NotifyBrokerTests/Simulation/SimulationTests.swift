@@ -34,6 +34,7 @@ struct SimulationTests {
     /// Seeds that have found defects, before messages were deleted.
     @Test(arguments: [
         682_662_232, 2_820_438_955, 2_603_867_733, 3_639_093_403, 4_145_269_590, 357_252_244, 3_208_654_327,
+        2_890_554_054,
     ])
     func `seeds of earlier failures pass`(_ seed: UInt64) {
         var happened = Simulation.Happened()
