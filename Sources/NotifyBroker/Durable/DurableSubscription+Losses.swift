@@ -36,7 +36,7 @@ extension DurableSubscription {
         updateStoredRedeliveries { rows in
             for sequence in sequences { rows.discard(sequence) }
         }
-        let isAttached = state == .attached
+        let (isAttached, losses) = (state == .attached, committedLosses)
         return sequences.filter { !(isAttached ? losses.isReported($0) : losses.contains($0)) }
     }
 

@@ -295,6 +295,11 @@ struct DurableSubscription {
 
     // MARK: Losses
 
+    /// What the generation of the cursor in the log has lost.
+    var committedLosses: LossRecord {
+        if case .reset(_, _, let earlier, _)? = pendingChange { earlier } else { losses }
+    }
+
     /// Changes what a generation of the cursor has lost: the current one, or that before a pending reset.
     mutating func changeLosses(of generation: UInt32, _ change: (inout LossRecord) -> Void) {
         if generation == cursor.generation {
