@@ -6,27 +6,8 @@ import WireTestSupport
 @testable import NotifyBroker
 
 /// Messages that are given up become dead letters, which can be delivered again or deleted.
-struct DeadLetteringTests {
-    private let host = TestHost()
-
-    private func attach(_ settings: DurableSettingChanges = .init(), window: UInt32 = 0) -> Client {
-        let client = host.connect()
-        client.subscribe(1, ["jobs.>"], durable: "jobs", window: window, settings: settings)
-        host.run()
-        _ = client.take()
-        return client
-    }
-
-    private func post(_ texts: String...) {
-        let poster = host.connect()
-        for text in texts { poster.post("jobs.a", payload: Array(text.utf8)) }
-        host.run()
-    }
-
-    private func advance(_ time: Duration) {
-        host.advance(time)
-        host.run()
-    }
+struct DeadLetteringTests: JobsTests {
+    let host = TestHost()
 
     @Test func `a retry of a message that a reset has made pending again is delivered once`() throws {
         let client = attach()

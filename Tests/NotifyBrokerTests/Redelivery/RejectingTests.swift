@@ -6,27 +6,8 @@ import WireTestSupport
 @testable import NotifyBroker
 
 /// What follows when a client does not acknowledge: rejections and deadlines.
-struct RejectingTests {
-    private let host = TestHost()
-
-    private func attach(_ settings: DurableSettingChanges = .init(), window: UInt32 = 0) -> Client {
-        let client = host.connect()
-        client.subscribe(1, ["jobs.>"], durable: "jobs", window: window, settings: settings)
-        host.run()
-        _ = client.take()
-        return client
-    }
-
-    private func post(_ texts: String...) {
-        let poster = host.connect()
-        for text in texts { poster.post("jobs.a", payload: Array(text.utf8)) }
-        host.run()
-    }
-
-    private func advance(_ time: Duration) {
-        host.advance(time)
-        host.run()
-    }
+struct RejectingTests: JobsTests {
+    let host = TestHost()
 
     @Test func `a rejected message is delivered again after each delay, with the number of the delivery`() throws {
         let client = attach(DurableSettingChanges(retryDelays: [1_000_000, 10_000_000]))
