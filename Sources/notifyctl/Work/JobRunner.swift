@@ -126,35 +126,35 @@ final class JobRunner: Sendable {
         options.teardownSequence = [
             .send(signal: .terminate, toProcessGroup: true, allowedDurationToNextStep: Self.grace)
         ]
+        let group = Mutex<pid_t?>(nil)
+        defer { if let group = group.withLock({ $0 }) { ended(group) } }
         let result = try await Subprocess.run(
             executable, arguments: Arguments(arguments), environment: environment, platformOptions: options,
             input: input, output: output, error: error
         ) { execution in
-            // The process is reaped after this closure has returned. So while its group is in `running`, the group's id
-            // can't belong to other processes.
-            let group = execution.processIdentifier.value
-            self.started(group)
-            await execution.teardown(using: Self.waitForExit)
-            self.ended(group)
+            group.withLock { $0 = execution.processIdentifier.value }
+            self.started(execution.processIdentifier.value)
         }
         return result.terminationStatus
     }
-
-    /// A teardown that only waits for the exit: it sends signal 0, which no process receives, and has no end before.
-    private static let waitForExit: [TeardownStep] = [
-        .send(signal: Signal(rawValue: 0), allowedDurationToNextStep: .seconds(1 << 31))
-    ]
 
     /// Passes on the signals that arrived while the command was started.
     private func started(_ group: pid_t) {
         running.withLock { running in
             running.groups.insert(group)
-            for signal in running.signals { kill(-group, signal) }
+            for signal in running.signals { Self.send(signal, to: group) }
         }
     }
 
     private func ended(_ group: pid_t) {
         _ = running.withLock { $0.groups.remove(group) }
+    }
+
+    /// Sends a signal to the group of a command, unless the command was reaped: the group's id may then be that of others.
+    private static func send(_ signal: Int32, to group: pid_t) {
+        var info = siginfo_t()
+        guard waitid(P_PID, id_t(group), &info, WEXITED | WNOHANG | WNOWAIT) == 0 else { return }
+        kill(-group, signal)
     }
 
     /// The error of a command that could not be started.
@@ -170,7 +170,7 @@ final class JobRunner: Sendable {
         output?.abandon()
         running.withLock { running in
             running.signals.insert(signal)
-            for group in running.groups { kill(-group, signal) }
+            for group in running.groups { Self.send(signal, to: group) }
         }
     }
 }
