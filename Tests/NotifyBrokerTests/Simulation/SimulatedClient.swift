@@ -196,8 +196,10 @@ final class SimulatedClient {
         hold.got.insert(sequence)
         let isTimed = hold.isExtended || model.work.timed.contains(hold.name)
         let lost = lost(by: hold, store)
+        // Messages that were deleted before the creation of the subscription was committed are in no loss.
         let inFlight = hold.open.filter { sequence in
-            !lost.contains(sequence) && !hold.acknowledged.contains { $0.contains(sequence) }
+            !lost.contains(sequence) && store.deleted.messages[sequence] == nil
+                && !hold.acknowledged.contains { $0.contains(sequence) }
         }
         if inFlight.count > hold.window, !isTimed {
             model.fail("\(inFlight) in flight of '\(hold.name)', the window is \(hold.window)")
