@@ -44,7 +44,7 @@ extension Broker {
                 by: attachment.instance, on: attachment.connection, filter: filter, sharing: subscribe.sharing,
                 takesOver: subscribe.takesOver)
             {
-            case .free: break
+            case .free: try checkRoom(forMemberOf: existing)
             case .takeOver(let earlier):
                 if durables[existing].settings.sharing != subscribe.sharing { try durables[existing].checkChangeable() }
                 takeOver(existing, from: earlier, by: attachment, now: now)
@@ -75,6 +75,15 @@ extension Broker {
         }
         chargeDurable(durable)
         pauseIfLogBehind(slot)
+    }
+
+    private func checkRoom(forMemberOf durable: DurableSlot) throws(WireError) {
+        guard durables[durable].members.count < Limits.membersPerSubscription else {
+            throw WireError(
+                .limitReached,
+                "durable subscription '\(durables[durable].name)' has reached the limit of "
+                    + "\(Limits.membersPerSubscription) members")
+        }
     }
 
     /// Changes how an existing subscription is shared, after its other members have ended.

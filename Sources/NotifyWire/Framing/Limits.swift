@@ -33,6 +33,9 @@ package enum Limits {
     /// The default window: durable messages in flight to one subscription.
     package static let defaultWindow: UInt32 = 256
     package static let maximumWindow: UInt32 = 16_384
+    /// The clients that are attached to a durable subscription. A takeover, a reset and an edit end all of them in one
+    /// step: 10,000 took 9 ms, 100,000 took 130 ms.
+    package static let membersPerSubscription = 16_384
     /// Sequences stay below this number, so that a double represents each of them exactly.
     package static let sequenceEnd: UInt64 = 1 << 53
     /// The maximum size of a frame's body, in bytes, until the hello is accepted.

@@ -107,6 +107,17 @@ struct HostileMembersTests {
         #expect(Set(taker.takeMessages().map(\.sequence)).count == 100)
     }
 
+    @Test func `a group has at most 16,384 members`() {
+        let clients = (0..<4).map { _ in join(1...4_096, window: 1) }
+        #expect(clients.allSatisfy { $0.takeErrors().isEmpty })
+        #expect(host.durable("jobs")?.members.count == Limits.membersPerSubscription)
+        #expect(join().takeErrors().map(\.code) == [ErrorCode.limitReached.rawValue])
+        clients[0].detach(1)
+        host.run()
+        #expect(join().takeErrors().isEmpty)
+        #expect(host.durable("jobs")?.members.count == Limits.membersPerSubscription)
+    }
+
     // MARK: A large window
 
     @Test func `a member with the largest window that dies gives back its messages in slices, twice`() throws {
