@@ -42,7 +42,7 @@ extension AttackKind {
 /// The attacks by name.
 enum AttackKind: String, CaseIterable {
     case names, resolutions, requests, fanOut, unread, stoppedDurable, stoppedVolatile, patterns, bursts, attaching
-    case siblings, keepLatest, flood
+    case siblings, keepLatest, flood, members
 
     func begin(_ target: Target) throws -> any Attack {
         switch self {
@@ -59,6 +59,7 @@ enum AttackKind: String, CaseIterable {
         case .siblings: try SiblingsAttack(target)
         case .keepLatest: try KeepLatestAttack(target)
         case .flood: try FloodAttack(target)
+        case .members: try MembersAttack(target)
         }
     }
 
@@ -78,6 +79,7 @@ enum AttackKind: String, CaseIterable {
         case .siblings: 80
         case .keepLatest: 16
         case .flood: 100
+        case .members: 10_000
         }
     }
 }

@@ -133,6 +133,10 @@ extension Row {
         },
         Row(.keepLatest, "16 stopped subscribers that keep the latest per name") { _ in [] },
         Row(.flood, "100 connections that flood, stop reading, or open everything they may") { Limits.rate($0) },
+        Row(.members, "10,000 members of a group that reject, extend, or let deadlines pass") {
+            let answers = Int($0.figures["answers"] ?? 0)
+            return Limits.rate($0) + (answers >= 2 * AttackKind.members.size ? [] : ["only \(answers) answers"])
+        },
     ]
 
     static func named(_ name: String) -> Row? {
