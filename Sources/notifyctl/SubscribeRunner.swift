@@ -30,8 +30,8 @@ struct SubscribeRunner: Sendable {
 
     /// Prints messages until the subscription ends or the command is interrupted.
     ///
-    /// - Throws: `CommandFailure` with `timeout` after the timeout; with `failure` if no message arrived for `wait`
-    ///   before a signal; and errors of the client.
+    /// - Throws: `CommandFailure` with `timeout` after the timeout; with `failure` if `wait` is ended by a signal or by
+    ///   the reader of its output before it has processed a message; and errors of the client.
     func run() async throws {
         let startTime = ContinuousClock.now
         let signals = await Interruption.trapSignals(includingHangup: program != nil)
@@ -61,7 +61,8 @@ struct SubscribeRunner: Sendable {
         if let arrival, let reason, reason != .timeout {
             let cause = reason == .signal ? "by a signal" : "because the reader of its output has closed it"
             if arrival.timeOut() { throw CommandFailure(.failure, "ended \(cause) before a message arrived") }
-            if !arrival.isProcessed { throw CommandFailure(.failure, "ended \(cause) before the message was written") }
+            let end = program == nil ? "the message was written" : "its command succeeded"
+            if !arrival.isProcessed { throw CommandFailure(.failure, "ended \(cause) before \(end)") }
         }
         guard reason == .timeout, let timeoutSeconds else { return }
         let detail = durable == nil || opening.isFinished ? "" : "; notifyd has not confirmed the subscription"
@@ -95,6 +96,7 @@ struct SubscribeRunner: Sendable {
             }
         } catch is StandardOutput.Failure {
             // The write was interrupted, or it detected a closed output before `watchReader` did.
+            interruption.interrupt(.readerClosed)
         } catch  where interruption.reason != nil && Self.isCancellation(error) {
         }
         return interruption.reason ?? (isCreationOnly ? .timeout : nil)
@@ -194,7 +196,7 @@ struct SubscribeRunner: Sendable {
     }
 
     private func report(_ reason: String, _ message: NotifyClient.Message) throws {
-        let text = "the command for message \(message.sequence) '\(message.name)' has failed: \(reason)"
+        let text = JobOutcome.report(reason, of: message)
         if limit == 1 { throw CommandFailure(.failure, text) }
         StandardError.write(text)
     }

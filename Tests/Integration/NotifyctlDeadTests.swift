@@ -50,6 +50,7 @@ extension IntegrationTests {
             _ = try await succeed("dead", "purge", "w", "--id", sequences[1])
             let left = try await notifyctl.run("dead", "list", "--user", "\(getuid())", "--json").objects
             #expect(left.compactMap { $0["sequence"] as? Int }.map(String.init) == [sequences[2]])
+            #expect(try await notifyctl.run("dead", "retry", "nosuch").status != .status(0))
             let missing = try await notifyctl.run("dead", "show", "--id", sequences[0])
             #expect(missing.status == .status(1))
             _ = try await succeed("dead", "purge", "--yes")

@@ -246,6 +246,21 @@ import Testing
         #expect(try flush(harness, one).map(\.kind) == [.acknowledge, .credit])
     }
 
+    @Test func `answers are sent although a delivery has replaced one that waited`() throws {
+        let harness = try MachineHarness.ready()
+        let one = try attached(harness, working(window: 4))
+        _ = try harness.read()
+        harness.receive { $0.writeRun(one.number, [1]) }
+        start(one, [1])
+        harness.receive { buffer in
+            buffer.writeRun(one.number, [1], isRedelivery: true, delivery: 2)
+            buffer.writeRun(one.number, [1], isRedelivery: true, delivery: 3)
+        }
+        #expect(try harness.read().map(\.kind) == [.credit])
+        try harness.acknowledge(one, 1)
+        #expect(try harness.read().map(\.kind).first == .acknowledge)
+    }
+
     @Test func `a message without a handler is given back before its deadline, and frees no credit`() throws {
         let harness = try MachineHarness.ready()
         let one = try attached(harness, working(window: 1))

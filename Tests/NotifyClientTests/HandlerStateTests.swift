@@ -93,4 +93,21 @@ import Testing
         #expect(state.handlerStarts(2, delivery: 1, epoch: 0) == .stopped)
         #expect(state.delivered(3) == .stopped)
     }
+
+    @Test func `a waiting message that is delivered again is given back: no handler has it`() {
+        var state = state()
+        #expect(state.delivered(2, delivery: 2) == .new)
+        #expect(state.takeEndedHandlers() == 1)
+        for _ in 0..<2 { _ = state.extendHeld() }
+        #expect(state.takeRejections() == [.init(sequence: 2, outcome: .returned, delivery: 2)])
+    }
+
+    @Test func `an answer after a lost connection reports a delivery that no longer waits`() {
+        var state = state()
+        #expect(state.delivered(1, delivery: 2) == .new)
+        _ = state.attached(cursor: 0, generation: 1, isResumed: true)
+        _ = state.takeEndedHandlers()
+        #expect(state.acknowledge(1, epoch: 0) == true)
+        #expect(state.takeEndedHandlers() == 1)
+    }
 }

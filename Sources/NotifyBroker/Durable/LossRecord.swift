@@ -7,7 +7,7 @@ struct LossRecord {
     private(set) var loss: Loss?
     /// The end of the loss that the next commit removes; nil if it removes none.
     private(set) var passed: UInt64?
-    /// The range of lost messages of which no gap was sent, because they had been delivered before. May contain others.
+    /// The range of lost messages of which no gap was sent, because they had been delivered before. May include lost messages of which a gap was sent.
     private var unreported: SequenceRange?
 
     init(_ loss: Loss?) {

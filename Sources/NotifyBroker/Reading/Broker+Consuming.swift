@@ -74,7 +74,7 @@ extension Broker {
         switch readers[reader].consumer {
         case .durable(let slot):
             if durables[slot].isHeldUp {
-                // Otherwise clients that answer several messages at once could wait for others for ever.
+                // Otherwise clients that answer several messages at once could wait forever for further ones.
                 durables[slot].moveOldestToRedeliveries(now: durables.time)
                 durables.noteProgress(slot)
                 return answersChanged(slot, now: durables.time)

@@ -44,7 +44,11 @@ extension Broker {
             guard durables[slot].state != .removing else { continue }
             if durables[slot].redeliveries.maximumBytes < Redelivery.maximumBytes {
                 limitCopies(of: slot)
-                if let reader = durables[slot].reader { readers.wake(reader) }
+                if let reader = durables[slot].reader {
+                    readers.wake(reader)
+                    // Readers have continued in this turn before.
+                    actions.append(.scheduleTick)
+                }
             }
             guard let read = nextRead(for: slot) else { continue }
             redeliveryReads.begin(read, now: now.monotonic)

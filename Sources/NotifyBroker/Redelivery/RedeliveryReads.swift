@@ -19,8 +19,9 @@ struct RedeliveryReads {
     /// Subscriptions for which reading or storing failed, or that lack room. They continue when that may have changed.
     private var retrying: Deque<DurableSlot> = []
     private var areRetrying: Set<DurableSlot> = []
-    /// The number of those that are to continue.
+    /// The number of those that are to continue, in turn with the queue.
     private var retriesLeft = 0
+    private var isQueuesTurn = false
     private var current: Read?
     private(set) var lastPurpose = Purpose.deadLetters
     /// The time at which the store was asked; nil if no answer is pending.
@@ -33,13 +34,15 @@ struct RedeliveryReads {
     /// Takes the next subscription; nil while copies are being read.
     mutating func next() -> DurableSlot? {
         guard started == nil else { return nil }
-        if let slot = queue.popFirst() {
-            queued.remove(slot)
+        if retriesLeft > 0, !isQueuesTurn || queue.isEmpty, let slot = retrying.popFirst() {
+            retriesLeft -= 1
+            areRetrying.remove(slot)
+            isQueuesTurn = true
             return slot
         }
-        guard retriesLeft > 0, let slot = retrying.popFirst() else { return nil }
-        retriesLeft -= 1
-        areRetrying.remove(slot)
+        guard let slot = queue.popFirst() else { return nil }
+        queued.remove(slot)
+        isQueuesTurn = false
         return slot
     }
 
@@ -63,8 +66,7 @@ struct RedeliveryReads {
     /// Whether a subscription waits until storage works again, or there is room again.
     func isRetrying(_ slot: DurableSlot) -> Bool { areRetrying.contains(slot) }
 
-    /// Must be called when storage works again, or there may be room again: the waiting subscriptions continue after the
-    /// others.
+    /// Must be called when storage works again, or there may be room again: the waiting subscriptions continue.
     mutating func retry() {
         retriesLeft = retrying.count
     }

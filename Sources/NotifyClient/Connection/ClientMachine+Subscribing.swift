@@ -158,6 +158,15 @@ extension ClientMachine {
                 subscription: number, sequence: delivery.sequence, outcome: .returned, delayMicroseconds: 0, reason: ""
             ).write(to: &outgoing)
         }
+        creditReplaced(of: number)
+    }
+
+    /// Sends the credit of messages that no longer wait for a handler, because a later delivery has replaced them.
+    private mutating func creditReplaced(of number: UInt32) {
+        guard let entry = subscriptions[number], entry.spec.extendsDeadlines, let ledger = entry.ledger,
+            ledger.update({ $0.handlers?.ended ?? 0 }) > 0, !pendingLedgers.contains(where: { $0 === ledger })
+        else { return }
+        pendingLedgers.append(ledger)
     }
 
     /// The daemon has reported the settings of an attached subscription.

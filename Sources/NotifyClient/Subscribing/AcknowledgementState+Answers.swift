@@ -60,7 +60,7 @@ extension AcknowledgementState {
         if givesBack { giveBackLate() }
         for sequence in outstanding {
             guard sequence <= heldThrough else { break }
-            if givesBack, handlers?.waiting[sequence] != nil, !hasEarlierCopy(sequence) { continue }
+            if givesBack, isWaitingOnly(sequence) { continue }
             if pendingExtensions[sequence] == nil { pendingExtensions[sequence] = 0 }
         }
         heldThrough = deliveredThrough

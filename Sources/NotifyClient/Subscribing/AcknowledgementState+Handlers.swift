@@ -19,6 +19,8 @@ extension AcknowledgementState {
     struct Waiting {
         /// The number of the delivery to hand out.
         var delivery: UInt32
+        /// Whether a handler may have an earlier delivery of the message. The answer of that handler still counts.
+        var hasEarlierHandler = false
         /// Whether the message was already waiting at the last extension of deadlines.
         var isLate = false
     }
@@ -76,10 +78,13 @@ extension AcknowledgementState {
 
 extension AcknowledgementState {
     /// A message that was delivered waits for a handler. It replaces an earlier delivery that waits.
-    mutating func wait(_ sequence: UInt64, _ delivery: UInt32) {
+    ///
+    /// - Parameter isAgain: Whether an earlier delivery of the message is not answered.
+    mutating func wait(_ sequence: UInt64, _ delivery: UInt32, isAgain: Bool = false) {
         guard handlers != nil else { return }
+        let hasEarlierHandler = handlers?.waiting[sequence]?.hasEarlierHandler ?? isAgain
         stopWaiting(sequence)
-        handlers?.waiting[sequence] = Waiting(delivery: delivery)
+        handlers?.waiting[sequence] = Waiting(delivery: delivery, hasEarlierHandler: hasEarlierHandler)
     }
 
     /// A message no longer waits for a handler.
@@ -98,7 +103,7 @@ extension AcknowledgementState {
 
     private mutating func giveBackWaiting(after delayMicroseconds: UInt64?, where isReturned: (Waiting) -> Bool) {
         for (sequence, waiting) in handlers?.waiting.sorted(by: { $0.key < $1.key }) ?? []
-        where isReturned(waiting) && !hasEarlierCopy(sequence) && outstanding.removeSorted(sequence) {
+        where isReturned(waiting) && !waiting.hasEarlierHandler && outstanding.removeSorted(sequence) {
             let delivery = latestDelivery(of: sequence)
             forgetAnswered(sequence)
             pendingRejections.append(
@@ -110,14 +115,14 @@ extension AcknowledgementState {
     /// Forgets the messages that wait for a handler when the connection is lost. The daemon has taken them back, and
     /// delivers them again to a client that can process them.
     mutating func forgetWaiting() {
-        for sequence in handlers?.waiting.keys.sorted() ?? [] where !hasEarlierCopy(sequence) {
+        for sequence in handlers?.waiting.keys.sorted() ?? [] where isWaitingOnly(sequence) {
             _ = outstanding.removeSorted(sequence)
             forgetAnswered(sequence)
         }
     }
 
-    /// Whether a handler may have an earlier delivery of a message. The answer of that handler still counts.
-    func hasEarlierCopy(_ sequence: UInt64) -> Bool {
-        (copies[sequence]?.extra ?? 0) > 0
+    /// Whether a message waits for a handler while none may have an earlier delivery of it.
+    func isWaitingOnly(_ sequence: UInt64) -> Bool {
+        handlers?.waiting[sequence].map { !$0.hasEarlierHandler } ?? false
     }
 }

@@ -236,7 +236,7 @@ extension AcknowledgementState {
         known.extra += 1
         extraCopies += 1
         copies[sequence] = known
-        wait(sequence, delivery)
+        wait(sequence, delivery, isAgain: true)
         return .new
     }
 
@@ -271,13 +271,14 @@ extension AcknowledgementState {
             pending.insert(sequence)
             return !hadPending
         }
-        if carriedOver.removeSorted(sequence) {
-            forgetAnswered(sequence)
-            var sequences = SequenceSet()
-            sequences.insert(sequence)
-            addUnsent(sequences)
-        }
-        return false
+        guard carriedOver.removeSorted(sequence) else { return false }
+        let hadPending = hasPending
+        forgetAnswered(sequence)
+        var sequences = SequenceSet()
+        sequences.insert(sequence)
+        addUnsent(sequences)
+        // Another delivery of the message may have waited for a handler.
+        return !hadPending && hasPending
     }
 
     /// Takes the acknowledgements to send, and remembers them.
@@ -290,8 +291,8 @@ extension AcknowledgementState {
         return Array(pending.ranges)
     }
 
-    /// Forgets unsent acknowledgements once as many later ones are sent as the window allows. By then the daemon has
-    /// delivered their messages again, to this client or another one.
+    /// Forgets unsent acknowledgements once as many later ones are sent as the window allows, so that the end of the
+    /// subscription does not report those of long ago: another member may have processed their messages.
     private mutating func forgetUnsent() {
         guard hasUnsent else { return }
         for range in pending.ranges { sentSinceUnsent += Int(clamping: range.last - range.first) + 1 }

@@ -1,7 +1,7 @@
 package import NIOCore
 
-/// Tells an attached client the deadline of its durable subscription, after that or the maximum of deliveries was
-/// changed.
+/// Reports the deadline of a durable subscription to an attached client. Sent when the deadline or the maximum of
+/// deliveries has changed.
 package struct DeadlineNotice: ControlFrame {
     package static let kind = FrameKind.deadline
 

@@ -43,8 +43,8 @@ package struct DurableSettings: Equatable, Sendable {
             }
     }
 
-    /// The settings after a change of the sharing: the deadline and the maximum of deliveries become the new defaults,
-    /// unless they differ from the earlier ones.
+    /// The settings after a change of the sharing. A deadline or a maximum of deliveries that equals the default of the
+    /// earlier sharing becomes the default of the new one.
     package func shared(_ sharing: DurableSharing) -> DurableSettings {
         let (before, after) = (DurableSettings(defaultsFor: self.sharing), DurableSettings(defaultsFor: sharing))
         var settings = self

@@ -21,7 +21,12 @@ struct DeadRetryCommand: AsyncParsableCommand {
     func run() async throws {
         let selected = letters.selected
         let result = try await withNotifyClient(configuration: connection.configuration()) { [letters] client in
-            try await client.retryDeadLetters(of: letters.durable, sequences: selected, uid: letters.uid)
+            let result = try await client.retryDeadLetters(of: letters.durable, sequences: selected, uid: letters.uid)
+            // A name that was mistyped is an error.
+            if result.messages == 0, result.kept == 0, let durable = letters.durable {
+                _ = try await client.durableSubscription(durable, uid: letters.uid)
+            }
+            return result
         }
         try DeadLetterText.report("retried", result, of: selected)
     }

@@ -10,21 +10,28 @@ struct DurableSettingsOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The time in which a delivered message must be answered, such as 30s; 0 for no limit.", valueName: "span"),
+            """
+            The time in which a delivered message must be answered; 0 for no limit. A new group has 30s, another new \
+            subscription no limit.
+            """, valueName: "span"),
         transform: { try SpanArgument.span($0) })
     var deadline: Duration?
 
     @Option(
         help: ArgumentHelp(
-            "The delays after the first failure, the second and so on, such as 1s,10s,1m. The last one repeats.",
-            valueName: "spans"),
+            """
+            The delays after the first failure, the second and so on. The last one repeats. A new subscription has \
+            1s,10s,1m.
+            """, valueName: "spans"),
         transform: { RetryDelays(delays: try SpanArgument.spans($0)) })
     var retryAfter: RetryDelays?
 
     @Option(
         help: ArgumentHelp(
-            "The number of failed deliveries after which a message becomes a dead letter; 0 for no limit.",
-            valueName: "number"))
+            """
+            The number of failed deliveries after which a message becomes a dead letter; 0 for no limit. A new group has \
+            5, another new subscription no limit: a message that always fails is then repeated forever.
+            """, valueName: "number"))
     var maxDeliveries: Int?
 
     @Option(

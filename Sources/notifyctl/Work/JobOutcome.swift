@@ -1,5 +1,6 @@
 import CGNU
 import Glibc
+import NotifyClient
 import Subprocess
 
 /// The answer to a message, from the termination of its command.
@@ -42,6 +43,11 @@ enum JobOutcome: Equatable {
         case .givenBack: "exit status \(Self.temporaryFailure)"
         case .rejected(let reason), .failed(let reason), .notStarted(let reason): reason
         }
+    }
+
+    /// What to print if the command for a message has failed.
+    static func report(_ reason: String, of message: NotifyClient.Message) -> String {
+        "the command for message \(message.sequence) '\(message.name)' has failed: \(reason)"
     }
 
     private static func text(_ span: Duration) -> String {

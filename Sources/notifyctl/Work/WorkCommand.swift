@@ -17,7 +17,11 @@ struct WorkCommand: AsyncParsableCommand, ProgramRunning {
             signal has ended the command, the delivery has failed: the message is delivered again, and becomes a dead \
             letter after --max-deliveries. A command that can't be started, or exits with 126 or 127, gives its message \
             back and ends 'work' with 127. The exit of the command decides, even if its children still run. While a \
-            command runs, the deadline of its message is extended.
+            command runs, the deadline of its message is extended. A durable subscription that exists keeps its settings: \
+            see 'notifyctl durable set'.
+
+            If 'work' is killed, its commands continue, and their messages are delivered again: a job may run twice, also at \
+            the same time.
 
             With --group, several 'work' share the messages. SIGTERM, SIGINT and SIGHUP end 'work' once the running commands \
             have exited; a second signal is passed on to them. 'work' ends in the same way if the reader of its output \

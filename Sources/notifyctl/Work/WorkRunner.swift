@@ -107,8 +107,12 @@ private final class Work: Service {
             state.withLock { $0.isReaderGone = true }
             await onEnd?()
             throw NotifyClient.JobError.giveBack(after: .zero)
-        case .rejected(let reason): throw NotifyClient.JobError.retry(reason)
-        case .failed(let reason): throw NotifyClient.JobError.fail(reason)
+        case .rejected(let reason):
+            StandardError.write("\(JobOutcome.report(reason, of: message)) (delivery \(message.delivery))")
+            throw NotifyClient.JobError.retry(reason)
+        case .failed(let reason):
+            StandardError.write("\(JobOutcome.report(reason, of: message)): it becomes a dead letter")
+            throw NotifyClient.JobError.fail(reason)
         case .notStarted(let reason):
             state.withLock { $0.failedStart = $0.failedStart ?? reason }
             await onEnd?()

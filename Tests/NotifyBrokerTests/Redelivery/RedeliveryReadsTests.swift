@@ -42,21 +42,21 @@ import Testing
         #expect([reads.next(), reads.next()] == [slots[2], nil])
     }
 
-    @Test func `all waiting ones continue behind the others, and wait again if they fail`() {
+    @Test func `all that wait continue in turn with the others, and wait again if they fail`() {
         var reads = RedeliveryReads()
         let many = (0..<200).map { DurableSlot($0) }
         for slot in many { reads.failed(slot) }
         reads.retry()
-        let other = DurableSlot(999)
-        reads.wake(other)
-        #expect(reads.next() == other)
-        for slot in many {
+        let others = [DurableSlot(998), DurableSlot(999)]
+        for other in others { reads.wake(other) }
+        #expect([reads.next(), reads.next(), reads.next(), reads.next()] == [many[0], others[0], many[1], others[1]])
+        for slot in many.dropFirst(2) {
             #expect(reads.isRetrying(slot) && reads.next() == slot)
             reads.failed(slot)
         }
         #expect(reads.next() == nil)
         reads.retry()
-        reads.removed(many[0])
-        #expect(reads.next() == many[1])
+        reads.removed(many[2])
+        #expect(reads.next() == many[3])
     }
 }
