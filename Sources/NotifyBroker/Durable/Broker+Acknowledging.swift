@@ -19,7 +19,8 @@ extension Broker {
             refuse(slot, request: 0, error, subscription: acknowledge.subscription)
             return
         }
-        durables[durable].lossAcknowledged(through: acknowledge.ranges.map(\.last).max() ?? 0)
+        durables[durable].lossAcknowledged(
+            through: acknowledge.ranges.map(\.last).max() ?? 0, by: member)
         answersChanged(durable, now: now)
         pauseIfManyUnsaved(slot)
     }

@@ -25,7 +25,7 @@ extension Broker {
                 sequence: durables[slot].committedCursor.position, generation: durables[slot].generation,
                 isResumed: attachment.isResumed))
         if let loss = durables[slot].loss {
-            durables[slot].lossReported()
+            durables[slot].lossReported(to: attachment)
             sendGap(loss, .deleted, to: attachment)
         }
         if logs(.debug) {

@@ -17,6 +17,7 @@ extension Broker {
         if durables[slot].members.count == indices.count { closeReader(of: slot) }
         scheduler.spend(indices.count * FairScheduler.Cost.detach)
         durables.detach(slot, indices, ending, now: now)
+        if let loss = durables[slot].unheardLoss { reportLoss(loss, of: slot) }
         answersChanged(slot, now: now)
     }
 

@@ -37,8 +37,10 @@ extension Broker {
             if !isReleased { readers.evictRing(through: loss.last) }
             logLoss(loss, of: id, in: deletion, now: now.monotonic)
             guard let reader = durables[slot].reader else { continue }
-            if readers[reader].position < loss.last {
-                sendGap(loss, .deleted, to: slot)
+            // What was released is not delivered again if a member of a group ends without having read it.
+            let isForgotten = isReleased && durables[slot].settings.sharing == .group
+            if readers[reader].position < loss.last || isForgotten {
+                reportLoss(loss, of: slot)
             } else {
                 // The messages were delivered. One that fails is reported then, because no copy of it can be made.
                 durables[slot].lossNotReported(loss)
@@ -74,6 +76,11 @@ extension Broker {
                 "durable subscription '\(durables[slot].name)' of user \(durables[slot].uid) was removed: no client "
                     + "has used it for the time set by log.expire_subscriptions"))
         removeDurable(slot)
+    }
+
+    /// Sends a gap for messages that were deleted, to the member that is attached for longest.
+    mutating func reportLoss(_ messages: Loss, of slot: DurableSlot) {
+        if let loss = durables[slot].lossReported(messages) { sendGap(loss, .deleted, to: slot) }
     }
 
     /// Reports messages that the subscription does not receive, to the member that is attached for longest.

@@ -22,9 +22,10 @@ extension DurableSubscription {
         return generation == cursor.generation ? messages : nil
     }
 
-    /// Ends redeliveries of which the log has made no copy, because it had deleted the messages before.
+    /// Ends redeliveries of which the log has made no copy, because it had deleted the messages before. Those that are
+    /// in no loss are added to it, until the daemon restarts: the log counts them as acknowledged.
     ///
-    /// - Returns: Those that no gap has reported, or will report to the next member.
+    /// - Returns: Those that no gap has reported.
     mutating func notCopied(_ sequences: [UInt64]) -> [UInt64] {
         for sequence in sequences {
             if case .inFlight(let holder, _)? = redeliveries.state(of: sequence),
@@ -36,8 +37,12 @@ extension DurableSubscription {
         updateStoredRedeliveries { rows in
             for sequence in sequences { rows.discard(sequence) }
         }
-        let (isAttached, losses) = (state == .attached, committedLosses)
-        return sequences.filter { !(isAttached ? losses.isReported($0) : losses.contains($0)) }
+        let losses = committedLosses
+        for sequence in sequences where !losses.contains(sequence) {
+            let loss = Loss(first: sequence, last: sequence, count: 1, isUpperBound: true)
+            changeLosses(of: committedCursor.generation) { $0.add(loss) }
+        }
+        return sequences.filter { !losses.isReported($0) }
     }
 
     /// Records that no gap was sent for lost messages, because the log reader is past them: a member may still fail to
@@ -46,20 +51,33 @@ extension DurableSubscription {
         changeLosses(of: cursor.generation) { $0.notReported(messages) }
     }
 
-    /// Records messages that failed after their deletion while no member was attached. The next member gets a gap, unless
-    /// the daemon restarts before: the log counts the messages as acknowledged.
-    mutating func lostWhileDetached(_ messages: Loss) {
-        changeLosses(of: committedCursor.generation) { $0.add(messages) }
+    /// Records that a member gets a gap for the whole loss.
+    mutating func lossReported(to attachment: Attachment) {
+        let member = members.index(of: attachment).flatMap { members.id(at: $0) }
+        changeLosses(of: cursor.generation) { $0.reported(to: member, isWhole: true) }
     }
 
-    /// Records that a gap was sent for the whole loss.
-    mutating func lossReported() {
-        changeLosses(of: cursor.generation) { $0.reported() }
+    /// Records that the member that is attached for longest gets a gap.
+    ///
+    /// - Returns: The messages of the gap: the whole loss, if another member got the gaps before; nil if no member gets
+    ///   one, because the attachment is not committed. It gets one for the whole loss then.
+    mutating func lossReported(_ messages: Loss) -> Loss? {
+        guard let member = firstMember, member.isCommitted else { return nil }
+        let isInformed = losses.informed.map { $0 == member.id } ?? true
+        changeLosses(of: cursor.generation) { $0.reported(to: member.id, isWhole: !isInformed) }
+        return isInformed ? messages : loss ?? messages
     }
 
-    /// Records that a client has acknowledged a message. The loss before it ends with the next commit.
-    mutating func lossAcknowledged(through sequence: UInt64) {
-        guard loss != nil else { return }
+    /// The loss, if the member that was told of it has ended before it acknowledged a later message.
+    var unheardLoss: Loss? {
+        guard let member = losses.informed, members.index(of: member) == nil else { return nil }
+        return loss
+    }
+
+    /// Records that a member has acknowledged a message. The loss before it ends with the next commit, unless only
+    /// another member was told of it.
+    mutating func lossAcknowledged(through sequence: UInt64, by index: Int) {
+        guard loss != nil, losses.informed == nil || losses.informed == members.id(at: index) else { return }
         let position = cursor.position
         changeLosses(of: cursor.generation) { $0.acknowledged(sequence, position: position) }
     }

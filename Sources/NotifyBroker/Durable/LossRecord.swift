@@ -10,6 +10,9 @@ struct LossRecord {
     /// The range of lost messages of which no gap was sent, because they had been delivered before. May include lost messages of which a gap was sent.
     private var unreported: SequenceRange?
 
+    /// The member that gaps have told of the whole loss, apart from `unreported`; nil if there was no gap.
+    private(set) var informed: MemberID?
+
     init(_ loss: Loss?) {
         self.loss = loss
     }
@@ -24,9 +27,12 @@ struct LossRecord {
             first: min(messages.first, unreported?.first ?? .max), last: max(messages.last, unreported?.last ?? 0))
     }
 
-    /// Notes that a gap was sent for the loss.
-    mutating func reported() {
-        unreported = nil
+    /// Notes that a gap was sent to a member.
+    ///
+    /// - Parameter isWhole: Whether the gap was for the whole loss.
+    mutating func reported(to member: MemberID?, isWhole: Bool) {
+        if isWhole { unreported = nil }
+        informed = member
     }
 
     /// Whether a message is within the range of the loss.
@@ -48,7 +54,7 @@ struct LossRecord {
 
     /// Records that the log no longer contains losses that end at or before a sequence.
     mutating func forgotten(through sequence: UInt64) {
-        if let last = loss?.last, last <= sequence { (loss, unreported) = (nil, nil) }
+        if let last = loss?.last, last <= sequence { (loss, unreported, informed) = (nil, nil, nil) }
         if let end = passed, end <= sequence { passed = nil }
     }
 }

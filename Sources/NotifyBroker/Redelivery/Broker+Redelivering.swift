@@ -166,11 +166,7 @@ extension Broker {
         let unreported = durables[slot].notCopied(sequences)
         chargeDurable(slot)
         guard let first = unreported.min(), let last = unreported.max() else { return }
-        let loss = Loss(first: first, last: last, count: UInt64(unreported.count), isUpperBound: true)
-        if durables[slot].state == .attached {
-            sendGap(loss, .deleted, to: slot)
-        } else {
-            durables[slot].lostWhileDetached(loss)
-        }
+        reportLoss(
+            Loss(first: first, last: last, count: UInt64(unreported.count), isUpperBound: true), of: slot)
     }
 }

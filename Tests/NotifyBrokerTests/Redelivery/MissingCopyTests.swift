@@ -92,6 +92,38 @@ struct MissingCopyTests {
         #expect(!gaps.isEmpty && gaps.allSatisfy { $0.reason == .deleted })
     }
 
+    @Test func `a group gets a gap for released messages, also if they were delivered`() throws {
+        let client = host.connect()
+        client.subscribe(1, ["jobs.>"], durable: "jobs", sharing: .group)
+        host.run()
+        let sequences = post(1)
+        #expect(client.takeMessages().count == 1)
+        host.core.broker.deleted(host.store.release(of: 1000, through: sequences[0]), now: host.now)
+        host.run()
+        let gap = try #require(gaps(client).first)
+        #expect(gap.dropped == 1 && gap.isUpperBound)
+    }
+
+    @Test func `a loss that only a member knew that has ended is reported to another one`() {
+        let members = (0..<2).map { _ in host.connect() }
+        for member in members {
+            member.subscribe(1, ["jobs.>"], durable: "jobs", window: 1, sharing: .group)
+            host.run()
+            _ = member.take()
+        }
+        let sequences = post(4)
+        #expect(members.map { $0.takeMessages().count } == [1, 1])
+        host.core.broker.deleted(host.store.drop(sequences[2]...sequences[2], of: "jobs"), now: host.now)
+        host.run()
+        #expect(gaps(members[0]).map(\.dropped) == [1] && gaps(members[1]).isEmpty)
+        members[1].acknowledge(1, 0...sequences[3])
+        host.run()
+        members[1].acknowledge(1, 0...sequences[3])
+        host.closed(members[0])
+        host.run()
+        #expect(gaps(members[1]).map(\.dropped) == [1])
+    }
+
     @Test func `a deletion that is no loss is reported as a gap when the message fails`() throws {
         let client = attach()
         let sequences = post(1)
@@ -119,6 +151,24 @@ struct MissingCopyTests {
         next.subscribe(1, [], durable: "jobs")
         host.run()
         #expect(gaps(next).map(\.range) == [SequenceRange(first: sequences[0], last: sequences[0])])
+    }
+
+    @Test func `a gap for a deleted message is repeated to the next member until it is acknowledged`() {
+        let client = attach()
+        let sequences = post(1)
+        _ = client.takeMessages()
+        _ = host.store.drop(sequences[0]...sequences[0], of: "none")
+        client.reject(1, sequences[0])
+        advance(.milliseconds(60))
+        #expect(gaps(client).map(\.dropped) == [1])
+        host.closed(client)
+        let next = host.connect()
+        next.subscribe(1, [], durable: "jobs")
+        host.run()
+        #expect(gaps(next).map(\.dropped) == [1])
+        next.acknowledge(1, post(1)[0]...host.lastSequence)
+        advance(.milliseconds(60))
+        #expect(host.durable("jobs")?.loss == nil)
     }
 
     @Test func `a member whose deadline was extended has room again`() {

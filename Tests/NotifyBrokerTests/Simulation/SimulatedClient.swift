@@ -244,11 +244,15 @@ final class SimulatedClient {
     }
 
     /// Sends an acknowledgement to the broker, and records it in the model.
-    func acknowledge(_ number: UInt32, _ ranges: [ClosedRange<UInt64>], _ model: inout ReferenceModel) {
+    ///
+    /// - Parameter underway: The redeliveries to the client that it may not have read.
+    func acknowledge(
+        _ number: UInt32, _ ranges: [ClosedRange<UInt64>], underway: [UInt64], _ model: inout ReferenceModel
+    ) {
         guard var hold = holds[number] else { return }
         // An acknowledgement applies only to messages delivered to this client.
         model.acknowledged[hold.generation, default: []].formUnion(
-            hold.got.filter { sequence in ranges.contains { $0.contains(sequence) } })
+            hold.got.union(underway).filter { sequence in ranges.contains { $0.contains(sequence) } })
         hold.open.removeAll { sequence in ranges.contains { $0.contains(sequence) } }
         hold.acknowledged += ranges.filter { $0.count > 1 }
         holds[number] = hold

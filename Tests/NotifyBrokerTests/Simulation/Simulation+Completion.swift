@@ -36,7 +36,8 @@ extension Simulation {
 
     func describe(_ outcome: FakeStore.Outcome) -> String {
         switch outcome {
-        case .committed(_, let outcome): "commit \(outcome.batchID)"
+        case .committed(_, let outcome):
+            "commit \(outcome.batchID)\(outcome.missingCopies.isEmpty ? "" : ", missing \(outcome.missingCopies)")"
         case .deleted(let deletion): "deleted \(deletion.losses) \(deletion.released)"
         case .page(let page): "page of \(page.reader)"
         case .redeliveries(let page): "copies for \(page.subscription)"
@@ -161,7 +162,7 @@ extension Simulation {
                         isBusy = true
                     }
                     guard let last = hold.open.max() else { continue }
-                    client.acknowledge(number, [0...last], &model)
+                    acknowledge(client, number, [0...last])
                     isBusy = true
                 }
             }

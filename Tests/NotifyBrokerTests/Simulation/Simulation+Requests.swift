@@ -211,7 +211,12 @@ extension Simulation {
             ranges = [first...last, first...last]
         }
         note("acknowledge \(client.client.id) \(number) \(ranges)")
-        client.acknowledge(number, ranges, &model)
+        acknowledge(client, number, ranges)
+    }
+
+    func acknowledge(_ client: SimulatedClient, _ number: UInt32, _ ranges: [ClosedRange<UInt64>]) {
+        let underway = host.redeliveriesInFlight(to: client.client, number)
+        client.acknowledge(number, ranges, underway: underway, &model)
     }
 
     func addCredit() {

@@ -41,9 +41,11 @@ struct SimulationTests {
         _ = holds(seed, mayDelete: false, &happened)
     }
 
-    /// Seeds that have found losses without gaps, or counted twice.
-    @Test(arguments: [3_956_480_331, 584_765_446, 4_114_208_370])
-    func `seeds of earlier wrong losses pass`(_ seed: UInt64) {
+    /// Seeds that have found losses without gaps or counted twice, or errors of the model.
+    @Test(arguments: [
+        3_956_480_331, 584_765_446, 4_114_208_370, 2_469_751_820, 3_261_282_581, 583_399_880, 3_518_311_628,
+    ])
+    func `seeds of earlier failures with deletions pass`(_ seed: UInt64) {
         var happened = Simulation.Happened()
         _ = holds(seed, &happened)
     }

@@ -129,9 +129,12 @@ extension FakeStore.Message {
 extension DurableProgress {
     /// Those of ascending sequences that are not acknowledged.
     fileprivate func unacknowledged(of sequences: [UInt64]) -> [UInt64] {
-        sequences.filter { sequence in
-            sequence > cursor && !acknowledged.contains { $0.first <= sequence && sequence <= $0.last }
-        }
+        sequences.filter { !hasPassed($0) }
+    }
+
+    /// Whether a message is at or below the cursor, or acknowledged above it.
+    func hasPassed(_ sequence: UInt64) -> Bool {
+        sequence <= cursor || acknowledged.contains { $0.first <= sequence && sequence <= $0.last }
     }
 
     /// The progress with a cursor that is at least `sequence`.

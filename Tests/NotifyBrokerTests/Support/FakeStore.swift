@@ -328,7 +328,7 @@ final class FakeStore {
             let access = ReadAccess(policy: AccessPolicy(), identity: record.owner)
             let progress = raised(record.progress, of: record.id)
             let added = (deleted.messages.values + messages).filter {
-                $0.sequence <= progress.cursor && $0.matches(record.filter, access)
+                progress.hasPassed($0.sequence) && $0.matches(record.filter, access)
                     && !$0.matches(stored.filter, access)
             }
             exempt[record.generation, default: []].formUnion(added.map(\.sequence))

@@ -246,6 +246,15 @@ final class TestHost: BrokerHost {
         durable(name, uid: uid)?.reader.map { core.broker.readers[$0] }
     }
 
+    /// Returns the messages that are in flight again to a member.
+    func redeliveriesInFlight(to client: Client, _ number: UInt32) -> [UInt64] {
+        guard !client.isClosed, case .durable(let slot, let index)? = connection(client).subscriptions[number],
+            let member = core.broker.durables[slot].members.id(at: index)
+        else { return [] }
+        var redeliveries = core.broker.durables[slot].redeliveries
+        return redeliveries.ended(member)
+    }
+
     /// Returns a counter of the statistics that clients get.
     func counter(_ name: String) -> UInt64? {
         core.broker.counters(now: now).first { $0.name == name }?.value
