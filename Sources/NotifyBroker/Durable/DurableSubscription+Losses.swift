@@ -68,14 +68,14 @@ extension DurableSubscription {
         return isInformed ? messages : loss ?? messages
     }
 
-    /// The loss, if the member that was told of it has ended before it acknowledged a later message.
+    /// The loss, if the member that received its gap has ended before it acknowledged a later message.
     var unheardLoss: Loss? {
         guard let member = losses.informed, members.index(of: member) == nil else { return nil }
         return loss
     }
 
-    /// Records that a member has acknowledged a message. The loss before it ends with the next commit, unless only
-    /// another member was told of it.
+    /// Records that a member has acknowledged a message. The loss before it ends with the next commit, unless
+    /// another member received its gap.
     mutating func lossAcknowledged(through sequence: UInt64, by index: Int) {
         guard loss != nil, losses.informed == nil || losses.informed == members.id(at: index) else { return }
         let position = cursor.position

@@ -7,10 +7,10 @@ struct LossRecord {
     private(set) var loss: Loss?
     /// The end of the loss that the next commit removes; nil if it removes none.
     private(set) var passed: UInt64?
-    /// The range of lost messages of which no gap was sent, because they had been delivered before. May include lost messages of which a gap was sent.
+    /// The range of lost messages of which no gap was sent, because they had been delivered before. May include lost
+    /// messages of which a gap was sent.
     private var unreported: SequenceRange?
-
-    /// The member that gaps have told of the whole loss, apart from `unreported`; nil if there was no gap.
+    /// The member that has received gaps for the whole loss, apart from `unreported`; nil if there was no gap.
     private(set) var informed: MemberID?
 
     init(_ loss: Loss?) {
