@@ -215,7 +215,11 @@ extension Simulation {
     }
 
     func acknowledge(_ client: SimulatedClient, _ number: UInt32, _ ranges: [ClosedRange<UInt64>]) {
-        let underway = host.redeliveriesInFlight(to: client.client, number)
+        // What the broker queues may apply to any message that is redelivered until then.
+        let copies = client.holds[number].flatMap { store.copies[$0.id] } ?? [:]
+        let underway =
+            host.processesImmediately(client.client)
+            ? host.redeliveriesInFlight(to: client.client, number) : Array(copies.keys)
         client.acknowledge(number, ranges, underway: underway, &model)
     }
 
