@@ -55,6 +55,8 @@ final class SimulatedClient {
     /// policies, in total.
     private var gapCount: UInt64 = 0
     private(set) var isClosing = false
+    /// Whether the end of the connection is noted.
+    var isDead = false
 
     init(_ client: Client, uid: UInt32, overflow: OverflowPolicy) {
         self.client = client

@@ -63,6 +63,7 @@ extension Simulation {
 
     /// Replaces the broker with a new one. Completed requests of the store persist, even if they were not reported.
     func start() {
+        noteDeaths()
         clients = []
         outcomes = []
         host = TestHost(host.configuration, store: store, at: host.now.monotonic)

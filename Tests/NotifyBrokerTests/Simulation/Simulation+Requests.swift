@@ -215,11 +215,15 @@ extension Simulation {
     }
 
     func acknowledge(_ client: SimulatedClient, _ number: UInt32, _ ranges: [ClosedRange<UInt64>]) {
-        // What the broker queues may apply to any message that is redelivered until then.
-        let copies = client.holds[number].flatMap { store.copies[$0.id] } ?? [:]
+        // What the broker queues applies to any message that is redelivered until then. A message whose deadline has
+        // passed counts as acknowledged, also if the client had not read it.
+        let hold = client.holds[number]
+        let isExact =
+            host.processesImmediately(client.client) && !(hold.map { model.work.timed.contains($0.name) } ?? false)
         let underway =
-            host.processesImmediately(client.client)
-            ? host.redeliveriesInFlight(to: client.client, number) : Array(copies.keys)
+            isExact
+            ? host.redeliveriesInFlight(to: client.client, number)
+            : hold.flatMap { store.copies[$0.id] }.map { Array($0.keys) } ?? []
         client.acknowledge(number, ranges, underway: underway, &model)
     }
 

@@ -193,7 +193,7 @@ final class Simulation {
     }
 
     func read() {
-        for client in clients where client.client.isClosed { model.work.deaths[client.uid, default: 0] += 1 }
+        noteDeaths()
         for client in clients {
             happened.pauses += client.client.isRead ? 0 : 1
             client.read(&model, store, &happened, now: host.now.monotonic) { number in
@@ -203,6 +203,14 @@ final class Simulation {
             }
         }
         clients.removeAll { $0.client.isClosed }
+    }
+
+    /// Notes the clients whose connections the broker has ended, also if they have not read the last frames.
+    func noteDeaths() {
+        for client in clients where !client.isDead && (client.client.isClosed || host.isClosing(client.client)) {
+            client.isDead = true
+            model.work.deaths[client.uid, default: 0] += 1
+        }
     }
 
     func isHeld(_ number: UInt32, by client: SimulatedClient) -> Bool {
