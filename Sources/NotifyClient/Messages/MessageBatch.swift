@@ -67,6 +67,11 @@ final class MessageBatch: Sendable {
             sequence(index), delivery: entries[index].delivery, epoch: acknowledgements.epoch)
     }
 
+    /// The handler of a message has ended; see `AcknowledgementLedger.handlerEnded`.
+    func handlerEnded(_ answer: () -> Void) {
+        acknowledgements?.ledger.handlerEnded(answer)
+    }
+
     /// The microseconds of a duration, within the limits of the protocol.
     private static func limited(_ duration: Duration) -> UInt64 {
         min(max(duration, .zero).clampedMicroseconds, DurableSettingChanges.maximumSpan)

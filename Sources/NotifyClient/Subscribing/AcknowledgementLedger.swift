@@ -43,9 +43,12 @@ final class AcknowledgementLedger: Sendable {
         state.withLock { $0.handlerStarts(sequence, delivery: delivery, epoch: epoch) }
     }
 
-    /// See `AcknowledgementState.handlerEnded`.
-    func handlerEnded() {
-        if state.withLock({ $0.handlerEnded() }) { onPending(self) }
+    /// A handler has ended. `answer` answers its message: the answer and the credit for another message are sent
+    /// together, because each wake-up of the connection's thread takes time from a short handler.
+    func handlerEnded(_ answer: () -> Void = {}) {
+        let isFirst = state.withLock { $0.handlerEnded() }
+        answer()
+        if isFirst { onPending(self) }
     }
 
     /// See `AcknowledgementState.stopHandlers`.

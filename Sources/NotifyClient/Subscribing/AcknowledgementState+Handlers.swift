@@ -43,7 +43,7 @@ extension AcknowledgementState {
         return .starts
     }
 
-    /// A handler has ended, after the answer to its message.
+    /// A handler has ended.
     ///
     /// - Returns: Whether credit must be sent and nothing else was pending.
     mutating func handlerEnded() -> Bool {

@@ -106,10 +106,7 @@ extension NotifyClient {
                     if start == .stopped { break }
                     if start == .skipped { continue }
                     running += 1
-                    group.addTask {
-                        await Self.run(handler, message)
-                        subscription.ledger?.handlerEnded()
-                    }
+                    group.addTask { await Self.run(handler, message) }
                 }
             } catch {
                 group.cancelAll()
@@ -122,12 +119,17 @@ extension NotifyClient {
     private static func run(
         _ handler: @Sendable (Message) async throws -> Void, _ message: Message
     ) async {
+        let failure: (any Error)?
         do {
             try await handler(message)
-            message.acknowledge()
+            failure = nil
         } catch {
+            failure = error
+        }
+        message.batch.handlerEnded {
+            guard let failure else { return message.acknowledge() }
             // Unanswered messages are given back at the end of the subscription.
-            if !Task.isCancelled { message.answer(error) }
+            if !Task.isCancelled { message.answer(failure) }
         }
     }
 }
