@@ -209,6 +209,8 @@ let package = Package(
                 "notifyctl", "NotifyClient", "NotifyWire", "TestSupport",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Subprocess", package: "swift-subprocess"),
+                .product(name: "SystemPackage", package: "swift-system"),
             ]),
         .testTarget(
             name: "Integration",

@@ -1,4 +1,7 @@
+#include <sys/eventfd.h>
+
 // Declared only with _GNU_SOURCE, without which Swift imports the system's headers.
 int memfd_create(const char *name, unsigned int flags);
+int pipe2(int ends[2], int flags);
 const char *sigabbrev_np(int signal);
 static const unsigned int notifyctl_MFD_CLOEXEC = 1;

@@ -41,17 +41,17 @@ enum JobEnvironment {
         return (inherited.filter(isPath) + inherited.filter { !isPath($0) }).map { $0 + [0] }
     }
 
-    /// The variables of a message.
-    private static func variables(_ message: NotifyClient.Message) -> [String: String] {
-        var variables = variables(ofHeaders: message.headers.map { ($0.key, $0.value) })
-        variables["NOTIFY_NAME"] = "\(message.name)"
-        variables["NOTIFY_OBJECT"] = message.object
-        variables["NOTIFY_SEQUENCE"] = "\(message.sequence)"
-        variables["NOTIFY_TIME"] = Timestamp.text(microseconds: message.timeMicroseconds)
-        variables["NOTIFY_UID"] = "\(message.uid)"
-        variables["NOTIFY_PID"] = "\(message.pid)"
-        variables["NOTIFY_DELIVERY"] = "\(message.delivery)"
-        return variables.filter { !$0.value.utf8.contains(0) }
+    /// The variables of a message. Those with a NUL are left out, because an environment can't contain them.
+    private static func variables(_ message: NotifyClient.Message) -> [(name: String, value: String)] {
+        var variables = variables(ofHeaders: message.headers.map { ($0.key, $0.value) }).map { ($0.key, $0.value) }
+        variables.append(("NOTIFY_NAME", "\(message.name)"))
+        if let object = message.object, !object.utf8.contains(0) { variables.append(("NOTIFY_OBJECT", object)) }
+        variables.append(("NOTIFY_SEQUENCE", "\(message.sequence)"))
+        variables.append(("NOTIFY_TIME", Timestamp.text(microseconds: message.timeMicroseconds)))
+        variables.append(("NOTIFY_UID", "\(message.uid)"))
+        variables.append(("NOTIFY_PID", "\(message.pid)"))
+        variables.append(("NOTIFY_DELIVERY", "\(message.delivery)"))
+        return variables
     }
 
     /// The variables of headers. Of several headers with the same variable, the last one counts. Values with a NUL are
@@ -76,6 +76,6 @@ enum JobEnvironment {
 
     /// The environment of notifyctl with the variables of a message.
     static func of(_ message: NotifyClient.Message) -> Environment {
-        .custom(inherited + variables(message).map { Array("\($0.key)=\($0.value)\0".utf8) })
+        .custom(inherited + variables(message).map { Array("\($0.name)=\($0.value)\0".utf8) })
     }
 }

@@ -11,6 +11,8 @@ final class JobRunner: Sendable {
     /// The time between SIGTERM and SIGKILL.
     private static let grace = Duration.seconds(10)
 
+    /// Runs the tasks of the commands.
+    let executor = JobExecutor()
     private let command: String
     private let executable: Executable
     private let arguments: [String]
@@ -39,7 +41,10 @@ final class JobRunner: Sendable {
             executable =
                 command[0].utf8.contains(UInt8(ascii: "/"))
                 ? .path(FilePath(command[0]))
-                : .path(try await Executable.name(command[0]).resolveExecutablePath(in: .inherit))
+                : .path(
+                    try await withTaskExecutorPreference(executor) {
+                        try await Executable.name(command[0]).resolveExecutablePath(in: .inherit)
+                    })
         } catch {
             throw Self.failure(command[0], "\(error)")
         }
@@ -126,16 +131,34 @@ final class JobRunner: Sendable {
         options.teardownSequence = [
             .send(signal: .terminate, toProcessGroup: true, allowedDurationToNextStep: Self.grace)
         ]
-        let group = Mutex<pid_t?>(nil)
-        defer { if let group = group.withLock({ $0 }) { ended(group) } }
-        let result = try await Subprocess.run(
-            executable, arguments: Arguments(arguments), environment: environment, platformOptions: options,
-            input: input, output: output, error: error
-        ) { execution in
-            group.withLock { $0 = execution.processIdentifier.value }
-            self.started(execution.processIdentifier.value)
+        let end = JobEnd()
+        // Continues for a moment after the end of the command, while the next one starts.
+        let run = Task(executorPreference: executor) { [options] in
+            let group = Mutex<pid_t?>(nil)
+            defer { if let group = group.withLock({ $0 }) { self.ended(group) } }
+            do {
+                let result = try await Subprocess.run(
+                    self.executable, arguments: Arguments(self.arguments), environment: environment,
+                    platformOptions: options, input: input, output: output, error: error
+                ) { execution in
+                    let process = execution.processIdentifier
+                    group.withLock { $0 = process.value }
+                    self.started(process.value)
+                    // Not on kernels without process descriptors.
+                    guard process.processDescriptor >= 0 else { return }
+                    await self.executor.end(of: process.processDescriptor)
+                    if let status = TerminationStatus(ofEnded: process.value) { end.set(.success(status)) }
+                }
+                end.set(.success(result.terminationStatus))
+            } catch {
+                end.set(.failure(error))
+            }
         }
-        return result.terminationStatus
+        return try await withTaskCancellationHandler {
+            try await end.status
+        } onCancel: {
+            run.cancel()
+        }
     }
 
     /// Passes on the signals that arrived while the command was started.

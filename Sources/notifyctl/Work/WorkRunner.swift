@@ -86,10 +86,12 @@ private final class Work: Service {
         var configuration = work.configuration
         configuration.onConnectionChange = ConnectionReporter().handler
         try await withNotifyClient(configuration: configuration) { client in
-            try await client.work(
-                on: work.patterns, as: work.kind, object: work.object, parallel: work.parallel
-            ) { message in
-                try await self.process(message)
+            try await withTaskExecutorPreference(work.runner.executor) {
+                try await client.work(
+                    on: work.patterns, as: work.kind, object: work.object, parallel: work.parallel
+                ) { message in
+                    try await self.process(message)
+                }
             }
         }
     }

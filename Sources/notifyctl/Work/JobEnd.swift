@@ -1,0 +1,47 @@
+import Glibc
+import Subprocess
+import Synchronization
+
+/// The end of a command: its status, or the error for which it was not started.
+final class JobEnd: Sendable {
+    private struct State {
+        var result: Result<TerminationStatus, any Error>?
+        var waiter: CheckedContinuation<TerminationStatus, any Error>?
+    }
+
+    private let state = Mutex(State())
+
+    /// Sets the result. Only the first one counts.
+    func set(_ result: Result<TerminationStatus, any Error>) {
+        let waiter = state.withLock { state -> CheckedContinuation<TerminationStatus, any Error>? in
+            guard state.result == nil else { return nil }
+            state.result = result
+            return state.waiter.take()
+        }
+        waiter?.resume(with: result)
+    }
+
+    /// Waits for the result. Only one task may wait.
+    var status: TerminationStatus {
+        get async throws {
+            try await withCheckedThrowingContinuation { continuation in
+                let result = state.withLock { state in
+                    if state.result == nil { state.waiter = continuation }
+                    return state.result
+                }
+                if let result { continuation.resume(with: result) }
+            }
+        }
+    }
+}
+
+extension TerminationStatus {
+    /// The status of a child process that has ended and was not reaped; nil if there is none.
+    init?(ofEnded process: pid_t) {
+        var info = siginfo_t()
+        guard waitid(P_PID, id_t(process), &info, WEXITED | WNOHANG | WNOWAIT) == 0, info._sifields._sigchld.si_pid != 0
+        else { return nil }
+        let status = info._sifields._sigchld.si_status
+        self = info.si_code == CLD_EXITED ? .exited(status) : .signaled(status)
+    }
+}

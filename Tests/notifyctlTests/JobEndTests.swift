@@ -1,0 +1,44 @@
+import Subprocess
+import SystemPackage
+import Testing
+
+@testable import notifyctl
+
+@Suite struct JobEndTests {
+    private struct Failure: Error {}
+
+    @Test func `the first result counts`() async throws {
+        let end = JobEnd()
+        end.set(.success(.exited(3)))
+        end.set(.failure(Failure()))
+        #expect(try await end.status == .exited(3))
+    }
+
+    @Test func `a result ends the wait for it`() async {
+        let end = JobEnd()
+        let waiting = Task { try await end.status }
+        end.set(.failure(Failure()))
+        await #expect(throws: Failure.self) { try await waiting.value }
+    }
+
+    @Test(arguments: [("exit 3", TerminationStatus.exited(3)), ("kill -KILL $$", .signaled(9)), ("exit 0", .exited(0))])
+    func `the end of a process is reported with its status before the process is reaped`(
+        script: String, status: TerminationStatus
+    ) async throws {
+        let executor = JobExecutor()
+        let reported = try await Task(executorPreference: executor) {
+            try await Subprocess.run(
+                .path("/bin/sh"), arguments: ["-c", script], input: .none, output: .discarded, error: .discarded
+            ) { execution in
+                await executor.end(of: execution.processIdentifier.processDescriptor)
+                return TerminationStatus(ofEnded: execution.processIdentifier.value)
+            }
+        }.value
+        #expect(reported.closureResult == status)
+        #expect(reported.terminationStatus == status)
+    }
+
+    @Test func `a process that runs has no status`() {
+        #expect(TerminationStatus(ofEnded: 1) == nil)
+    }
+}
