@@ -17,12 +17,6 @@ extension BrokerHost {
         if let deadline = core.broker.nextDeadline { wake(at: deadline) }
     }
 
-    /// Must be called at the time passed to `wake(at:)`.
-    package func deadlinePassed() {
-        core.broker.deadlinePassed(now: now)
-        runTick()
-    }
-
     private func flushOutbox(of id: ConnectionID, _ core: BrokerCore) {
         guard let sink = sink(id) else { return }
         var isEmpty = false

@@ -17,8 +17,8 @@ package protocol BrokerHost: AnyObject {
     func scheduleTick()
     /// Calls `bytesReceived` with the connection's unprocessed bytes, even if there are none.
     func continueReceiving(_ id: ConnectionID)
-    /// Schedules a call of `deadlinePassed` at the given time. An earlier time replaces a later one; a later time is
-    /// ignored.
+    /// Schedules a call of the broker's `deadlinePassed`, followed by a tick, at the given time. An earlier time replaces
+    /// a later one; a later time is ignored.
     func wake(at deadline: Duration)
     /// Carries out an action.
     func perform(_ action: BrokerAction)

@@ -23,6 +23,8 @@ final class BrokerDriver: BrokerHost {
     /// Requests a call of ``wokenUp()`` when the event loop next polls for events. Must be set before ``start()``.
     var requestWakeUp: () -> Void = {}
     private var isWakeUpRequested = false
+    /// Whether the broker's deadline has passed.
+    private var isDeadlineReached = false
     /// Requests a reload for a client. ``reloadEnded(_:for:request:)`` answers the client.
     var requestReload: (ConnectionID, _ request: UInt64) -> Void = { _, _ in }
     /// Whether the current tick has left work for the next turn.
@@ -204,6 +206,10 @@ final class BrokerDriver: BrokerHost {
         readBudget.turnBegan()
         // A reload may have changed the level.
         core.broker.logDetail = LogDetail(logger.logLevel)
+        if isDeadlineReached {
+            isDeadlineReached = false
+            core.broker.deadlinePassed(now: now)
+        }
         runTick()
         tickEnded()
     }
@@ -215,11 +221,15 @@ final class BrokerDriver: BrokerHost {
         if let later = memoryTrimmer.trimIfNeeded(bytesInUse: core.chargedBytes, now: now.monotonic) {
             wake(at: later)
         }
-        if isWorkLeft, !isTickScheduled, !isWakeUpRequested {
-            isWakeUpRequested = true
-            requestWakeUp()
-        }
+        if isWorkLeft { scheduleNextTurn() }
         isWorkLeft = false
+    }
+
+    /// Schedules a tick after the event loop has polled for events.
+    private func scheduleNextTurn() {
+        guard !isTickScheduled, !isWakeUpRequested else { return }
+        isWakeUpRequested = true
+        requestWakeUp()
     }
 
     /// Schedules the tick that ``requestWakeUp`` asked for.
@@ -228,11 +238,17 @@ final class BrokerDriver: BrokerHost {
         scheduleTick()
     }
 
-    /// Sets the timer, unless it is already set to an earlier deadline.
+    /// Sets the timer, unless it is already set to an earlier deadline. A deadline that has passed counts in the next
+    /// turn of the event loop, because the loop runs tasks that are due until there are none, without polling: while
+    /// ticks take longer than the time between two deadlines, no client would be served.
     func wake(at deadline: Duration) {
         guard timer.map({ deadline < $0.deadline }) ?? true else { return }
+        let delay = deadline - now.monotonic
+        guard delay > .zero else {
+            isDeadlineReached = true
+            return scheduleNextTurn()
+        }
         timer?.task.cancel()
-        let delay = max(.zero, deadline - now.monotonic)
         let loopBound = NIOLoopBound(self, eventLoop: eventLoop)
         let task = eventLoop.scheduleTask(in: TimeAmount(delay)) { loopBound.value.timeReached() }
         timer = (deadline, task)
@@ -240,8 +256,8 @@ final class BrokerDriver: BrokerHost {
 
     private func timeReached() {
         timer = nil
-        deadlinePassed()
-        tickEnded()
+        isDeadlineReached = true
+        scheduleTick()
     }
 
     func perform(_ action: BrokerAction) {

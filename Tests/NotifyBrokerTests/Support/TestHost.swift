@@ -144,7 +144,8 @@ final class TestHost: BrokerHost {
         now.wallMicroseconds += UInt64(duration / .microseconds(1))
         guard let deadline = core.broker.nextDeadline, deadline <= now.monotonic else { return }
         wantsTick = false
-        deadlinePassed()
+        core.broker.deadlinePassed(now: now)
+        runTick()
     }
 
     func drain() { core.broker.drainRequested() }

@@ -228,6 +228,22 @@ import WireTestSupport
         #expect(!client.channel.isActive)
     }
 
+    @Test func `a deadline that has already passed counts after the loop has polled`() throws {
+        let host = DriverHarness()
+        let late = try host.connect(greets: false)
+        host.run()
+        var requests = 0
+        host.driver.requestWakeUp = { requests += 1 }
+        host.takeTime(.seconds(60))
+        for _ in 0..<2 { host.driver.wake(at: .zero) }
+        host.run()
+        #expect(requests == 1)
+        #expect(late.channel.isActive)
+        host.driver.wokenUp()
+        host.run()
+        #expect(!late.channel.isActive)
+    }
+
     @Test func `draining commits, notifies every client and closes`() throws {
         let host = DriverHarness()
         let (client, other) = (try host.connect(), try host.connect())

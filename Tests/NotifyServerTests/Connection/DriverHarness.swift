@@ -53,6 +53,9 @@ final class DriverHarness {
         run()
     }
 
+    /// Advances the clock alone, as a long tick does.
+    func takeTime(_ duration: Duration) { clock.now.monotonic += duration }
+
     func connect(uid: UInt32 = 1000, pid: UInt32 = 77, greets: Bool = true) throws -> DriverClient {
         let peer = Peer(identity: Identity(uid: uid, gid: uid), pid: pid)
         let flushes = FlushCounter()
