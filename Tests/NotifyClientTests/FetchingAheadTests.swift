@@ -55,6 +55,31 @@ import Testing
             _ = subscription.ledger?.update { $0.handlerEnded() }
         }
 
+        func stop() throws {
+            let ledger = try #require(subscription.ledger)
+            guard ledger.update({ $0.stopHandlers() }) else { return }
+            harness.process { machine, _ in machine.acknowledgementsPending(ledger) }
+        }
+
+        func changeDeadline(toMicroseconds deadline: UInt64) {
+            harness.receive {
+                DeadlineNotice(subscription: subscription.number, microseconds: deadline).write(to: &$0)
+            }
+        }
+
+        /// Leaves, and confirms the detach as the daemon.
+        ///
+        /// - Returns: The kinds of the frames that were written, and the answer to the caller.
+        func leave() async throws -> (kinds: [FrameKind], error: NotifyError.Code?) {
+            let slot = harness.leave(subscription)
+            let frames = try harness.read()
+            let detach: Detach = try #require(frames.last).read()
+            harness.receive {
+                Detached(request: detach.request, subscription: detach.subscription).write(to: &$0)
+            }
+            return (frames.map(\.kind), await slot.code())
+        }
+
         func credits() throws -> [UInt32] {
             try harness.read().filter { $0.kind == .credit }.map { try $0.read(Credit.self).messages }
         }
@@ -119,7 +144,7 @@ import Testing
         work.start(1)
         work.start(2)
         _ = try work.credits()
-        work.harness.receive { DeadlineNotice(subscription: work.subscription.number, microseconds: 0).write(to: &$0) }
+        work.changeDeadline(toMicroseconds: 0)
         try work.end(1)
         #expect(try work.credits().isEmpty, "3 takes the place of 1")
         work.start(3)
@@ -151,5 +176,89 @@ import Testing
         try work.end(2)
         _ = work.harness.leave(work.subscription)
         #expect(try work.kinds() == [.acknowledge, .detach])
+    }
+
+    @Test func `a stop after a changed deadline gives back the message that was fetched ahead`() async throws {
+        let work = try Work()
+        work.report(Self.plain)
+        work.deliver(1, 2, 3)
+        work.start(1)
+        work.start(2)
+        _ = try work.harness.read()
+        work.changeDeadline(toMicroseconds: 1_000_000)
+        try work.stop()
+        work.deliver(4)
+        let rejections = try work.harness.read().map { try $0.read(Reject.self) }
+        #expect(rejections.map(\.sequence).sorted() == [3, 4])
+        #expect(rejections.allSatisfy { $0.outcome == .returned && $0.delayMicroseconds == 0 })
+        try work.end(1)
+        try work.end(2)
+        let end = try await work.leave()
+        #expect(end.kinds == [.acknowledge, .detach] && end.error == nil)
+    }
+
+    @Test func `a deadline that is set after a stop is extended for a message that was fetched ahead`() async throws {
+        let work = try Work()
+        work.report(Self.plain)
+        work.deliver(1, 2, 3)
+        work.start(1)
+        work.start(2)
+        try work.stop()
+        _ = try work.harness.read()
+        work.changeDeadline(toMicroseconds: 900_000)
+        work.deliver(4)
+        #expect(try work.harness.read().map { try $0.read(Reject.self).sequence } == [4], "it has the new deadline")
+        try work.end(1)
+        #expect(try work.kinds() == [.acknowledge])
+        work.harness.advance(by: .milliseconds(300))
+        work.harness.advance(by: .milliseconds(300))
+        #expect(try work.harness.read().map { try $0.read(Extend.self).sequences } == [[2, 3]])
+        try work.end(2)
+        let end = try await work.leave()
+        #expect(end.kinds == [.acknowledge, .detach] && end.error == nil, "the detach gives back 3")
+    }
+
+    @Test(arguments: [plain, changed { $0.deadlineMicroseconds = 1_000_000 }])
+    func `a stop after a reconnect gives back what was fetched ahead, as the new settings require`(
+        _ settings: NotifyWire.DurableSettings
+    ) async throws {
+        var work = try Work()
+        work.report(Self.plain)
+        work.deliver(1, 2, 3)
+        work.start(1)
+        work.start(2)
+        #expect(try work.reconnect().credit == 2)
+        work.deliver(1, 2)
+        work.report(settings)
+        try work.end(1)
+        // With the first settings one for a message to fetch ahead, and with any one for the free handler.
+        #expect(try work.credits().reduce(0, +) == (settings == Self.plain ? 2 : 1))
+        work.deliver(3)
+        try work.stop()
+        let rejections = try work.harness.read().map { try $0.read(Reject.self).sequence }
+        #expect(rejections == (settings == Self.plain ? [] : [3]))
+        try work.end(2)
+        let end = try await work.leave()
+        #expect(end.kinds == [.acknowledge, .detach] && end.error == nil)
+    }
+
+    @Test func `a reconnect after a stop leaves what was fetched ahead to the detach`() async throws {
+        var work = try Work()
+        work.report(Self.plain)
+        work.deliver(1, 2, 3)
+        work.start(1)
+        work.start(2)
+        try work.stop()
+        #expect(try work.reconnect().credit == 3)
+        work.deliver(1, 2, 3)
+        work.report(Self.changed { $0.deadlineMicroseconds = 900_000 })
+        #expect(try work.kinds().isEmpty)
+        work.harness.advance(by: .milliseconds(300))
+        work.harness.advance(by: .milliseconds(300))
+        #expect(try work.harness.read().map { try $0.read(Extend.self).sequences } == [[1, 2, 3]])
+        try work.end(1)
+        try work.end(2)
+        let end = try await work.leave()
+        #expect(end.kinds == [.acknowledge, .detach] && end.error == nil)
     }
 }
