@@ -5,23 +5,6 @@ import NotifyLog
 extension Redeliveries {
     // MARK: Dead letters
 
-    /// Takes messages that are to become dead letters, and whose row the log has.
-    mutating func takeDead(maximumCount: Int, maximumBytes: Int) -> [UInt64] {
-        var (sequences, bytes): ([UInt64], Int) = ([], 0)
-        while sequences.count < maximumCount, let sequence = dead.first {
-            guard let message = messages[sequence], message.state == .dead else {
-                dead.removeFirst()
-                continue
-            }
-            bytes += Int(message.bytes)
-            guard sequences.isEmpty || bytes <= maximumBytes else { break }
-            dead.removeFirst()
-            set(.deadLettering, of: sequence)
-            sequences.append(sequence)
-        }
-        return sequences
-    }
-
     /// Notes that messages have not become dead letters.
     mutating func notDeadLettered(_ sequences: some Sequence<UInt64>) {
         for sequence in sequences where messages[sequence]?.state == .deadLettering { set(.dead, of: sequence) }
