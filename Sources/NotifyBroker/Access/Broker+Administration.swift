@@ -35,7 +35,7 @@ extension Broker {
                 .invalidArgument,
                 "\(query.groups.count) groups: at most \(PolicyQuery.maximumGroups) can be asked about")
         }
-        // Other peers learn nothing about groups that they are not in.
+        // Other peers can't ask about groups that they are not in.
         let identity =
             isManager ? Identity(uid: query.uid, gid: query.gid, groups: query.groups) : access.identity(own)
         scheduler.spend(FairScheduler.Cost.statistics + access.policy.walkCost * (1 + identity.groups.count / 16))

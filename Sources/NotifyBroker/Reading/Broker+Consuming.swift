@@ -91,7 +91,7 @@ extension Broker {
         }
     }
 
-    /// Tells the consumer about damaged messages that it does not get, some of which may not be for it.
+    /// Reports damaged messages to the consumer that does not get them. Some of them may not be for it.
     mutating func reportDamage(_ sequences: [UInt64], to reader: ReaderID) {
         guard let first = sequences.first, let last = sequences.last else { return }
         noteDamage(sequences)
