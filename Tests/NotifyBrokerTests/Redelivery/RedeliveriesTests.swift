@@ -184,6 +184,25 @@ import Testing
         #expect(messages.takeDead(maximumCount: 9, maximumBytes: 9) == [2])
     }
 
+    @Test(arguments: [Stage.due, .dead])
+    func `the place in the queue of a removed message is not that of its successor`(_ stage: Stage) {
+        var messages = stage.make()
+        let next: Redeliveries.Next =
+            stage == .dead ? .deadLetter(now: .test()) : .wait(microseconds: 0, now: .test())
+        messages.remove(7)
+        messages.add(7, next, failures: 1, bytes: 100, holder: Self.one)
+        _ = messages.takeExpired(now: .zero)
+        func take() -> [UInt64] {
+            stage == .dead
+                ? messages.takeDead(maximumCount: 9, maximumBytes: 999)
+                : messages.takeDue(maximumCount: 9, maximumBytes: 999)
+        }
+        #expect(take().isEmpty, "the log does not have its copy")
+        _ = messages.takeUnsaved(of: DurableID(1))
+        messages.saved([7])
+        #expect(take() == [7] && take().isEmpty)
+    }
+
     @Test func `a later change is not replaced by the reason of a failed batch`() {
         var messages = Stage.inFlight.make()
         messages.change(7, to: .wait(microseconds: 1, now: .test()), failures: 2, reason: "first")
