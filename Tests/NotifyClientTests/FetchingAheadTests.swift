@@ -261,4 +261,24 @@ import Testing
         let end = try await work.leave()
         #expect(end.kinds == [.acknowledge, .detach] && end.error == nil)
     }
+
+    /// The daemon delivers 1 first, because it has not received the acknowledgement.
+    @Test func `after a stop and a reconnect there is credit for the messages whose handlers run`() async throws {
+        var work = try Work()
+        work.report(Self.plain)
+        work.deliver(1, 2)
+        work.start(1)
+        work.start(2)
+        try work.stop()
+        try work.end(1)
+        #expect(try work.reconnect().credit == 1)
+        work.deliver(1)
+        let frames = try work.harness.read()
+        #expect(Set(frames.map(\.kind)) == [.acknowledge, .credit] && frames.count == 2)
+        work.deliver(2)
+        #expect(try work.kinds().isEmpty)
+        try work.end(2)
+        let end = try await work.leave()
+        #expect(end.kinds == [.acknowledge, .detach] && end.error == nil)
+    }
 }

@@ -53,16 +53,19 @@ struct SubscriptionTable {
         /// Counts the ended handlers of a subscription with handlers.
         ///
         /// - Returns: The credit to add, so that the daemon has one for each free handler and for a message that is
-        ///   fetched ahead; 0 for other subscriptions.
+        ///   fetched ahead, or after a stop for each message that it must deliver again; 0 for other subscriptions.
         mutating func topUpCredit() -> UInt32 {
             guard spec.extendsDeadlines, let ledger, let left = creditLeft else { return 0 }
-            let (ended, handlers) = ledger.update { ($0.takeEndedHandlers(), $0.handlers) }
+            let (ended, handlers, again) = ledger.update {
+                ($0.takeEndedHandlers(), $0.handlers, $0.carriedOver.count)
+            }
             heldByHandlers = max(0, heldByHandlers - ended)
             let ahead = handlers?.fetchesAhead == true ? 1 : 0
-            let free = UInt32(clamping: max(0, spec.window + ahead - heldByHandlers))
-            guard handlers?.isStopping == false, free > left else { return 0 }
-            creditLeft = free
-            return free - left
+            let free = max(0, spec.window + ahead - heldByHandlers)
+            let credit = UInt32(clamping: handlers?.isStopping == false ? free : again)
+            guard credit > left else { return 0 }
+            creditLeft = credit
+            return credit - left
         }
 
         /// The credit for an attachment. The messages that an earlier one has delivered and whose handlers run need
