@@ -20,8 +20,19 @@ import Testing
     @Test func `subscribe takes a program with --exec only`() throws {
         let subscribe = try #require(try parse("subscribe", "a", "--exec", "--", "b") as? SubscribeCommand)
         #expect(subscribe.patterns == ["a"] && subscribe.program == ["b"])
-        let plain = try #require(try parse("subscribe", "a", "--", "b") as? SubscribeCommand)
-        #expect(plain.patterns == ["a", "b"] && plain.program.isEmpty)
+        let plain = try #require(try parse("subscribe", "a", "--") as? SubscribeCommand)
+        #expect(plain.patterns == ["a"] && plain.program.isEmpty)
+        #expect(throws: ValidationError.self) { try parse("subscribe", "a", "--", "b") }
+    }
+
+    @Test func `a program without --exec is refused with the option to add`() throws {
+        let error = #expect(throws: ValidationError.self) { try parse("subscribe", "a", "--", "./clean-up", "-x") }
+        #expect(error?.message.hasPrefix("'./clean-up' follows '--': to run it for each message, add --exec") == true)
+    }
+
+    @Test func `patterns may follow two hyphens if none precede them`() throws {
+        let subscribe = try #require(try parse("subscribe", "--verbose", "--", "-a", "b") as? SubscribeCommand)
+        #expect(subscribe.patterns == ["-a", "b"] && subscribe.program.isEmpty)
     }
 
     @Test func `other commands get what follows as their own arguments`() throws {

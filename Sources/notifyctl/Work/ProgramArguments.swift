@@ -5,7 +5,7 @@ import ArgumentParser
 protocol ProgramRunning: ParsableCommand {
     /// The program and its arguments.
     var program: [String] { get set }
-    /// Whether a program follows `--`, and not further arguments of the command.
+    /// Whether the other arguments select to run a program. Otherwise none may follow `--`.
     var takesProgram: Bool { get }
 }
 
@@ -15,6 +15,9 @@ extension ProgramRunning {
 
 enum ProgramArguments {
     /// Parses the arguments of notifyctl.
+    ///
+    /// - Throws: errors of the parser; `ValidationError` if a program follows and the command does not run one. If
+    ///   the arguments before `--` are not complete, those that follow may be patterns.
     static func parse(_ arguments: [String]) throws -> any ParsableCommand {
         guard let end = arguments.firstIndex(of: "--") else { return try Notifyctl.parseAsRoot(arguments) }
         let command: any ParsableCommand
@@ -26,8 +29,14 @@ enum ProgramArguments {
             return whole
         }
         // A command without a program gets all arguments.
-        guard var running = takesProgram(command) else { return try Notifyctl.parseAsRoot(arguments) }
-        running.program = Array(arguments[(end + 1)...])
+        guard var running = command as? any ProgramRunning else { return try Notifyctl.parseAsRoot(arguments) }
+        let program = Array(arguments[(end + 1)...])
+        guard running.takesProgram || program.isEmpty else {
+            throw ValidationError(
+                "'\(program[0])' follows '--': to run it for each message, add --exec; to name another pattern, omit '--'"
+            )
+        }
+        running.program = program
         return running
     }
 
