@@ -96,10 +96,13 @@ struct Notifyctl: AsyncParsableCommand {
         }
     }
 
-    /// The parser's message, with the expected form of a number, which it does not name.
+    /// The parser's message, with the expected form of a number, which it does not name. The messages of arguments in
+    /// other forms have a description after the quoted option.
     static func completed(_ message: String) -> String {
-        let isIncomplete = message.hasPrefix("The value '") && message.contains("' is invalid for '")
-        return isIncomplete && message.hasSuffix("'") ? "\(message): expected a number" : message
+        guard message.hasPrefix("The value '"), message.hasSuffix("'"),
+            let option = message.dropLast().lastIndex(of: "'"), message[..<option].hasSuffix("' is invalid for ")
+        else { return message }
+        return "\(message): expected a number"
     }
 
     /// The command that prints the help of the subcommand in the arguments.

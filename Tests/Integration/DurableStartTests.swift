@@ -86,7 +86,7 @@ extension IntegrationTests {
             let process = try notifyctl.start(command + ["3000-01-01"])
             #expect(try await process.waitForExit() == .status(64))
             let errors = try await process.standardError.wait("the errors") { $0.isAtEnd ? $0.text : nil }
-            expectText(errors, "the time is in the future; the end of the log is 'now'")
+            expectText(errors, "is in the future; give a time that has passed, or 'now' for the end of the log (see")
         }
 
         @Test func `an age counts back from the time of the request`() throws {

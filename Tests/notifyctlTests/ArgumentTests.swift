@@ -108,6 +108,11 @@ import Testing
         ("log --from 5000 --to 4000", "--from is after --to"),
         ("log --from -5", "The value '-5' is invalid for '--from <start>': expected \(PositionArgument.forms)"),
         ("log --to -5", "The value '-5' is invalid for '--to <end>': expected \(PositionArgument.forms)"),
+        (
+            "log --from 3000-01-01",
+            "The value '3000-01-01' is invalid for '--from <start>': the time is in the future; give a time that has "
+                + "passed, or 'now' for the end of the log"
+        ),
         ("log --limit", "Missing value for '--limit <number>'"),
     ])
     func `an error about a number or a position says what is wrong`(arguments: String, expected: String) throws {
@@ -134,7 +139,7 @@ import Testing
     @Test func `a message about a number names the expected form`() {
         let incomplete = "The value 'x' is invalid for '--count <count>'"
         #expect(Notifyctl.completed(incomplete) == incomplete + ": expected a number")
-        for message in [incomplete + ": expected it", "Missing value for '--limit <number>'"] {
+        for message in [incomplete + ": expected it", incomplete + ": not after 'now'", "Missing value for '--limit <number>'"] {
             #expect(Notifyctl.completed(message) == message)
         }
     }

@@ -27,7 +27,8 @@ enum PositionArgument {
             throw ValidationError("expected \(forms)")
         }
         if case .time(let time) = start, time.timeIntervalSince1970 > Double(now) + toleratedSeconds {
-            throw ValidationError("the time is in the future; the end of the log is 'now'")
+            throw ValidationError(
+                "the time is in the future; give a time that has passed, or 'now' for the end of the log")
         }
         return start
     }
