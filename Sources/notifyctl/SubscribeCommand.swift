@@ -35,7 +35,7 @@ struct SubscribeCommand: AsyncParsableCommand, ProgramRunning {
               notifyctl subscribe 'orders.>' --format '{time} {name} {header:id}\\t{text}'
               notifyctl subscribe files.new --null | xargs -0 -n 1 ls -l
               notifyctl subscribe disk.full --exec -- ./clean-up
-              notifyctl subscribe backup.success --count 1 --timeout 3600 && echo done
+              notifyctl subscribe backup.success --count 1 --timeout 1h && echo done
             """)
 
     @OptionGroup var connection: ConnectionOptions
@@ -77,8 +77,9 @@ struct SubscribeCommand: AsyncParsableCommand, ProgramRunning {
 
     @Option(
         name: .shortAndLong, parsing: .unconditional,
-        help: ArgumentHelp("Exit after this time, with status 124.", valueName: "seconds"))
-    var timeout: Double?
+        help: ArgumentHelp("Exit after this time, with status 124.", valueName: "span"),
+        transform: { try SpanArgument.span($0) })
+    var timeout: Duration?
 
     @Flag(
         help: ArgumentHelp(
@@ -106,9 +107,6 @@ struct SubscribeCommand: AsyncParsableCommand, ProgramRunning {
             throw ValidationError("--group and --takeover need a durable subscription: name it with --durable")
         }
         if let count, count < 1 { throw ValidationError("--count must be at least 1") }
-        if let timeout, !(timeout >= 0 && timeout < 1e9) {
-            throw ValidationError("--timeout must be a number of seconds")
-        }
     }
 
     func run() async throws {
@@ -118,8 +116,7 @@ struct SubscribeCommand: AsyncParsableCommand, ProgramRunning {
         try await SubscribeRunner(
             configuration: connection.configuration(), patterns: patterns, durable: durable,
             sharing: group ? .group : .exclusive, takesOver: takeover, start: from, object: object, limit: count,
-            timeoutSeconds: timeout,
-            format: output.messageFormat, program: exec ? try await JobRunner(program) : nil
+            timeout: timeout, format: output.messageFormat, program: exec ? try await JobRunner(program) : nil
         ).run()
     }
 }

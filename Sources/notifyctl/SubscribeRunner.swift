@@ -21,7 +21,7 @@ struct SubscribeRunner: Sendable {
     let start: NotifyClient.Start?
     let object: String?
     let limit: Int?
-    let timeoutSeconds: Double?
+    let timeout: Duration?
     let format: MessageFormat
     /// Runs a command for each message; nil to print the messages.
     var program: JobRunner?
@@ -40,9 +40,9 @@ struct SubscribeRunner: Sendable {
         let reason = try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await interruption.watchSignals(signals) }
             group.addTask { await interruption.watchReader(of: STDOUT_FILENO) }
-            if let timeoutSeconds {
+            if let timeout {
                 group.addTask {
-                    await interruption.watchTime(until: startTime + .seconds(timeoutSeconds)) {
+                    await interruption.watchTime(until: startTime + timeout) {
                         // Waits, so that the command can report whether the durable subscription was created.
                         if durable != nil { await opening.wait(atMost: Self.openingTimeout) }
                         guard let arrival else { return true }
@@ -64,9 +64,9 @@ struct SubscribeRunner: Sendable {
             let end = program == nil ? "the message was written" : "its command succeeded"
             if !arrival.isProcessed { throw CommandFailure(.failure, "ended \(cause) before \(end)") }
         }
-        guard reason == .timeout, let timeoutSeconds else { return }
+        guard reason == .timeout, let timeout else { return }
         let detail = durable == nil || opening.isFinished ? "" : "; notifyd has not confirmed the subscription"
-        throw CommandFailure(.timeout, "\(Self.timeoutMessage(seconds: timeoutSeconds))\(detail)")
+        throw CommandFailure(.timeout, "\(Self.timeoutMessage(timeout))\(detail)")
     }
 
     /// How long to wait for a pending message after the timeout.
@@ -77,12 +77,13 @@ struct SubscribeRunner: Sendable {
     }
 
     /// The error for a timeout. Whole seconds have no decimals.
-    static func timeoutMessage(seconds: Double) -> String {
-        "timed out after \(Int(exactly: seconds).map(String.init) ?? "\(seconds)") s"
+    static func timeoutMessage(_ timeout: Duration) -> String {
+        let seconds = timeout / .seconds(1)
+        return "timed out after \(Int(exactly: seconds).map(String.init) ?? "\(seconds)") s"
     }
 
     /// Whether the command only creates the durable subscription, because its timeout is 0.
-    private var isCreationOnly: Bool { durable != nil && timeoutSeconds == 0 && arrival == nil }
+    private var isCreationOnly: Bool { durable != nil && timeout == .zero && arrival == nil }
 
     private func show(until interruption: Interruption, _ opening: OpeningEvent) async throws -> Interruption.Reason? {
         do {

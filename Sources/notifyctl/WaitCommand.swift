@@ -65,8 +65,8 @@ struct WaitCommand: AsyncParsableCommand, ProgramRunning {
         try await SubscribeRunner(
             configuration: connection.configuration(), patterns: patterns, durable: durable,
             sharing: group ? .group : .exclusive, takesOver: false, start: nil, object: object, limit: 1,
-            timeoutSeconds: timeout.map { $0 / .seconds(1) },
-            format: output.messageFormat, program: program.isEmpty ? nil : try await JobRunner(program),
+            timeout: timeout, format: output.messageFormat,
+            program: program.isEmpty ? nil : try await JobRunner(program),
             arrival: Arrival()
         ).run()
     }

@@ -59,7 +59,7 @@ extension IntegrationTests {
             let daemon = try await Daemon.start()
             let client = try RawClient(daemon)
             try client.subscribe("a.>", as: 1)
-            let names = try Notifyctl(daemon).start(["names", "--watch", "--interval", "0.1", "--json"])
+            let names = try Notifyctl(daemon).start(["names", "--watch", "--interval", "100ms", "--json"])
             let first = try #require(try await postUntilPrinted("a.b", client, by: names).first)
             #expect(first.hasPrefix(#"{"name":"a.b","posts":"#))
             #expect(first.hasSuffix(#""dropped":0,"subscribers":1,"durables":0}"#))
@@ -69,7 +69,7 @@ extension IntegrationTests {
 
         @Test func `the first line of a table of names is its title`() async throws {
             let daemon = try await Daemon.start()
-            let names = try await Notifyctl(daemon).run("names", "--interval", "0.1")
+            let names = try await Notifyctl(daemon).run("names", "--interval", "100ms")
             #expect(names.output.hasPrefix("POSTS"))
         }
 

@@ -156,7 +156,7 @@ extension IntegrationTests {
 
         @Test func `messages do not extend the timeout`() async throws {
             let began = ContinuousClock.now
-            let process = try notifyctl.start(["subscribe", "a", "-t", "5"])
+            let process = try notifyctl.start(["subscribe", "a", "-t", "5s"])
             // Posts until notifyctl ends, because messages must not extend the timeout.
             while !process.hasExited { try poster.post("a", "x") }
             #expect(try await process.waitForExit() == .status(124))
@@ -167,7 +167,7 @@ extension IntegrationTests {
             #expect(errors == "notifyctl: timed out after 5 s\n")
             try daemon.waitForSubscriptions(0)
 
-            let early = try subscribe("a", "-t", "600", "-c", "1")
+            let early = try subscribe("a", "-t", "600s", "-c", "1")
             try poster.post("a", "in time")
             #expect(try await early.waitForExit() == .status(0))
         }

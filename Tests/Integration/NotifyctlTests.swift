@@ -96,8 +96,8 @@ extension IntegrationTests {
 
         @Test(arguments: [
             "ping", "stats", "stats --json", "durable list", "durable create new a", "durable remove mine", "clients",
-            "clients --json --watch", "subscriptions", "subscriptions --watch", "top", "top --plain --interval 0.1",
-            "names --interval 0.1", "names --watch --interval 0.1", "monitor", "monitor --json",
+            "clients --json --watch", "subscriptions", "subscriptions --watch", "top", "top --plain --interval 100ms",
+            "names --interval 100ms", "names --watch --interval 100ms", "monitor", "monitor --json",
         ])
         func `a closed pipe ends each command silently`(command: String) async throws {
             let daemon = try await Daemon.start()

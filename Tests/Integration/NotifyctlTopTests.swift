@@ -154,7 +154,7 @@ extension IntegrationTests {
             let client = try RawClient(daemon)
             try client.subscribe("a", as: 1, durable: "billing")
             let result = try await Notifyctl(daemon).run(
-                "top", "--count", "2", "--interval", "0.1", "--view", "subscriptions")
+                "top", "--count", "2", "--interval", "100ms", "--view", "subscriptions")
             #expect(result.status == .status(0) && result.errors == "")
             let lines = result.output.split(separator: "\n", omittingEmptySubsequences: false)
             try #require(lines.count == 8)
@@ -169,7 +169,7 @@ extension IntegrationTests {
 
         @Test func `lines are printed until a signal, with rates`() async throws {
             let daemon = try await Daemon.start()
-            let process = try Notifyctl(daemon).start(["top", "--plain", "--interval", "0.1"])
+            let process = try Notifyctl(daemon).start(["top", "--plain", "--interval", "100ms"])
             _ = try await process.waitForLines(1)
             let client = try RawClient(daemon)
             for _ in 0..<100 { try client.post("a", "x") }
@@ -183,7 +183,7 @@ extension IntegrationTests {
             let daemon = try await Daemon.start()
             let client = try RawClient(daemon)
             try client.subscribe("a.*", as: 1)
-            let process = try Notifyctl(daemon).start(["top", "--plain", "--view", "names", "--interval", "0.1"])
+            let process = try Notifyctl(daemon).start(["top", "--plain", "--view", "names", "--interval", "100ms"])
             let lines = try await process.waitForLines(2)
             #expect(lines[1].hasSuffix("  NAME"))
             // Many bytes, so that their rate is above 0 even over a long interval.
@@ -200,7 +200,7 @@ extension IntegrationTests {
 
         @Test func `printing lines continues when the daemon has restarted`() async throws {
             let daemon = try await Daemon.start()
-            let process = try Notifyctl(daemon).start(["top", "--interval", "0.1"])
+            let process = try Notifyctl(daemon).start(["top", "--interval", "100ms"])
             _ = try await process.waitForLines(1)
             try await daemon.kill()
             _ = try await process.standardError.wait("the disconnection") { $0.lineCount > 0 ? true : nil }

@@ -28,7 +28,7 @@ import Testing
         "durable create d a --from -5", "subscribe a --from -5", "subscribe a --count -5", "top --interval -1",
         "log a --summary --follow", "log a --summary --reverse", "log a --summary --object o", "log a --summary --raw",
         "subscribe a --durable d --from all", "subscribe a -c 0",
-        "subscribe a -c x", "subscribe a -t -1", "subscribe a -t nan", "durable remove", "durable create d",
+        "subscribe a -c x", "subscribe a -t -1", "subscribe a -t 5", "durable remove", "durable create d",
         "durable create d a --from all", "durable create d a --from 2026-02-30", "subscribe a --durable d --from 0",
         "wait", "wait a --group", "wait a --timeout 1001d", "dead list --id 0", "dead retry --id x", "dead show --id",
         "dead purge d e --yes",
@@ -43,11 +43,12 @@ import Testing
         "bench post --in-flight 0", "bench post --name user.root.x", "bench subscribe --subscribers 0",
         "bench durable --durability volatile", "bench roundtrip --pairs 0", "bench post x",
         "clients x", "clients --unknown", "subscriptions x", "subscriptions --unknown",
-        "names x", "names --interval 0", "names --interval 9.1", "monitor --count 0", "monitor user.root.x", "trace",
+        "names x", "names --interval 0", "names --interval 9001ms", "names --interval 5", "monitor --count 0",
+        "monitor user.root.x", "trace",
         "trace x", "trace 1 2",
-        "top x", "top --interval 0", "top --interval 0.09", "top --interval 86401", "top --interval nan",
-        "top --interval 1s", "top --count 0", "top --count x", "top --view unknown", "top --sort unknown",
-        "top --view clients --sort BEHIND", "top --view names --interval 9.1",
+        "top x", "top --interval 0", "top --interval 99ms", "top --interval 86401s", "top --interval 1",
+        "top --count 0", "top --count x", "top --view unknown", "top --sort unknown",
+        "top --view clients --sort BEHIND", "top --view names --interval 9001ms",
     ])
     func `the exit status for invalid arguments is 64`(arguments: String) {
         #expect(status(arguments) == 64)
@@ -55,7 +56,8 @@ import Testing
 
     @Test(arguments: [
         "post a", "post a b", "post a -", "post a -f f", "post a -l -f f", "post a -l -q", "post a b --json --object o",
-        "post a -H k:v --header l:w:x -H k2: --durability synced", "subscribe a", "subscribe a.* b.> -v -c 1 -t 0.5",
+        "post a -H k:v --header l:w:x -H k2: --durability synced", "subscribe a", "subscribe a.* b.> -v -c 1 -t 500ms",
+        "subscribe a -t 0",
         "subscribe a --durable d --from oldest", "subscribe a --durable d --from now", "subscribe a --raw",
         "subscribe a -0 --json",
         "subscribe a --format {name}:{header:k} --null", "durable create d a b.> --object o --from oldest",
@@ -73,11 +75,11 @@ import Testing
         "ping",
         "stats --json", "stats --format openmetrics --limits", "stats --json --format json",
         "clients", "clients --json --watch", "subscriptions", "subscriptions --json --watch",
-        "names", "names --interval 9 --watch --json", "monitor", "monitor a.> b user.*.c --json -c 3",
+        "names", "names --interval 9s --watch --json", "monitor", "monitor a.> b user.*.c --json -c 3",
         "trace 12", "trace 12 --json",
-        "top", "top --interval 0.1", "top --interval 86400", "top --plain --count 1", "top -c 2 --filter x",
+        "top", "top --interval 100ms", "top --interval 1d", "top --plain --count 1", "top -c 2 --filter x",
         "top --view subscriptions --sort behind", "top --sort DROPPED/S",
-        "top --view names --interval 9 --sort name",
+        "top --view names --interval 9s --sort name",
     ])
     func `valid arguments are accepted`(arguments: String) {
         #expect(status(arguments) == nil)
@@ -109,9 +111,14 @@ import Testing
         ("log --from -5", "The value '-5' is invalid for '--from <start>': expected \(PositionArgument.forms)"),
         ("log --to -5", "The value '-5' is invalid for '--to <end>': expected \(PositionArgument.forms)"),
         (
+            "subscribe a --timeout 5",
+            "The value '5' is invalid for '--timeout <span>': expected 0, or a number with a unit, such as 500ms, 30s, "
+                + "5m, 2h or 7d"
+        ),
+        (
             "log --from 3000-01-01",
-            "The value '3000-01-01' is invalid for '--from <start>': the time is in the future; give a time that has "
-                + "passed, or 'now' for the end of the log"
+            "The value '3000-01-01' is invalid for '--from <start>': the time is in the future; give a time that "
+                + "has passed, or 'now' for the end of the log"
         ),
         ("log --limit", "Missing value for '--limit <number>'"),
     ])
@@ -139,7 +146,9 @@ import Testing
     @Test func `a message about a number names the expected form`() {
         let incomplete = "The value 'x' is invalid for '--count <count>'"
         #expect(Notifyctl.completed(incomplete) == incomplete + ": expected a number")
-        for message in [incomplete + ": expected it", incomplete + ": not after 'now'", "Missing value for '--limit <number>'"] {
+        for message in [
+            incomplete + ": expected it", incomplete + ": not after 'now'", "Missing value for '--limit <number>'",
+        ] {
             #expect(Notifyctl.completed(message) == message)
         }
     }

@@ -11,9 +11,13 @@ import Testing
         #expect(SubscribeRunner.pendingWait(since: now, now: now + .seconds(2)) == .zero)
     }
 
-    @Test(arguments: [(3600, "timed out after 3600 s"), (0, "timed out after 0 s"), (0.5, "timed out after 0.5 s")])
-    func `the timeout is printed with as many decimals as it has`(seconds: Double, message: String) {
-        #expect(SubscribeRunner.timeoutMessage(seconds: seconds) == message)
+    @Test(
+        arguments: [
+            (.seconds(3600), "timed out after 3600 s"), (.zero, "timed out after 0 s"),
+            (.milliseconds(500), "timed out after 0.5 s"),
+        ] as [(Duration, String)])
+    func `the timeout is printed with as many decimals as it has`(timeout: Duration, message: String) {
+        #expect(SubscribeRunner.timeoutMessage(timeout) == message)
     }
 
     @Test func `a start without effect is reported`() {

@@ -16,7 +16,7 @@ struct NamesCommand: AsyncParsableCommand {
 
             EXAMPLES
               notifyctl names
-              notifyctl names --interval 5
+              notifyctl names --interval 5s
               notifyctl names --watch
               notifyctl names --json
             """)
@@ -26,18 +26,23 @@ struct NamesCommand: AsyncParsableCommand {
 
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("The time between two tables, and before the first one.", valueName: "seconds"))
-    var interval = 1.0
+        help: ArgumentHelp(
+            "The time between two tables, and before the first one, at most 9s; 1s by default.", valueName: "span"),
+        transform: { try SpanArgument.span($0) })
+    var interval = Duration.seconds(1)
 
     func validate() throws {
         // The daemon stops counting after 10 seconds without a request.
-        guard interval > 0, interval <= 9 else { throw ValidationError("--interval must be above 0 and at most 9") }
+        guard interval > .zero, interval <= .seconds(9) else {
+            throw ValidationError("--interval must be above 0 and at most 9s")
+        }
     }
 
     func run() async throws {
         let printer = ListPrinter<NotifyClient.NameStatus>(
-            options: options, interval: .seconds(interval), needsPreparation: true,
-            emptyNotice: "no posts in the time of --interval (\(interval) s)", fetch: { try await $0.names() },
+            options: options, interval: interval, needsPreparation: true,
+            emptyNotice: "no posts in the time of --interval (\(SpanArgument.text(interval)))",
+            fetch: { try await $0.names() },
             table: { Self.table($0, since: $1) }, json: { Self.write($0, to: &$1) })
         try await printer.run(configuration: connection.configuration())
     }

@@ -23,12 +23,11 @@ struct TopCommand: AsyncParsableCommand {
 
             EXAMPLES
               notifyctl top
-              notifyctl top --view subscriptions --interval 5
+              notifyctl top --view subscriptions --interval 5s
               notifyctl top --plain --count 2 --sort DROPPED/S
             """)
 
-    /// The limits of the interval, in seconds.
-    private static let intervals = 0.1...86_400
+    private static let intervals = Duration.milliseconds(100)...(.seconds(86_400))
 
     private static let viewNames = TopView.all.map(\.name).joined(separator: ", ")
 
@@ -36,8 +35,9 @@ struct TopCommand: AsyncParsableCommand {
 
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("The time between two reports, at least 0.1.", valueName: "seconds"))
-    var interval = 1.0
+        help: ArgumentHelp("The time between two reports, at least 100ms; 1s by default.", valueName: "span"),
+        transform: { try SpanArgument.span($0) })
+    var interval = Duration.seconds(1)
 
     @Option(
         help: ArgumentHelp("The view to begin with, one of \(viewNames).", valueName: "view"),
@@ -60,12 +60,12 @@ struct TopCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard Self.intervals.contains(interval) else {
-            throw ValidationError("--interval must be 0.1 to 86400 seconds")
+            throw ValidationError("--interval must be 100ms to 1d")
         }
         if let count, count < 1 { throw ValidationError("--count must be at least 1") }
         let view = try TopView.all[viewIndex()]
-        if let longest = view.longestInterval, .seconds(interval) > longest {
-            throw ValidationError("--interval must be at most \(longest.components.seconds) for \(view.name)")
+        if let longest = view.longestInterval, interval > longest {
+            throw ValidationError("--interval must be at most \(SpanArgument.text(longest)) for \(view.name)")
         }
         _ = try order(of: view)
     }
@@ -99,10 +99,10 @@ struct TopCommand: AsyncParsableCommand {
         let view = TopView.all[index]
         let order = try order(of: view)
         guard !plain, count == nil, let terminal = Terminal() else {
-            return try await TopLines(view: view, order: order, interval: .seconds(interval), count: count)
+            return try await TopLines(view: view, order: order, interval: interval, count: count)
                 .run(configuration: configuration)
         }
-        let session = TopSession(terminal: terminal, interval: .seconds(interval))
+        let session = TopSession(terminal: terminal, interval: interval)
         try await withNotifyClient(configuration: configuration) { client in
             // Requested before the screen is entered, so that an error is printed as a plain line.
             let first = try await client.report(of: view)
