@@ -114,7 +114,7 @@ struct SubscribeRunner: Sendable {
             let subscription = try await client.subscribe(
                 to: patterns, as: kind, object: object, limit: isCreationOnly ? 0 : limit)
             opening.finish()
-            if let notice = Self.notice(durable, start, resumedAfter: subscription.resumedAfter) {
+            if let notice = ExistingSubscription.startNotice(durable, start, resumedAfter: subscription.resumedAfter) {
                 StandardError.write(notice)
             }
             do {
@@ -206,13 +206,6 @@ struct SubscribeRunner: Sendable {
         let start = start ?? .now
         return durable.map { .durable($0, from: start, sharing: sharing, takesOver: takesOver) }
             ?? .volatile(from: start, whenFull: .pauseReading)
-    }
-
-    /// Reports that `--from` has no effect on a durable subscription that exists; nil if it has, or was not given.
-    static func notice(_ durable: String?, _ start: NotifyClient.Start?, resumedAfter sequence: UInt64?) -> String? {
-        guard let durable, start != nil, let sequence else { return nil }
-        return "'\(durable)' exists and resumes after sequence \(sequence), not at --from; to move it, use "
-            + "'notifyctl durable reset'"
     }
 }
 

@@ -311,6 +311,25 @@ extension IntegrationTests {
             try await stop(second)
         }
 
+        @Test func `settings and a start without effect are reported, and the work goes on`() async throws {
+            for (options, isReported) in [
+                (["--max-deliveries", "3"], false), (["--max-deliveries", "3"], false),
+                (["--max-deliveries", "4", "--from", "oldest"], true),
+            ] {
+                let worker = try work(options, script: "cat; echo")
+                try post("a job")
+                #expect(try await worker.waitForLines(1) == ["a job"])
+                try await stop(worker)
+                let errors = try await worker.standardError.wait("the end of errors") { $0.isAtEnd ? $0 : nil }
+                #expect(errors.lines.count == (isReported ? 2 : 0), "\(errors.text)")
+                guard isReported else { continue }
+                expectText(errors.text, "'w' exists and keeps --max-deliveries 3; to change this, use")
+                expectText(errors.text, "'w' exists and resumes after sequence")
+            }
+            let settings = try await notifyctl.run("durable", "show", "w")
+            expectText(settings.output, "max deliveries 3\n")
+        }
+
         @Test func `a missing command is a wrong usage`() async throws {
             let result = try await notifyctl.run("work", "a", "--durable", "w", "--")
             #expect(result.status == .status(64))

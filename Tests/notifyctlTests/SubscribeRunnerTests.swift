@@ -19,13 +19,4 @@ import Testing
     func `the timeout is printed with as many decimals as it has`(timeout: Duration, message: String) {
         #expect(SubscribeRunner.timeoutMessage(timeout) == message)
     }
-
-    @Test func `a start without effect is reported`() {
-        #expect(
-            SubscribeRunner.notice("d", .oldest, resumedAfter: 7)
-                == "'d' exists and resumes after sequence 7, not at --from; to move it, use 'notifyctl durable reset'")
-        #expect(SubscribeRunner.notice("d", .oldest, resumedAfter: nil) == nil)
-        #expect(SubscribeRunner.notice("d", nil, resumedAfter: 7) == nil)
-        #expect(SubscribeRunner.notice(nil, .oldest, resumedAfter: nil) == nil)
-    }
 }

@@ -67,7 +67,7 @@ struct DurableCreateCommand: AsyncParsableCommand {
 
     /// Throws if a setting that was given differs from that of the existing subscription.
     private func checkSettings(_ existing: NotifyClient.DurableSettings) throws {
-        guard options.settings.differs(from: existing) else { return }
+        guard !options.settings.differences(from: existing).isEmpty else { return }
         throw CommandFailure(
             .failure,
             "'\(name)' exists with other settings: \(DurableSetCommand.text(existing)); to change them, use "

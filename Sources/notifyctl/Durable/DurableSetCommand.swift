@@ -37,8 +37,6 @@ struct DurableSetCommand: AsyncParsableCommand {
 
     /// The settings as options.
     static func text(_ settings: NotifyClient.DurableSettings) -> String {
-        "--deadline \(SpanArgument.text(settings.deadline ?? .zero)) "
-            + "--retry-after \(SpanArgument.text(settings.retryDelays ?? [])) "
-            + "--max-deliveries \(settings.maximumDeliveries ?? 0) --in-flight \(settings.maximumInFlight ?? 0)"
+        settings.options.joined(separator: " ")
     }
 }

@@ -48,11 +48,22 @@ struct DurableSettingsOptions: ParsableArguments {
 }
 
 extension NotifyClient.DurableSettings {
-    /// Whether a setting that is chosen here has another value in `existing`.
-    func differs(from existing: NotifyClient.DurableSettings) -> Bool {
-        deadline.map { $0 != existing.deadline } ?? false
-            || retryDelays.map { $0 != existing.retryDelays } ?? false
-            || maximumDeliveries.map { $0 != existing.maximumDeliveries } ?? false
-            || maximumInFlight.map { $0 != existing.maximumInFlight } ?? false
+    /// The values in `existing`, as options, of the settings that are chosen here with other values.
+    func differences(from existing: NotifyClient.DurableSettings) -> [String] {
+        let isKept = [
+            deadline.map { $0 == existing.deadline } ?? true, retryDelays.map { $0 == existing.retryDelays } ?? true,
+            maximumDeliveries.map { $0 == existing.maximumDeliveries } ?? true,
+            maximumInFlight.map { $0 == existing.maximumInFlight } ?? true,
+        ]
+        return zip(existing.options, isKept).compactMap { option, isKept in isKept ? nil : option }
+    }
+
+    /// All settings as options, in the order of the properties.
+    var options: [String] {
+        [
+            "--deadline \(SpanArgument.text(deadline ?? .zero))",
+            "--retry-after \(SpanArgument.text(retryDelays ?? []))",
+            "--max-deliveries \(maximumDeliveries ?? 0)", "--in-flight \(maximumInFlight ?? 0)",
+        ]
     }
 }

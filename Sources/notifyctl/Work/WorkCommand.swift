@@ -17,8 +17,8 @@ struct WorkCommand: AsyncParsableCommand, ProgramRunning {
             signal has ended the command, the delivery has failed: the message is delivered again, and becomes a dead \
             letter after --max-deliveries. A command that can't be started, or exits with 126 or 127, gives its message \
             back and ends 'work' with 127. The exit of the command decides, even if its children still run. While a \
-            command runs, the deadline of its message is extended. A durable subscription that exists keeps its settings: \
-            see 'notifyctl durable set'.
+            command runs, the deadline of its message is extended. A durable subscription that exists keeps its settings, \
+            and those that differ are reported: see 'notifyctl durable set'.
 
             If 'work' is killed, its commands continue, and their messages are delivered again: a job may run twice, also at \
             the same time.
@@ -100,12 +100,16 @@ struct WorkCommand: AsyncParsableCommand, ProgramRunning {
             throw CommandFailure(.usage, "the command to run is missing: add it after '--', such as '-- ./resize'")
         }
         try DescriptorLimit.raise(forParallel: parallel, isPrefixed: prefix)
-        try await WorkRunner(
+        let sharing: NotifyClient.DurableSharing = group ? .group : .exclusive
+        let runner = try await WorkRunner(
             configuration: connection.configuration(), patterns: patterns,
             kind: .durable(
-                durable, from: from ?? .now, sharing: group ? .group : .exclusive, settings: settings.settings,
-                takesOver: takeover),
-            object: object, parallel: parallel, runner: JobRunner(program, timeout: timeout, isPrefixed: prefix)
-        ).run()
+                durable, from: from ?? .now, sharing: sharing, settings: settings.settings, takesOver: takeover),
+            object: object, parallel: parallel, runner: JobRunner(program, timeout: timeout, isPrefixed: prefix))
+        // After the program was found.
+        try await ExistingSubscription.reportIgnored(
+            by: durable, settings: settings.settings, start: from, sharing: sharing,
+            configuration: connection.configuration())
+        try await runner.run()
     }
 }

@@ -1,0 +1,49 @@
+import NotifyClient
+
+/// What a durable subscription that exists keeps, although a command that attaches to it names other values.
+enum ExistingSubscription {
+    /// Prints what of the settings and the start has no effect, if the subscription exists. Asks the daemon on a
+    /// connection of its own, and only if there is something to compare.
+    ///
+    /// - Throws: errors of the client.
+    static func reportIgnored(
+        by name: String, settings: NotifyClient.DurableSettings, start: NotifyClient.Start?,
+        sharing: NotifyClient.DurableSharing, configuration: NotifyClient.Configuration
+    ) async throws {
+        guard start != nil || settings != NotifyClient.DurableSettings() else { return }
+        let details: NotifyClient.DurableDetails
+        do {
+            details = try await withNotifyClient(configuration: configuration) { client in
+                try await client.durableSubscription(name)
+            }
+        } catch let error as NotifyError where error.code == .unknownSubscription {
+            return
+        }
+        // Otherwise the daemon refuses the client, or a takeover changes the settings.
+        guard details.subscription.sharing == sharing else { return }
+        let notices = [
+            settingsNotice(name, settings, existing: details.settings),
+            startNotice(name, start, resumedAfter: details.subscription.cursor),
+        ]
+        for notice in notices.compactMap(\.self) { StandardError.write(notice) }
+    }
+
+    /// - Returns: nil if no setting that is chosen differs.
+    static func settingsNotice(
+        _ name: String, _ settings: NotifyClient.DurableSettings, existing: NotifyClient.DurableSettings
+    ) -> String? {
+        let options = settings.differences(from: existing)
+        guard !options.isEmpty else { return nil }
+        return "'\(name)' exists and keeps \(options.joined(separator: " ")); to change this, use "
+            + "'notifyctl durable set'"
+    }
+
+    /// - Returns: nil if no start is given, or the subscription is new.
+    static func startNotice(
+        _ durable: String?, _ start: NotifyClient.Start?, resumedAfter sequence: UInt64?
+    ) -> String? {
+        guard let durable, start != nil, let sequence else { return nil }
+        return "'\(durable)' exists and resumes after sequence \(sequence), not at --from; to move it, use "
+            + "'notifyctl durable reset'"
+    }
+}
