@@ -134,7 +134,7 @@ extension IntegrationTests {
             expectText(text.output, "patterns       a b\n")
             expectText(text.output, "attached       process \(getpid())")
             expectText(text.output, "expires        never\n")
-            expectText(text.output, "max deliveries -\n")
+            expectText(text.output, "max deliveries none\n")
             #expect(text.lines.count == 18)
             try await daemon.stop()
             try await daemon.start()

@@ -40,7 +40,7 @@ import Testing
         let lines = DurableShowCommand.text(details, now: now).split(separator: "\n")
         for line in [
             "members        3", "in flight      7", "waiting        2", "deadline       30s",
-            "retry after    1s,10s,1m", "max deliveries 5", "max in flight  -",
+            "retry after    1s,10s,1m", "max deliveries 5", "max in flight  none",
         ] {
             #expect(lines.contains(Substring(line)), "\(line)")
         }
@@ -50,6 +50,15 @@ import Testing
         let json = DurableShowCommand.json(details, now: now)
         #expect(json.contains(#""sharing":"group","members":3,"in_flight":7,"waiting":2"#))
         #expect(json.contains(#""deadline_milliseconds":30000,"retry_delays_milliseconds":[1000,10000,60000]"#))
+    }
+
+    @Test func `settings without a limit are none`() {
+        let details = NotifyClient.DurableDetails(
+            DurableDescription(entry(pending: 0), settings: .init(defaultsFor: .exclusive)))
+        let lines = DurableShowCommand.text(details, now: now).split(separator: "\n")
+        for line in ["deadline       none", "max deliveries none", "max in flight  none"] {
+            #expect(lines.contains(Substring(line)), "\(line)")
+        }
     }
 
     @Test func `a description counts without a plural, and shows what is not known`() {

@@ -10,7 +10,8 @@ struct DurableShowCommand: AsyncParsableCommand {
             Prints its patterns and its object, its cursor (the sequence up to which all messages are acknowledged), the \
             attached process and the members of a group, the messages that wait for redelivery, those that are still to be \
             acknowledged and those that it has lost, its settings (as for 'notifyctl durable set'), when it was \
-            created, when a client attached last, and when it expires if no client attaches. '-' means none, '?' not known.
+            created, when a client attached last, and when it expires if no client attaches. A setting without a limit is 'none'. '-' means none, \
+            '?' not known.
 
             The pending messages are counted as by 'notifyctl durable list': if they are '?', run the command again. The \
             times of a subscription that an earlier version created may be '?', too.
@@ -37,6 +38,8 @@ struct DurableShowCommand: AsyncParsableCommand {
 
     // MARK: Text
 
+    private static let noLimit = "none"
+
     static func text(_ details: NotifyClient.DurableDetails, now: Date) -> String {
         let subscription = details.subscription
         let rows = [
@@ -61,13 +64,9 @@ struct DurableShowCommand: AsyncParsableCommand {
         }.joined()
     }
 
-    private static func limit(_ span: Duration) -> String {
-        span == .zero ? Table.none : SpanArgument.text(span)
-    }
+    private static func limit(_ span: Duration) -> String { span == .zero ? noLimit : SpanArgument.text(span) }
 
-    private static func limit(_ count: Int?) -> String {
-        count.flatMap { $0 == 0 ? nil : "\($0)" } ?? Table.none
-    }
+    private static func limit(_ count: Int?) -> String { count.flatMap { $0 == 0 ? nil : "\($0)" } ?? noLimit }
 
     private static func process(_ pid: UInt32) -> String {
         "process \(pid)" + (ProcessNames.program(of: pid).map { " (\($0))" } ?? "")
