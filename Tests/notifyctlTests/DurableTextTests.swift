@@ -61,6 +61,21 @@ import Testing
         }
     }
 
+    @Test func `a subscription that is shared in another way is not created, and no takeover is proposed`() {
+        var entry = entry(pending: 0)
+        let exclusive = NotifyClient.DurableSubscription(entry)
+        entry.sharing = .group
+        let group = NotifyClient.DurableSubscription(entry)
+        #expect(DurableCreateCommand.refusal(of: .group, by: group) == nil)
+        #expect(DurableCreateCommand.refusal(of: .exclusive, by: exclusive) == nil)
+        for (refusal, part) in [
+            (DurableCreateCommand.refusal(of: .exclusive, by: group), "'billing' exists as a group: add --group, "),
+            (DurableCreateCommand.refusal(of: .group, by: exclusive), "'billing' exists without a group: omit "),
+        ] {
+            #expect(refusal?.status == .refused && refusal?.message?.hasPrefix(part) == true)
+        }
+    }
+
     @Test func `a description counts without a plural, and shows what is not known`() {
         func lines(_ entry: DurableEntry) -> [Substring] {
             let details = NotifyClient.DurableDetails(

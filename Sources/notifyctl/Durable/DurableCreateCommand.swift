@@ -8,8 +8,8 @@ struct DurableCreateCommand: AsyncParsableCommand {
         abstract: "Create a durable subscription without receiving from it.",
         discussion: """
             The daemon then keeps matching messages until 'notifyctl subscribe --durable NAME', or another client with the \
-            same patterns, receives them. An existing subscription with these patterns and this object is not changed; \
-            if it has other settings than those given, the status is 1.
+            same patterns, receives them. An existing subscription with these patterns and this object is not changed, \
+            and --from has no effect on it; if it has other settings than those given, the status is 1.
 
             The start is \(PositionArgument.forms).
 
@@ -33,9 +33,9 @@ struct DurableCreateCommand: AsyncParsableCommand {
 
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Where in the log the subscription starts.", valueName: "start"),
+        help: ArgumentHelp("Where in the log the subscription starts; 'now' by default.", valueName: "start"),
         completion: PositionArgument.completion, transform: { try PositionArgument.start($0) })
-    var from = NotifyClient.Start.now
+    var from: NotifyClient.Start?
 
     @Flag(help: "Share the messages with other clients that use --group: each message goes to one of them.")
     var group = false
@@ -51,18 +51,23 @@ struct DurableCreateCommand: AsyncParsableCommand {
     func run() async throws {
         // Check before connecting: wrong usage is reported even if no daemon runs.
         try NotifyClient.validateDurableSubscription(name, to: patterns, object: object, settings: options.settings)
-        let alreadyExists = try await withNotifyClient(configuration: connection.configuration()) { client in
-            if try await client.durableSubscriptions().contains(where: isSameSubscription) {
+        let existing = try await withNotifyClient(configuration: connection.configuration()) {
+            client -> NotifyClient.DurableSubscription? in
+            if let existing = try await client.durableSubscriptions().first(where: isSelected) {
+                if let refusal = Self.refusal(of: sharing, by: existing) { throw refusal }
                 try checkSettings(try await client.durableSubscription(name).settings)
-                return true
+                return existing
             }
             try await client.createDurableSubscription(
-                name, to: patterns, object: object, from: from, sharing: sharing, settings: options.settings)
-            return false
+                name, to: patterns, object: object, from: from ?? .now, sharing: sharing, settings: options.settings)
+            return nil
         }
         var output = StandardOutput()
-        output.append("\(alreadyExists ? "exists" : "created") \(name)\n")
+        output.append("\(existing == nil ? "created" : "exists") \(name)\n")
         try output.flush()
+        if let notice = ExistingSubscription.startNotice(name, from, resumedAfter: existing?.cursor) {
+            StandardError.write(notice)
+        }
     }
 
     /// Throws if a setting that was given differs from that of the existing subscription.
@@ -74,10 +79,28 @@ struct DurableCreateCommand: AsyncParsableCommand {
                 + "'notifyctl durable set'")
     }
 
-    /// Whether a listed subscription is the one to create. The list may contain subscriptions of other users, for
-    /// example for root.
-    private func isSameSubscription(_ subscription: NotifyClient.DurableSubscription) -> Bool {
+    /// Whether a listed subscription has the name, the patterns and the object of the one to create. The daemon refuses
+    /// to create one with the name and another filter. The list may contain subscriptions of other users, for example
+    /// for root.
+    private func isSelected(_ subscription: NotifyClient.DurableSubscription) -> Bool {
         subscription.name == name && subscription.uid == geteuid() && Set(subscription.patterns) == Set(patterns)
-            && subscription.object ?? "" == object ?? "" && subscription.sharing == sharing
+            && subscription.object ?? "" == object ?? ""
+    }
+
+    /// Why a subscription can't be created, because one exists that is shared in another way; nil if it can. The
+    /// daemon's refusal names an option that this command does not have.
+    static func refusal(
+        of sharing: NotifyClient.DurableSharing, by existing: NotifyClient.DurableSubscription
+    ) -> CommandFailure? {
+        guard existing.sharing != sharing else { return nil }
+        let difference =
+            switch existing.sharing {
+            case .group: "as a group: add --group"
+            case .exclusive: "without a group: omit --group"
+            }
+        return CommandFailure(
+            .refused,
+            "'\(existing.name)' exists \(difference), use another name, or remove it with 'notifyctl durable "
+                + "remove', which discards its messages")
     }
 }
