@@ -32,6 +32,7 @@ extension IntegrationTests {
             let entry = try #require(try poster.list().first)
             #expect(entry.durableName == "mine" && entry.patterns == ["a.*", "c"] && entry.object == "o")
             #expect(entry.pid == 0)
+            expectText(try await notifyctl.run("durable", "show", "mine").output, "last attached  never\n")
 
             try poster.post("a.b", "another's", object: "p")
             #expect(try poster.post("a.b", "new", object: "o").stored == 1)

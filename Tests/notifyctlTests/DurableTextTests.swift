@@ -52,6 +52,20 @@ import Testing
         #expect(json.contains(#""deadline_milliseconds":30000,"retry_delays_milliseconds":[1000,10000,60000]"#))
     }
 
+    @Test func `a subscription that was never attached says so, if its creation is known`() {
+        func line(created: UInt64, pid: UInt32 = 0) -> Substring? {
+            var entry = entry(pending: 0)
+            (entry.pid, entry.client) = (pid, pid == 0 ? 0 : 1)
+            let description = DurableDescription(
+                entry, settings: .init(defaultsFor: .exclusive), createdMicroseconds: created)
+            return DurableShowCommand.text(NotifyClient.DurableDetails(description), now: now).split(separator: "\n")
+                .first { $0.hasPrefix("last attached") }
+        }
+        #expect(line(created: 1_700_000_000_000_000) == "last attached  never")
+        #expect(line(created: 1_700_000_000_000_000, pid: 7) == "last attached  ?")
+        #expect(line(created: 0) == "last attached  ?")
+    }
+
     @Test func `settings without a limit are none`() {
         let details = NotifyClient.DurableDetails(
             DurableDescription(entry(pending: 0), settings: .init(defaultsFor: .exclusive)))

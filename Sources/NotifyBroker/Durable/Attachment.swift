@@ -13,10 +13,15 @@ struct Attachment: Equatable {
     let isResumed: Bool
     /// The maximum number of unacknowledged messages.
     let window: Int
+    /// Whether the client asked for messages. One that only creates the subscription does not.
+    var hasCredit = true
     /// The settings of the subscription before, if the attachment changes how it is shared.
     var replacedSettings: DurableSettings?
     /// When it was requested, in microseconds since 1970.
     let requestedMicroseconds: UInt64
 
-    var asLast: LastAttachment { LastAttachment(microseconds: requestedMicroseconds, pid: pid) }
+    /// The last attachment of the subscription after this one.
+    func last(after earlier: LastAttachment) -> LastAttachment {
+        hasCredit ? LastAttachment(microseconds: requestedMicroseconds, pid: pid) : earlier
+    }
 }

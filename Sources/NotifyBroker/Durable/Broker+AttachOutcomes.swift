@@ -11,7 +11,7 @@ extension Broker {
         durables[slot].isCreated = true
         if attachment.replacedSettings != nil { durables[slot].sharingEnded() }
         setOwner(of: slot, to: attachment.identity)
-        durables[slot].lastAttachment = attachment.asLast
+        durables[slot].lastAttachment = attachment.last(after: durables[slot].lastAttachment)
         if durables[slot].attachmentCommitted(attachment) {
             if let reader = durables[slot].reader { readers.wake(reader) } else { openReader(of: slot) }
             redeliveryReads.wake(slot)

@@ -58,7 +58,8 @@ extension Broker {
             // Needed even if the owner is the same, because an earlier attachment under another identity may be
             // pending.
             change = .setOwner(
-                id: durables[durable].id, access.identity(attachment.identity), attachment.asLast)
+                id: durables[durable].id, access.identity(attachment.identity),
+                attachment.last(after: durables[durable].lastAttachment))
         } else {
             (durable, change) = try create(subscribe, filter, slot, attachment)
         }
@@ -105,6 +106,7 @@ extension Broker {
             identity: connections[slot].identity, pid: connections[slot].pid, request: subscribe.request,
             isResumed: isResumed,
             window: Int(subscribe.window == 0 ? configuration.defaultWindow : subscribe.window),
+            hasCredit: subscribe.credit > 0,
             requestedMicroseconds: now.wallMicroseconds)
     }
 
@@ -118,7 +120,8 @@ extension Broker {
             id: try durables.takeID(), owner: access.identity(connections[slot].identity), name: subscribe.durableName,
             filter: filter, settings: DurableSettings(defaultsFor: subscribe.sharing).applying(subscribe.settings),
             startedAfter: cursor, createdMicroseconds: attachment.requestedMicroseconds,
-            lastAttachment: attachment.asLast, progress: DurableProgress(cursor: cursor, seenThrough: 0))
+            lastAttachment: attachment.last(after: LastAttachment()),
+            progress: DurableProgress(cursor: cursor, seenThrough: 0))
         try ledger.take(.durableSubscriptions, uid: uid)
         do throws(WireError) {
             let durable = try add(record)

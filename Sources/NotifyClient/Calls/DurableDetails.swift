@@ -18,7 +18,8 @@ extension NotifyClient {
         public let settings: DurableSettings
         /// When the subscription was created; `nil` if an earlier version of the daemon created it.
         public let created: Date?
-        /// The last attachment, present or past; `nil` if it was to an earlier version of the daemon.
+        /// The last attachment that received messages, present or past; `nil` if there was none since the subscription
+        /// was created, or if ``created`` is `nil` and it was to an earlier version of the daemon.
         public let lastAttachment: Attachment?
         /// The time without a client after which the daemon removes the subscription; `nil` if it does not.
         public let expiry: Duration?

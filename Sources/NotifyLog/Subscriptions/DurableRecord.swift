@@ -38,9 +38,10 @@ package struct DurableRecord: Equatable, Sendable {
     }
 }
 
-/// The attachment of a client to a durable subscription that was committed last.
+/// The attachment of a client with credit to a durable subscription that was committed last.
 package struct LastAttachment: Equatable, Sendable {
-    /// When the client attached, in microseconds since 1970; 0 if unknown, because it attached to an earlier version.
+    /// When the client attached, in microseconds since 1970; 0 if none did, or if unknown, because it attached to an
+    /// earlier version.
     package var microseconds: UInt64
     package var pid: UInt32
 

@@ -39,7 +39,7 @@ package struct DurableDescription: ControlFrame {
     package var settings: DurableSettings
     /// When the subscription was created, in microseconds since 1970; 0 if unknown.
     package var createdMicroseconds: UInt64
-    /// When a client attached last, in microseconds since 1970; 0 if unknown.
+    /// When a client attached last with credit, in microseconds since 1970; 0 if none did, or if unknown.
     package var attachedMicroseconds: UInt64
     /// The pid of that client.
     package var attachedPID: UInt32

@@ -10,8 +10,8 @@ struct DurableShowCommand: AsyncParsableCommand {
             Prints its patterns and its object, its cursor (the sequence up to which all messages are acknowledged), the \
             attached process and the members of a group, the messages that wait for redelivery, those that are still to be \
             acknowledged and those that it has lost, its settings (as for 'notifyctl durable set'), when it was \
-            created, when a client attached last, and when it expires if no client attaches. A setting without a limit is 'none'. '-' means none, \
-            '?' not known.
+            created, when a client attached last to receive messages, and when it expires if no client attaches. A setting \
+            without a limit is 'none'. '-' means none, '?' not known.
 
             The pending messages are counted as by 'notifyctl durable list': if they are '?', run the command again. The \
             times of a subscription that an earlier version created may be '?', too.
@@ -56,7 +56,7 @@ struct DurableShowCommand: AsyncParsableCommand {
             ("max deliveries", limit(details.settings.maximumDeliveries)),
             ("max in flight", limit(details.settings.maximumInFlight)),
             ("created", details.created.map { Timestamp.text($0) } ?? Table.unknown),
-            ("last attached", details.lastAttachment.map { attachment($0, details) } ?? Table.unknown),
+            ("last attached", lastAttachment(details)),
             ("expires", expiry(details)),
         ]
         return rows.map { title, value in
@@ -79,10 +79,12 @@ struct DurableShowCommand: AsyncParsableCommand {
         return "\(text), \(Quantities.bytes(pending.bytes)), the oldest posted \(age) ago"
     }
 
-    private static func attachment(
-        _ attachment: NotifyClient.DurableDetails.Attachment, _ details: NotifyClient.DurableDetails
-    ) -> String {
-        Timestamp.text(attachment.date) + " by process \(attachment.pid)"
+    /// Without one, no client has attached since the creation, unless an earlier version of the daemon was running then.
+    private static func lastAttachment(_ details: NotifyClient.DurableDetails) -> String {
+        guard let attachment = details.lastAttachment else {
+            return details.created == nil || details.subscription.holderPID != nil ? Table.unknown : "never"
+        }
+        return Timestamp.text(attachment.date) + " by process \(attachment.pid)"
     }
 
     private static func expiry(_ details: NotifyClient.DurableDetails) -> String {

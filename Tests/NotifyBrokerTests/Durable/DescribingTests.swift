@@ -22,7 +22,7 @@ struct DescribingTests {
         host.store.statistics.subscriptionExpiry = .seconds(60)
         let (first, other) = (host.connect(pid: 20), host.connect(pid: 30))
         host.advance(.seconds(1))
-        first.subscribe(1, ["a"], object: "o", durable: "d", credit: 0)
+        first.subscribe(1, ["a"], object: "o", durable: "d", credit: 1)
         host.run()
         first.post("a", object: "o", .stored)
         host.run()
@@ -46,6 +46,27 @@ struct DescribingTests {
         let again = try #require(describe(restarted.connect(), restarted))
         #expect(again.createdMicroseconds == attached.createdMicroseconds)
         #expect(again.attachedMicroseconds == attached.attachedMicroseconds && again.attachedPID == 30)
+    }
+
+    @Test func `a client without credit creates a subscription and does not count as attached`() throws {
+        let host = TestHost()
+        let (creator, reader) = (host.connect(pid: 20), host.connect(pid: 30))
+        creator.subscribe(1, ["a"], durable: "d", credit: 0)
+        creator.detach(1)
+        host.run()
+        let created = try #require(describe(creator, host))
+        #expect(created.createdMicroseconds > 0 && created.attachedMicroseconds == 0 && created.attachedPID == 0)
+        reader.subscribe(1, ["a"], durable: "d")
+        reader.detach(1)
+        host.run()
+        let attached = try #require(describe(creator, host))
+        #expect(attached.attachedMicroseconds > 0 && attached.attachedPID == 30)
+        creator.subscribe(1, ["a"], durable: "d", credit: 0)
+        creator.detach(1)
+        host.run()
+        #expect(describe(creator, host)?.attachedPID == 30)
+        let restarted = TestHost(store: host.store)
+        #expect(describe(restarted.connect(), restarted)?.attachedPID == 30)
     }
 
     @Test func `an attachment that fails is not the last one`() throws {
