@@ -11,9 +11,10 @@ struct SubscriptionsCommand: AsyncParsableCommand {
             how far it is behind, its delivered but unacknowledged messages, its object and its patterns. '-' means \
             none.
 
-            BEHIND counts the sequences from the subscription's position in the log to the log's end, 0 once the \
-            subscription has caught up. Messages that do not match are counted, too, so usually fewer messages are \
-            still to be delivered.
+            BEHIND is the distance of a durable subscription from the end of the log: the sequences after its position, \
+            0 while it receives each message as it is stored. Each post of any name takes a sequence, also if it is not \
+            stored, so usually far fewer messages are still to be delivered. PENDING of 'notifyctl durable list' counts \
+            those.
 
             EXAMPLES
               notifyctl subscriptions
