@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import NotifyWire
 import TestSupport
 import Testing
 import WireTestSupport
@@ -55,6 +56,36 @@ extension IntegrationTests {
             #expect(missing.status == .status(1))
             _ = try await succeed("dead", "purge", "--yes")
             #expect(try await notifyctl.run("dead", "list", "--json").objects.isEmpty)
+        }
+
+        @Test func `a trace shows a message that failed as waiting, then as a dead letter`() async throws {
+            _ = try await succeed(
+                "durable", "create", "w", "jobs.>", "--group", "--retry-after", "1h", "--max-deliveries", "2")
+            _ = try await succeed("durable", "create", "done", "jobs.>")
+            let sequence = try poster.post("jobs.a", "one").sequence
+            #expect(try await succeed("wait", "jobs.>", "--durable", "done") == ["one"])
+            func states() async throws -> [[String: Any]] {
+                let trace = try #require(try await notifyctl.run("trace", "\(sequence)", "--json").objects.first)
+                return try #require(trace["subscriptions"] as? [[String: Any]])
+            }
+            func fail(_ status: Int) async throws {
+                let process = try notifyctl.start(
+                    ["wait", "jobs.>", "--durable", "w", "--group", "--", "sh", "-c", "exit \(status)"])
+                #expect(try await process.waitForExit() == .status(1))
+            }
+            try await fail(1)
+            #expect(try await states().map { $0["state"] as? String } == ["acknowledged", "waiting"])
+            _ = try await succeed("durable", "reset", "w", "--to", "oldest")
+            try await fail(65)
+            let traced = try await states()
+            #expect(traced.map { $0["state"] as? String } == ["acknowledged", "deadLetter"])
+            let letter = try #require(
+                try await notifyctl.run("dead", "list", "--json").objects.first?["sequence"] as? Int)
+            #expect(traced[1]["dead_letter"] as? Int == letter && traced[0]["dead_letter"] is NSNull)
+            let lines = try await succeed("trace", "\(sequence)")
+            #expect(lines.last?.contains("dead letter \(letter)") == true, "\(lines)")
+            _ = try await succeed("dead", "retry", "w")
+            #expect(try await states().map { $0["state"] as? String } == ["acknowledged", "waiting"])
         }
 
         @Test func `settings are changed and shown`() async throws {

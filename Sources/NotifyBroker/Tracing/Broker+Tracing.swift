@@ -103,11 +103,12 @@ extension Broker {
         switch durable.redeliveries.state(of: message.stamp.sequence) {
         case nil: break
         case .inFlight?: state = .inFlight
-        case .waiting?, .due?, .reading?, .dead?, .deadLettering?: state = .pending
+        case .waiting?, .due?, .reading?: state = .waiting
+        case .dead?, .deadLettering?: state = .deadLetter
         }
         if message.stamp.sequence <= durable.startedAfter {
             state = .beforeStart
-        } else if state == .pending,
+        } else if state == .pending || state == .waiting,
             !message.name.withUnsafeBytes({ access.readAccess(of: durable.owner).permits($0) })
         {
             state = .forbidden
@@ -115,7 +116,8 @@ extension Broker {
         let attachment = durable.firstMember?.attachment
         return TraceEntry(
             request: request, state: state,
-            mayHaveBeenSeen: state == .pending && message.stamp.sequence <= durable.cursor.seenThrough,
+            mayHaveBeenSeen: (state == .pending || state == .waiting)
+                && message.stamp.sequence <= durable.cursor.seenThrough,
             uid: durable.uid, pid: attachment?.pid ?? 0,
             client: attachment.map { connections[$0.connection.slot].number } ?? 0, durableName: durable.name)
     }

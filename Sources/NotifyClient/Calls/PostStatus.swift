@@ -109,12 +109,17 @@ extension NotifyClient {
             case pending
             /// Delivered to the attached client and not acknowledged.
             case inFlight
-            /// Acknowledged, or skipped because the policy did not let the owner receive the name.
+            /// Acknowledged, stored as a dead letter (see ``NotifyClient/deadLetters(of:from:limit:follows:order:uid:)``),
+            /// or skipped because the policy did not let the owner receive the name.
             case acknowledged
             /// The message was posted before the subscription began.
             case beforeStart
             /// The policy does not let the owner receive the name.
             case forbidden
+            /// The delivery failed, or the message was given back: waits for its next delivery.
+            case waiting
+            /// The message was given up, and its dead letter is not stored yet.
+            case deadLetter
         }
 
         /// A durable subscription that matches the message.
@@ -142,6 +147,8 @@ extension NotifyClient {
                     case .acknowledged: .acknowledged
                     case .beforeStart: .beforeStart
                     case .forbidden: .forbidden
+                    case .waiting: .waiting
+                    case .deadLetter: .deadLetter
                     }
                 mayHaveBeenSeen = entry.mayHaveBeenSeen
                 client = entry.client == 0 ? nil : entry.client

@@ -36,11 +36,16 @@ package struct TraceEntry: ControlFrame {
         case pending = 0
         /// Delivered to the attached client and not acknowledged.
         case inFlight = 1
+        /// Acknowledged, or stored as a dead letter.
         case acknowledged = 2
         /// The message was posted before the subscription began.
         case beforeStart = 3
         /// The policy does not let the owner receive the name.
         case forbidden = 4
+        /// The delivery failed, or the message was given back: waits for its next delivery.
+        case waiting = 5
+        /// The message was given up, and its dead letter is not stored yet.
+        case deadLetter = 6
     }
 
     package var request: UInt64

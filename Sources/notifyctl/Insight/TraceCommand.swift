@@ -11,10 +11,13 @@ struct TraceCommand: AsyncParsableCommand {
 
               acknowledged  acknowledged, or skipped as forbidden
               in flight     delivered to the attached client and not acknowledged yet
+              waiting       failed or given back, to be delivered again
+              dead letter   given up; with the sequence of its dead letter once stored
               pending       to be delivered; with 'seen' if a client may have received it
               before start  posted before the subscription began
               forbidden     the policy does not let the owner receive it
 
+            A dead letter that is deleted, or that you may not read, is shown as acknowledged. \
             Times are printed in UTC. Without the right to manage, the lines are those of this user's subscriptions. Volatile messages, and \
             deliveries to volatile subscriptions, can't be traced: see 'notifyctl monitor'.
 
@@ -32,15 +35,44 @@ struct TraceCommand: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        let trace = try await withNotifyClient(configuration: connection.configuration()) { client in
-            try await client.trace(sequence)
+        let (trace, letters) = try await withNotifyClient(configuration: connection.configuration()) { client in
+            let trace = try await client.trace(sequence)
+            return (trace, try await Self.deadLetters(of: trace, client))
         }
         var output = StandardOutput()
-        output.append(json ? Self.json(trace) + "\n" : Self.text(trace))
+        output.append(json ? Self.json(trace, letters) + "\n" : Self.text(trace, letters))
         try output.flush()
     }
 
-    static func text(_ trace: NotifyClient.Trace) -> String {
+    /// The sequences of stored dead letters, by subscription.
+    typealias DeadLetters = [NotifyClient.Trace.Subscription: UInt64]
+
+    /// Finds the dead letters of a message, which the daemon does not distinguish from acknowledged messages. Those that
+    /// this user may not read are left out.
+    private static func deadLetters(of trace: NotifyClient.Trace, _ client: NotifyClient) async throws -> DeadLetters {
+        var found: DeadLetters = [:]
+        for subscription in trace.subscriptions where subscription.state == .acknowledged {
+            do {
+                found[subscription] = try await deadLetter(of: trace.message.sequence, subscription, client)
+            } catch let error as NotifyError where error.code == .forbidden {
+                continue
+            }
+        }
+        return found
+    }
+
+    /// The sequence of the latest dead letter of a message, which is stored after the message; nil if there is none.
+    private static func deadLetter(
+        of sequence: UInt64, _ subscription: NotifyClient.Trace.Subscription, _ client: NotifyClient
+    ) async throws -> UInt64? {
+        var found: UInt64?
+        let letters = try await client.deadLetters(
+            of: subscription.name, from: .sequence(sequence), uid: subscription.uid)
+        for try await letter in letters where letter.originalSequence == sequence { found = letter.sequence }
+        return found
+    }
+
+    static func text(_ trace: NotifyClient.Trace, _ letters: DeadLetters) -> String {
         var lines = [PostPrinter.words(trace.message).joined(separator: " ")]
         if trace.subscriptions.isEmpty { return Table.printable(lines[0]) + "\nno durable subscription matches\n" }
         var table = Table([
@@ -49,7 +81,7 @@ struct TraceCommand: AsyncParsableCommand {
         let users = UserNames.names(of: trace.subscriptions.map(\.uid))
         for subscription in trace.subscriptions {
             table.append([
-                subscription.name, users[subscription.uid] ?? "\(subscription.uid)", state(subscription),
+                subscription.name, users[subscription.uid] ?? "\(subscription.uid)", state(subscription, letters),
                 subscription.client.map { "\($0)" } ?? Table.none, subscription.pid.map { "\($0)" } ?? Table.none,
                 subscription.pid.flatMap(ProcessNames.program) ?? Table.none,
             ])
@@ -58,17 +90,20 @@ struct TraceCommand: AsyncParsableCommand {
         return (lines + table.lines).map { $0 + "\n" }.joined()
     }
 
-    private static func state(_ subscription: NotifyClient.Trace.Subscription) -> String {
-        switch subscription.state {
+    private static func state(_ subscription: NotifyClient.Trace.Subscription, _ letters: DeadLetters) -> String {
+        if let letter = letters[subscription] { return "dead letter \(letter)" }
+        return switch subscription.state {
         case .acknowledged: "acknowledged"
         case .inFlight: "in flight"
         case .pending: subscription.mayHaveBeenSeen ? "pending, seen" : "pending"
         case .beforeStart: "before start"
         case .forbidden: "forbidden"
+        case .waiting: "waiting"
+        case .deadLetter: "dead letter"
         }
     }
 
-    static func json(_ trace: NotifyClient.Trace) -> String {
+    static func json(_ trace: NotifyClient.Trace, _ letters: DeadLetters) -> String {
         var json = JSONWriter()
         json.object { json in
             PostPrinter.write(trace.message, to: &json)
@@ -78,7 +113,9 @@ struct TraceCommand: AsyncParsableCommand {
                     json.object { json in
                         json.member("durable", subscription.name)
                         json.member("uid", subscription.uid)
-                        json.member("state", subscription.state.rawValue)
+                        let letter = letters[subscription]
+                        json.member("state", (letter == nil ? subscription.state : .deadLetter).rawValue)
+                        json.optionalMember("dead_letter", letter)
                         json.member("may_have_been_seen", subscription.mayHaveBeenSeen)
                         json.optionalMember("client", subscription.client)
                         json.optionalMember("pid", subscription.pid)

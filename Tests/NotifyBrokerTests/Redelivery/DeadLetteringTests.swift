@@ -62,6 +62,27 @@ struct DeadLetteringTests: JobsTests {
         #expect(client.takeMessages().isEmpty && host.durable("jobs")?.redeliveries.isEmpty == true)
     }
 
+    @Test func `a trace shows a failed message as waiting, and one that is given up as a dead letter`() throws {
+        let client = attach(DurableSettingChanges(retryDelays: [1_000_000]))
+        post("failed", "dead")
+        let messages = client.takeMessages()
+        func states() -> [TraceEntry.State] {
+            _ = client.take()
+            for message in messages {
+                client.send(TraceRequest(request: client.nextRequest(), sequence: message.sequence))
+                host.run()
+            }
+            return client.take().compactMap { if case .traceEntry(let entry) = $0 { entry.state } else { nil } }
+        }
+        client.reject(1, messages[0].sequence)
+        client.reject(1, messages[1].sequence, .dead)
+        #expect(states() == [.waiting, .deadLetter])
+        advance(.milliseconds(60))
+        #expect(states() == [.waiting, .acknowledged])
+        advance(.seconds(2))
+        #expect(states() == [.inFlight, .acknowledged])
+    }
+
     @Test func `a message that fails for good becomes a dead letter at once`() throws {
         let client = attach()
         post("one")
