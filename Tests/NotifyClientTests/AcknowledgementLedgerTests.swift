@@ -7,11 +7,11 @@ import Testing
 @Suite struct AcknowledgementLedgerTests {
     /// What a connection takes each time that answers are pending.
     private final class Taken: Sendable {
-        let answers = Mutex<[(ranges: [SequenceRange], ended: Int)]>([])
+        let answers = Mutex<[AcknowledgementState.Answers]>([])
 
         func take(_ ledger: AcknowledgementLedger) {
-            let taken = ledger.update { ($0.takePending(), $0.takeEndedHandlers()) }
-            answers.withLock { $0.append((taken.0, taken.1)) }
+            let taken = ledger.update { $0.takeAnswers() }
+            answers.withLock { $0.append(taken) }
         }
     }
 
@@ -22,8 +22,8 @@ import Testing
         #expect(ledger.handlerStarts(1, delivery: 1, epoch: 0) == .starts)
         ledger.handlerEnded { ledger.acknowledge(1, epoch: 0) }
         taken.answers.withLock { answers in
-            #expect(answers.map(\.ranges) == [[SequenceRange(first: 1, last: 1)]])
-            #expect(answers.map(\.ended) == [1])
+            #expect(answers.map(\.acknowledged) == [[SequenceRange(first: 1, last: 1)]])
+            #expect(answers.map(\.endedHandlers) == [1])
         }
     }
 
@@ -34,6 +34,6 @@ import Testing
         #expect(ledger.handlerStarts(1, delivery: 1, epoch: 0) == .starts)
         ledger.acknowledge(1, epoch: 0)
         ledger.handlerEnded { ledger.acknowledge(1, epoch: 0) }
-        taken.answers.withLock { #expect($0.map(\.ended) == [0, 1]) }
+        taken.answers.withLock { #expect($0.map(\.endedHandlers) == [0, 1]) }
     }
 }

@@ -14,6 +14,18 @@ import Testing
         return state
     }
 
+    @Test func `nothing is pending once the answers were taken`() {
+        var state = state()
+        _ = state.extendHeld()
+        _ = state.extendHeld()
+        #expect(state.acknowledge(1, epoch: 0) == false, "the extension is pending")
+        let answers = state.takeAnswers()
+        #expect(answers.acknowledged == [SequenceRange(first: 1, last: 1)])
+        #expect(answers.rejections.map(\.sequence) == [2])
+        #expect(answers.endedHandlers == 1)
+        #expect(!state.hasPending)
+    }
+
     @Test func `a waiting message is given back at the second extension of deadlines`() {
         var state = state()
         #expect(state.extendHeld() == false)

@@ -242,9 +242,7 @@ extension ClientMachine {
     private mutating func writeAcknowledgements(of ledger: AcknowledgementLedger) {
         let number = ledger.number
         guard number != 0 else { return }
-        let answers = ledger.update { state in
-            (acknowledged: state.takePending(), rejections: state.takeRejections(), extensions: state.takeExtensions())
-        }
+        let answers = ledger.update { $0.takeAnswers() }
         for part in answers.acknowledged.chunks(ofCount: Limits.acknowledgedRangesPerFrame) {
             Acknowledge(subscription: number, ranges: Array(part)).write(to: &outgoing)
         }
@@ -259,6 +257,7 @@ extension ClientMachine {
                 Extend(subscription: number, sequences: Array(part), microseconds: microseconds).write(to: &outgoing)
             }
         }
+        _ = subscriptions.update(number) { $0.handlersEnded(answers.endedHandlers) }
         topUpCredit(of: number)
     }
 

@@ -67,12 +67,29 @@ extension AcknowledgementState {
         return !hadPending && hasPending
     }
 
+    /// What is to be sent.
+    struct Answers {
+        var acknowledged: [SequenceRange]
+        var rejections: [Rejection]
+        /// The sequences of the deadlines to extend, in ascending order, by the deadline in microseconds.
+        var extensions: [(microseconds: UInt64, sequences: [UInt64])]
+        /// The number of messages that no longer need a handler.
+        var endedHandlers: Int
+    }
+
+    /// Takes everything that is pending. All of it at once: an answer that is added while something else is pending is
+    /// not reported as pending, and would not be sent if it came between two steps.
+    mutating func takeAnswers() -> Answers {
+        Answers(
+            acknowledged: takePending(), rejections: takeRejections(), extensions: takeExtensions(),
+            endedHandlers: takeEndedHandlers())
+    }
+
     mutating func takeRejections() -> [Rejection] {
         defer { pendingRejections.removeAll() }
         return pendingRejections
     }
 
-    /// Takes the sequences of the deadlines to extend, in ascending order, by the deadline in microseconds.
     mutating func takeExtensions() -> [(microseconds: UInt64, sequences: [UInt64])] {
         guard !pendingExtensions.isEmpty else { return [] }
         defer { pendingExtensions.removeAll(keepingCapacity: true) }

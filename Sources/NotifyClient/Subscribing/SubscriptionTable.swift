@@ -59,7 +59,7 @@ struct SubscriptionTable {
             let (ended, handlers, again) = ledger.update {
                 ($0.takeEndedHandlers(), $0.handlers, $0.carriedOver.count)
             }
-            heldByHandlers = max(0, heldByHandlers - ended)
+            handlersEnded(ended)
             let ahead = handlers?.fetchesAhead == true ? 1 : 0
             let free = max(0, spec.window + ahead - heldByHandlers)
             let credit = UInt32(clamping: handlers?.isStopping == false ? free : again)
@@ -67,6 +67,9 @@ struct SubscriptionTable {
             creditLeft = credit
             return credit - left
         }
+
+        /// Counts messages that no longer need a handler.
+        mutating func handlersEnded(_ count: Int) { heldByHandlers = max(0, heldByHandlers - count) }
 
         /// The credit for an attachment. The messages that an earlier one has delivered and whose handlers run need
         /// credit, too, so that the daemon can deliver them to this client again.

@@ -1,0 +1,57 @@
+import NotifyClient
+import Synchronization
+import Testing
+
+extension IntegrationTests {
+    /// Handlers that end at once. The answers of some arrive while the client sends those of others.
+    @Suite struct WorkBacklogTests {
+        private static let messages = 10_000
+
+        private final class Handled: Sendable {
+            private let sequences = Mutex(Set<UInt64>())
+
+            /// Returns the number of messages so far.
+            func insert(_ sequence: UInt64) -> Int {
+                sequences.withLock { sequences in
+                    #expect(sequences.insert(sequence).inserted)
+                    return sequences.count
+                }
+            }
+        }
+
+        @Test(
+            .timeLimit(.minutes(5)),
+            arguments: [
+                (NotifyClient.SubscriptionKind.durable("w"), 1), (.durable("w"), 4),
+                (.durable("w", sharing: .group), 1), (.durable("w", sharing: .group), 4),
+            ])
+        func `short handlers get every message once`(kind: NotifyClient.SubscriptionKind, parallel: Int) async throws {
+            let daemon = try await Daemon.start()
+            let handled = Handled()
+            try await withNotifyClient(configuration: .init(socketPath: daemon.socket)) { client in
+                try await client.withSubscription(to: "load", as: kind) { _ in }
+                try await post(on: client)
+                let (ends, end) = AsyncStream<Void>.makeStream()
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask {
+                        try await client.work(on: "load", as: kind, parallel: parallel) { message in
+                            if handled.insert(message.sequence) == Self.messages { end.finish() }
+                        }
+                    }
+                    for await _ in ends {}
+                    group.cancelAll()
+                    try await group.waitForAll()
+                }
+            }
+        }
+
+        private func post(on client: NotifyClient) async throws {
+            let pipeline = client.postPipeline()
+            async let accepted = pipeline.results.reduce(0) { try $0 + ($1.get().sequence > 0 ? 1 : 0) }
+            let message = try NotifyClient.OutgoingMessage(name: "load", durability: .stored)
+            for _ in 0..<Self.messages { try await pipeline.post(message) }
+            pipeline.finish()
+            #expect(try await accepted == Self.messages)
+        }
+    }
+}
