@@ -102,6 +102,23 @@ extension IntegrationTests {
             #expect(try await process.waitForLines(2).last == "end 0")
         }
 
+        @Test func `a stalled reader of the reports on failures holds up no other command`() async throws {
+            // The pipe has no room for a report.
+            let process = try shell(
+                """
+                cd "$FOLDER"
+                mkfifo err
+                exec 3<>err
+                head -c 65536 /dev/zero >&3
+                exec "$NOTIFYCTL" work 'jobs.>' --durable w --parallel 2 -- \
+                    sh -c 'read job; test $job != 0 || exit 3; echo $job' 2>&3
+                """)
+            try daemon.waitForSubscriptions(1)
+            try post(4)
+            #expect(try await process.waitForLines(3) == ["1", "2", "3"])
+            process.send(SIGKILL)
+        }
+
         @Test func `more commands than the soft limit of descriptors permits run at the same time`() async throws {
             let process = try shell(
                 """

@@ -25,7 +25,7 @@ import Testing
     func `the end of a process is reported with its status before the process is reaped`(
         script: String, status: TerminationStatus
     ) async throws {
-        let executor = JobExecutor()
+        let executor = try JobExecutor()
         let reported = try await Task(executorPreference: executor) {
             try await Subprocess.run(
                 .path("/bin/sh"), arguments: ["-c", script], input: .none, output: .discarded, error: .discarded
@@ -38,7 +38,13 @@ import Testing
         #expect(reported.terminationStatus == status)
     }
 
-    @Test func `a process that runs has no status`() {
-        #expect(TerminationStatus(ofEnded: 1) == nil)
+    @Test func `a process that runs has no status`() async throws {
+        let result = try await Subprocess.run(
+            .path("/bin/sleep"), arguments: ["1000"], input: .none, output: .discarded, error: .discarded
+        ) { execution in
+            defer { try? execution.send(signal: .kill) }
+            return TerminationStatus(ofEnded: execution.processIdentifier.value)
+        }
+        #expect(result.closureResult == nil)
     }
 }

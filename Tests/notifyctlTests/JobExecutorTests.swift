@@ -6,8 +6,8 @@ import Testing
 @testable import notifyctl
 
 @Suite struct JobExecutorTests {
-    @Test func `all tasks run on one thread, in the order in which they were started`() async {
-        let executor = JobExecutor()
+    @Test func `all tasks run on one thread, in the order in which they were started`() async throws {
+        let executor = try JobExecutor()
         let threads = await withTaskExecutorPreference(executor) {
             await withTaskGroup(of: (Int, pthread_t).self) { group in
                 for index in 0..<100 { group.addTask { (index, pthread_self()) } }
@@ -18,8 +18,8 @@ import Testing
         #expect(Set(threads.map(\.1)).count == 1)
     }
 
-    @Test func `a task that is resumed from another thread continues`() async {
-        let executor = JobExecutor()
+    @Test func `a task that is resumed from another thread continues`() async throws {
+        let executor = try JobExecutor()
         let sum = await withTaskExecutorPreference(executor) {
             var sum = 0
             for index in 0..<1000 { sum += await Task.detached { index }.value }
@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test func `the ends of processes that run at the same time are reported`() async throws {
-        let executor = JobExecutor()
+        let executor = try JobExecutor()
         let statuses = try await withTaskExecutorPreference(executor) {
             try await withThrowingTaskGroup(of: TerminationStatus?.self) { group in
                 for status in 0..<5 {

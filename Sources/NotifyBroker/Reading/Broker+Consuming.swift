@@ -91,7 +91,7 @@ extension Broker {
         }
     }
 
-    /// Reports damaged messages to the consumer that does not get them. Some of them may not be for it.
+    /// Reports damaged messages to the consumer in their place. Some of them may not match it.
     mutating func reportDamage(_ sequences: [UInt64], to reader: ReaderID) {
         guard let first = sequences.first, let last = sequences.last else { return }
         noteDamage(sequences)

@@ -38,7 +38,7 @@ package struct DurableRecord: Equatable, Sendable {
     }
 }
 
-/// The attachment of a client with credit to a durable subscription that was committed last.
+/// The last committed attachment of a client with credit.
 package struct LastAttachment: Equatable, Sendable {
     /// When the client attached, in microseconds since 1970; 0 if none did, or if unknown, because it attached to an
     /// earlier version.

@@ -1,9 +1,9 @@
 import NotifyClient
 
-/// What a durable subscription that exists keeps, although a command that attaches to it names other values.
+/// Reports options that have no effect on an existing durable subscription.
 enum ExistingSubscription {
-    /// Prints what of the settings and the start has no effect, if the subscription exists. Asks the daemon on a
-    /// connection of its own, and only if there is something to compare.
+    /// Prints the settings and the start that have no effect on an existing subscription. Asks the daemon on a connection
+    /// of its own, and only if there is something to compare.
     ///
     /// - Throws: errors of the client.
     static func reportIgnored(

@@ -17,9 +17,10 @@ struct TraceCommand: AsyncParsableCommand {
               before start  posted before the subscription began
               forbidden     the policy does not let the owner receive it
 
-            A dead letter that is deleted, or that you may not read, is shown as acknowledged. \
-            Times are printed in UTC. Without the right to manage, the lines are those of this user's subscriptions. Volatile messages, and \
-            deliveries to volatile subscriptions, can't be traced: see 'notifyctl monitor'.
+            A dead letter that is deleted, or that you may not read, is shown as acknowledged. A dead letter that still \
+            exists is shown as such although its message was acknowledged after a reset. Times are printed in UTC. Without \
+            the right to manage, the lines are those of this user's subscriptions. Volatile messages, and deliveries to \
+            volatile subscriptions, can't be traced: see 'notifyctl monitor'.
 
             EXAMPLES
               notifyctl trace 4711

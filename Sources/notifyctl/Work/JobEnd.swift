@@ -2,7 +2,7 @@ import Glibc
 import Subprocess
 import Synchronization
 
-/// The end of a command: its status, or the error for which it was not started.
+/// The end of a command: its status, or why it could not be started.
 final class JobEnd: Sendable {
     private struct State {
         var result: Result<TerminationStatus, any Error>?

@@ -7,7 +7,7 @@ import SystemPackage
 ///
 /// The thread that learns of a command's end also starts the next command. On Swift's pool, several threads would wake
 /// one another in between, which takes a large part of the time of a short command. The thread runs until the program
-/// ends.
+/// ends. Its tasks must not block.
 final class JobExecutor: TaskExecutor {
     private struct State {
         var jobs: [UnownedJob] = []
@@ -21,24 +21,27 @@ final class JobExecutor: TaskExecutor {
     /// Readable if a job was added while the thread waits.
     private let wakeUp: Int32
 
-    init() {
+    /// Starts the thread.
+    ///
+    /// - Throws: `Errno` if the process may have no more descriptors or threads.
+    init() throws(Errno) {
         wakeUp = eventfd(0, Int32(EFD_NONBLOCK | EFD_CLOEXEC))
-        precondition(wakeUp >= 0, "can't create an event descriptor: \(Errno(rawValue: errno))")
+        guard wakeUp >= 0 else { throw Errno(rawValue: errno) }
         var thread = pthread_t()
         let error = pthread_create(
             &thread, nil,
             { raw in
                 guard let raw else { return nil }
-                // The end of a process sends a signal to the thread that has started it. The kernel drops this signal
-                // if that thread does not block it. Otherwise it wakes threads that have no use for it. The threads of
-                // swift-subprocess inherit this mask.
+                // The kernel drops SIGCHLD if the thread that started the process does not block it. If that thread
+                // blocks it, the signal wakes other threads for nothing. The threads of swift-subprocess inherit this
+                // mask.
                 var signals = sigset_t()
                 sigemptyset(&signals)
                 sigaddset(&signals, SIGCHLD)
                 pthread_sigmask(SIG_UNBLOCK, &signals, nil)
                 Unmanaged<JobExecutor>.fromOpaque(raw).takeRetainedValue().run()
             }, Unmanaged.passRetained(self).toOpaque())
-        precondition(error == 0, "can't start a thread: \(Errno(rawValue: error))")
+        guard error == 0 else { throw Errno(rawValue: error) }
     }
 
     func enqueue(_ job: consuming ExecutorJob) {

@@ -12,7 +12,7 @@ final class JobRunner: Sendable {
     private static let grace = Duration.seconds(10)
 
     /// Runs the tasks of the commands.
-    let executor = JobExecutor()
+    let executor: JobExecutor
     private let command: String
     private let executable: Executable
     private let arguments: [String]
@@ -37,6 +37,11 @@ final class JobRunner: Sendable {
     /// - Throws: `CommandFailure` with `notStarted` if no folder of PATH has the program.
     init(_ command: [String], timeout: Duration? = nil, isPrefixed: Bool = false) async throws {
         self.command = command[0]
+        do {
+            executor = try JobExecutor()
+        } catch {
+            throw Self.failure(command[0], "\(error)")
+        }
         do {
             executable =
                 command[0].utf8.contains(UInt8(ascii: "/"))

@@ -24,7 +24,7 @@ enum PayloadFile {
         }
     }
 
-    /// A pipe that contains the payload, without a writer; nil if the user has no pipe left.
+    /// A pipe that contains the payload, without a writer; nil if no pipe can be created.
     private static func pipe(_ payload: UnsafeRawBufferPointer) -> FileDescriptor? {
         var ends: [Int32] = [-1, -1]
         guard pipe2(&ends, O_CLOEXEC) == 0 else { return nil }

@@ -110,15 +110,20 @@ private final class Work: Service {
             await onEnd?()
             throw NotifyClient.JobError.giveBack(after: .zero)
         case .rejected(let reason):
-            StandardError.write("\(JobOutcome.report(reason, of: message)) (delivery \(message.delivery))")
+            await Self.report("\(JobOutcome.report(reason, of: message)) (delivery \(message.delivery))")
             throw NotifyClient.JobError.retry(reason)
         case .failed(let reason):
-            StandardError.write("\(JobOutcome.report(reason, of: message)): it becomes a dead letter")
+            await Self.report("\(JobOutcome.report(reason, of: message)): it becomes a dead letter")
             throw NotifyClient.JobError.fail(reason)
         case .notStarted(let reason):
             state.withLock { $0.failedStart = $0.failedStart ?? reason }
             await onEnd?()
             throw NotifyClient.JobError.giveBack(after: .zero)
         }
+    }
+
+    /// Prints a failure. The reader of standard error may have stalled, which must not stop the commands of others.
+    private static func report(_ text: String) async {
+        await withTaskExecutorPreference(globalConcurrentExecutor) { StandardError.write(text) }
     }
 }

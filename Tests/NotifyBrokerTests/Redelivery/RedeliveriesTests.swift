@@ -185,7 +185,7 @@ import Testing
     }
 
     @Test(arguments: [Stage.due, .dead])
-    func `the place in the queue of a removed message is not that of its successor`(_ stage: Stage) {
+    func `the queue entry of a removed message is skipped`(_ stage: Stage) {
         var messages = stage.make()
         let next: Redeliveries.Next =
             stage == .dead ? .deadLetter(now: .test()) : .wait(microseconds: 0, now: .test())
