@@ -238,9 +238,10 @@ final class BrokerDriver: BrokerHost {
         scheduleTick()
     }
 
-    /// Sets the timer, unless it is already set to an earlier deadline. A deadline that has passed counts in the next
-    /// turn of the event loop, because the loop runs tasks that are due until there are none, without polling: while
-    /// ticks take longer than the time between two deadlines, no client would be served.
+    /// Sets the timer, unless it is already set to an earlier deadline. A deadline that has passed counts with the next
+    /// tick, after the event loop has polled unless a tick is scheduled already. The loop runs tasks that are due until
+    /// there are none, without polling: while ticks take longer than the time between two deadlines, a timer for each
+    /// would let no client be served.
     func wake(at deadline: Duration) {
         guard timer.map({ deadline < $0.deadline }) ?? true else { return }
         let delay = deadline - now.monotonic

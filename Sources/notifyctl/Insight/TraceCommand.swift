@@ -49,12 +49,13 @@ struct TraceCommand: AsyncParsableCommand {
     typealias DeadLetters = [NotifyClient.Trace.Subscription: UInt64]
 
     /// Finds the dead letters of a message, which the daemon does not distinguish from acknowledged messages. Those that
-    /// this user may not read are left out.
+    /// this user may not read are left out. Reads the dead letters of each user since the message once.
     private static func deadLetters(of trace: NotifyClient.Trace, _ client: NotifyClient) async throws -> DeadLetters {
+        let acknowledged = trace.subscriptions.filter { $0.state == .acknowledged }
         var found: DeadLetters = [:]
-        for subscription in trace.subscriptions where subscription.state == .acknowledged {
+        for (uid, subscriptions) in Dictionary(grouping: acknowledged, by: \.uid) {
             do {
-                found[subscription] = try await deadLetter(of: trace.message.sequence, subscription, client)
+                try await findDeadLetters(of: trace.message.sequence, uid, subscriptions, client, &found)
             } catch let error as NotifyError where error.code == .forbidden {
                 continue
             }
@@ -62,15 +63,17 @@ struct TraceCommand: AsyncParsableCommand {
         return found
     }
 
-    /// The sequence of the latest dead letter of a message, which is stored after the message; nil if there is none.
-    private static func deadLetter(
-        of sequence: UInt64, _ subscription: NotifyClient.Trace.Subscription, _ client: NotifyClient
-    ) async throws -> UInt64? {
-        var found: UInt64?
-        let letters = try await client.deadLetters(
-            of: subscription.name, from: .sequence(sequence), uid: subscription.uid)
-        for try await letter in letters where letter.originalSequence == sequence { found = letter.sequence }
-        return found
+    private static func findDeadLetters(
+        of sequence: UInt64, _ uid: UInt32, _ subscriptions: [NotifyClient.Trace.Subscription], _ client: NotifyClient,
+        _ found: inout DeadLetters
+    ) async throws {
+        var open = Dictionary(uniqueKeysWithValues: subscriptions.map { ($0.name, $0) })
+        for try await letter in try await client.deadLetters(from: .sequence(sequence), uid: uid)
+        where letter.originalSequence == sequence {
+            guard let subscription = open.removeValue(forKey: letter.durableName) else { continue }
+            found[subscription] = letter.sequence
+            if open.isEmpty { return }
+        }
     }
 
     static func text(_ trace: NotifyClient.Trace, _ letters: DeadLetters) -> String {
