@@ -3,9 +3,10 @@ import Testing
 
 @testable import NotifyClient
 
-/// The message that an exclusive subscription fetches before a handler is free.
+/// The messages that an exclusive subscription fetches before a handler is free.
 @Suite(.timeLimit(.minutes(10))) struct FetchingAheadTests {
     private static let parallel = 2
+    private static let window = UInt32(parallel + SubscriptionSpec.fetchedAhead)
 
     /// A subscription with handlers, attached to a daemon that was asked for the settings.
     private struct Work {
@@ -42,7 +43,9 @@ import Testing
             }
         }
 
-        func deliver(_ sequences: UInt64...) {
+        func deliver(_ sequences: UInt64...) { deliver(sequences) }
+
+        func deliver(_ sequences: [UInt64]) {
             harness.receive { $0.writeRun(subscription.number, sequences) }
         }
 
@@ -95,21 +98,38 @@ import Testing
         return settings
     }
 
-    @Test func `an exclusive subscription fetches one message ahead once its settings are known`() throws {
+    @Test func `an exclusive subscription fetches messages ahead once its settings are known`() throws {
         let work = try Work()
-        #expect(work.subscribe.window == 3 && work.subscribe.credit == 2)
+        #expect(work.subscribe.window == Self.window && work.subscribe.credit == 2)
         work.report(Self.plain)
-        #expect(try work.credits() == [1])
-        work.deliver(1, 2, 3)
+        #expect(try work.credits() == [8])
+        work.deliver(Array(1...10))
         work.start(1)
         work.start(2)
-        #expect(try work.credits().isEmpty, "a further message waits for the end of a handler")
-        try work.end(1)
-        #expect(try work.credits() == [1])
-        work.start(3)
-        try work.end(2)
-        try work.end(3)
-        #expect(try work.credits() == [2])
+        for ended in UInt64(1)...3 {
+            try work.end(ended)
+            work.start(ended + 2)
+            #expect(try work.credits().isEmpty, "more than half of the messages ahead wait")
+        }
+        try work.end(4)
+        #expect(try work.credits() == [4])
+        work.start(6)
+    }
+
+    @Test func `a handler gets every message of a subscription that fetches ahead`() throws {
+        let work = try Work()
+        work.report(Self.plain)
+        var (credit, delivered) = (try work.credits().reduce(2, +), UInt64(0))
+        for sequence in UInt64(1)...100 {
+            if delivered < sequence {
+                #expect(credit > 0)
+                work.deliver(Array(delivered + 1...delivered + UInt64(credit)))
+                (delivered, credit) = (delivered + UInt64(credit), 0)
+            }
+            work.start(sequence)
+            try work.end(sequence)
+            credit += try work.credits().reduce(0, +)
+        }
     }
 
     @Test func `a group never fetches ahead`() throws {
@@ -140,15 +160,17 @@ import Testing
     @Test func `a changed deadline or maximum of deliveries ends fetching ahead`() throws {
         let work = try Work()
         work.report(Self.plain)
-        work.deliver(1, 2, 3)
+        work.deliver(Array(1...10))
         work.start(1)
         work.start(2)
         _ = try work.credits()
         work.changeDeadline(toMicroseconds: 0)
-        try work.end(1)
-        #expect(try work.credits().isEmpty, "3 takes the place of 1")
-        work.start(3)
-        try work.end(2)
+        for ended in UInt64(1)...8 {
+            try work.end(ended)
+            #expect(try work.credits().isEmpty, "a message that waits takes its place")
+            work.start(ended + 2)
+        }
+        try work.end(9)
         #expect(try work.credits() == [1])
     }
 
@@ -157,9 +179,9 @@ import Testing
         work.report(Self.plain)
         _ = try work.credits()
         let frame = try work.reconnect()
-        #expect(frame.window == 3 && frame.credit == 2)
+        #expect(frame.window == Self.window && frame.credit == 2)
         work.report(Self.plain)
-        #expect(try work.credits() == [1])
+        #expect(try work.credits() == [8])
     }
 
     @Test func `the end gives back messages that were fetched ahead, in order, by the detach alone`() throws {
@@ -231,8 +253,8 @@ import Testing
         work.deliver(1, 2)
         work.report(settings)
         try work.end(1)
-        // With the first settings one for a message to fetch ahead, and with any one for the free handler.
-        #expect(try work.credits().reduce(0, +) == (settings == Self.plain ? 2 : 1))
+        // For messages to fetch ahead, or for the free handler.
+        #expect(try work.credits() == (settings == Self.plain ? [8] : [1]))
         work.deliver(3)
         try work.stop()
         let rejections = try work.harness.read().map { try $0.read(Reject.self).sequence }

@@ -10,9 +10,9 @@ extension AcknowledgementState {
         var ended = 0
         /// Whether no further handler starts.
         var isStopping = false
-        /// Whether one message is fetched before a handler is free. No other client could have it, and it counts as no
-        /// failure if it comes back: the subscription is exclusive, has no deadline and does not limit the deliveries.
-        /// Thus it needs no answer at the end: the detach gives it back, in its place before later messages.
+        /// Whether messages are fetched before a handler is free. No other client could have them, and they count as no
+        /// failure if they come back: the subscription is exclusive, has no deadline and does not limit the deliveries.
+        /// Thus they need no answer at the end: the detach gives them back, in their place before later messages.
         var fetchesAhead = false
     }
 

@@ -64,10 +64,14 @@ struct SubscriptionSpec: Sendable {
 
     var window: Int { durable.map { $0.window ?? Int(Limits.defaultWindow) } ?? 0 }
 
-    /// The window to request: one more than there are handlers, if a message may be fetched ahead.
-    var requestedWindow: Int { mayFetchAhead ? window + 1 : window }
+    /// The window to request: for the handlers, and for the messages that may be fetched ahead.
+    var requestedWindow: Int { mayFetchAhead ? window + Self.fetchedAhead : window }
 
-    /// Whether a message may be fetched before a handler is free, if the settings of the subscription permit it.
+    /// The number of messages that are fetched before a handler is free. Several arrive at a time, because each wake-up of
+    /// the connection takes time from short handlers.
+    static let fetchedAhead = 8
+
+    /// Whether messages may be fetched before a handler is free, if the settings of the subscription permit it.
     var mayFetchAhead: Bool { extendsDeadlines && durable?.sharing == .exclusive }
 
     var extendsDeadlines: Bool { durable?.extendsDeadlines ?? false }

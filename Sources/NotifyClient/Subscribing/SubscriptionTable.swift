@@ -52,18 +52,20 @@ struct SubscriptionTable {
 
         /// Counts the ended handlers of a subscription with handlers.
         ///
-        /// - Returns: The credit to add, so that the daemon has one for each free handler and for a message that is
-        ///   fetched ahead, or after a stop for each message that it must deliver again; 0 for other subscriptions.
+        /// - Returns: The credit to add, so that the daemon has one for each free handler and for each message to fetch
+        ///   ahead, or after a stop for each message that it must deliver again; 0 for other subscriptions.
         mutating func topUpCredit() -> UInt32 {
             guard spec.extendsDeadlines, let ledger, let left = creditLeft else { return 0 }
             let (ended, handlers, again) = ledger.update {
                 ($0.takeEndedHandlers(), $0.handlers, $0.carriedOver.count)
             }
             handlersEnded(ended)
-            let ahead = handlers?.fetchesAhead == true ? 1 : 0
+            let ahead = handlers?.fetchesAhead == true ? SubscriptionSpec.fetchedAhead : 0
             let free = max(0, spec.window + ahead - heldByHandlers)
-            let credit = UInt32(clamping: handlers?.isStopping == false ? free : again)
-            guard credit > left else { return 0 }
+            let isStopping = handlers?.isStopping ?? true
+            let credit = UInt32(clamping: isStopping ? again : free)
+            // With less than half of the messages to fetch ahead, enough of them wait for a handler.
+            guard credit > left, isStopping || credit - left >= ahead / 2 else { return 0 }
             creditLeft = credit
             return credit - left
         }

@@ -26,8 +26,9 @@ extension NotifyClient {
     /// then run for it at the same time.
     ///
     /// A member of a group receives no more messages than it has free handlers. An exclusive subscription without a
-    /// deadline and a maximum of deliveries, as it is by default, fetches one message ahead, so that the next handler
-    /// starts at once: no other client could have it, and it comes back uncounted and in order if the client ends.
+    /// deadline and a maximum of deliveries, as it is by default, fetches up to 8 messages ahead, so that the next
+    /// handler starts at once: no other client could have them, and they come back uncounted and in order if the client
+    /// ends.
     ///
     /// This method returns when the task's service is shut down, the task is cancelled, or the client stops. It starts
     /// no further handler, gives back the messages that no handler has, waits for the handlers that run, and leaves the
