@@ -47,6 +47,12 @@ import Testing
     }
 
     private static let kind = NotifyClient.SubscriptionKind.durable("w", sharing: .group)
+    /// The deadline is so long that it is not extended, however slow the machine is.
+    private static let settings: NotifyWire.DurableSettings = {
+        var settings = NotifyWire.DurableSettings(defaultsFor: .group)
+        settings.deadlineMicroseconds = 3_600_000_000
+        return settings
+    }()
 
     /// Runs `work` in a task, and passes the queue to `body`, which ends the work by cancelling the task.
     private func work(
@@ -66,7 +72,7 @@ import Testing
             connection.send(
                 DurableDescription(
                     DurableEntry(request: describe.request, uid: 1, durableName: "w", patterns: ["jobs.>"]),
-                    settings: .init(defaultsFor: .group)))
+                    settings: Self.settings))
             try await body(Queue(connection: connection, subscribe: subscribe), worker)
             worker.cancel()
             _ = await worker.result
@@ -195,7 +201,7 @@ import Testing
             connection.send(
                 DurableDescription(
                     DurableEntry(request: describe.request, uid: 1, durableName: "w", patterns: ["jobs.>"]),
-                    settings: .init(defaultsFor: .group)))
+                    settings: Self.settings))
             queue.deliver([1, 2])
             #expect(Set([try await started.next(), try await started.next()]) == [1, 2])
             gates[1].put(())
@@ -267,7 +273,7 @@ import Testing
             connection.send(
                 DurableDescription(
                     DurableEntry(request: describe.request, uid: 1, durableName: "w", patterns: ["jobs.>"]),
-                    settings: .init(defaultsFor: .group)))
+                    settings: Self.settings))
             queue.deliver([1, 2], delivery: 2)
             #expect(try await queue.answers(1) == ["1 acknowledged"])
             queue.deliver([3])
