@@ -53,6 +53,14 @@ import Testing
             #expect(subscription.ledger?.handlerStarts(sequence, delivery: 1, epoch: 0) == .starts)
         }
 
+        /// Reports settings that permit fetching ahead, and lets handlers start for two of three messages.
+        func startTwoOfThree() {
+            report(FetchingAheadTests.plain)
+            deliver(1, 2, 3)
+            start(1)
+            start(2)
+        }
+
         func end(_ sequence: UInt64) throws {
             try harness.acknowledge(subscription, sequence)
             _ = subscription.ledger?.update { $0.handlerEnded() }
@@ -186,10 +194,7 @@ import Testing
 
     @Test func `the end gives back messages that were fetched ahead, in order, by the detach alone`() throws {
         let work = try Work()
-        work.report(Self.plain)
-        work.deliver(1, 2, 3)
-        work.start(1)
-        work.start(2)
+        work.startTwoOfThree()
         work.subscription.ledger?.stopHandlers()
         try work.end(1)
         work.deliver(4)
@@ -202,10 +207,7 @@ import Testing
 
     @Test func `a stop after a changed deadline gives back the message that was fetched ahead`() async throws {
         let work = try Work()
-        work.report(Self.plain)
-        work.deliver(1, 2, 3)
-        work.start(1)
-        work.start(2)
+        work.startTwoOfThree()
         _ = try work.harness.read()
         work.changeDeadline(toMicroseconds: 1_000_000)
         try work.stop()
@@ -221,10 +223,7 @@ import Testing
 
     @Test func `a deadline that is set after a stop is extended for a message that was fetched ahead`() async throws {
         let work = try Work()
-        work.report(Self.plain)
-        work.deliver(1, 2, 3)
-        work.start(1)
-        work.start(2)
+        work.startTwoOfThree()
         try work.stop()
         _ = try work.harness.read()
         work.changeDeadline(toMicroseconds: 900_000)
@@ -245,10 +244,7 @@ import Testing
         _ settings: NotifyWire.DurableSettings
     ) async throws {
         var work = try Work()
-        work.report(Self.plain)
-        work.deliver(1, 2, 3)
-        work.start(1)
-        work.start(2)
+        work.startTwoOfThree()
         #expect(try work.reconnect().credit == 2)
         work.deliver(1, 2)
         work.report(settings)
@@ -266,10 +262,7 @@ import Testing
 
     @Test func `a reconnect after a stop leaves what was fetched ahead to the detach`() async throws {
         var work = try Work()
-        work.report(Self.plain)
-        work.deliver(1, 2, 3)
-        work.start(1)
-        work.start(2)
+        work.startTwoOfThree()
         try work.stop()
         #expect(try work.reconnect().credit == 3)
         work.deliver(1, 2, 3)
