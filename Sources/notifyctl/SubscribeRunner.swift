@@ -76,11 +76,8 @@ struct SubscribeRunner: Sendable {
         max(.zero, pendingTimeout - (now - confirmation))
     }
 
-    /// The error for a timeout. Whole seconds have no decimals.
-    static func timeoutMessage(_ timeout: Duration) -> String {
-        let seconds = timeout / .seconds(1)
-        return "timed out after \(Int(exactly: seconds).map(String.init) ?? "\(seconds)") s"
-    }
+    /// The error for a timeout.
+    static func timeoutMessage(_ timeout: Duration) -> String { "timed out after \(JobOutcome.text(timeout))" }
 
     /// Whether the command only creates the durable subscription, because its timeout is 0.
     private var isCreationOnly: Bool { durable != nil && timeout == .zero && arrival == nil }

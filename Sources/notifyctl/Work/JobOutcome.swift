@@ -50,7 +50,8 @@ enum JobOutcome: Equatable {
         "the command for message \(message.sequence) '\(message.name)' has failed: \(reason)"
     }
 
-    private static func text(_ span: Duration) -> String {
+    /// A time in seconds. Whole seconds have no decimals.
+    static func text(_ span: Duration) -> String {
         let seconds = span / .seconds(1)
         return Int(exactly: seconds).map { "\($0) s" } ?? "\(seconds) s"
     }

@@ -39,10 +39,6 @@ final class JobRunner: Sendable {
         self.command = command[0]
         do {
             executor = try JobExecutor()
-        } catch {
-            throw Self.failure(command[0], "\(error)")
-        }
-        do {
             executable =
                 command[0].utf8.contains(UInt8(ascii: "/"))
                 ? .path(FilePath(command[0]))
