@@ -112,6 +112,7 @@ let package = Package(
             name: "notifyctl",
             dependencies: [
                 "NotifyClient", "CGNU", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),

@@ -275,6 +275,24 @@ extension IntegrationTests {
             try await stop(process)
         }
 
+        @Test(arguments: [("--other", "TS", ["B", "TS"]), ("--batch", "B", ["B"])])
+        func `commands keep the scheduling policy, and the threads that would delay them change it`(
+            policy: String, ofCommand: String, ofThreads: [String]
+        ) async throws {
+            let script = "ps -o cls= -p $$; ps -L -o cls= -p $PPID | sort -u"
+            let process = try ChildProcess(
+                "/usr/bin/chrt",
+                [policy, "0", Programs.notifyctl, "work", "jobs.>", "--durable", "w", "--", "sh", "-c", script],
+                environment: Daemon.clean.merging(["NOTIFYD_SOCKET": daemon.socket]) { $1 })
+            try daemon.waitForSubscriptions(1)
+            try post("one")
+            let lines = try await process.waitForLines(1 + ofThreads.count).map {
+                $0.trimmingCharacters(in: .whitespaces)
+            }
+            #expect(lines == [ofCommand] + ofThreads)
+            try await stop(process)
+        }
+
         @Test func `a command that never reads, and one whose child stays, hold up nothing`() async throws {
             let worker = try work(script: "sleep 1000 & echo $!; exit 0")
             let large = String(repeating: "x", count: 1_000_000)

@@ -25,12 +25,12 @@ import Testing
     func `the end of a process is reported with its status before the process is reaped`(
         script: String, status: TerminationStatus
     ) async throws {
-        let executor = try JobExecutor()
-        let reported = try await Task(executorPreference: executor) {
+        let thread = try JobThread()
+        let reported = try await Task(executorPreference: JobExecutor(thread)) {
             try await Subprocess.run(
                 .path("/bin/sh"), arguments: ["-c", script], input: .none, output: .discarded, error: .discarded
             ) { execution in
-                await executor.end(of: execution.processIdentifier.processDescriptor)
+                await thread.end(of: execution.processIdentifier.processDescriptor) {}
                 return TerminationStatus(ofEnded: execution.processIdentifier.value)
             }
         }.value

@@ -11,8 +11,11 @@ final class JobRunner: Sendable {
     /// The time between SIGTERM and SIGKILL.
     private static let grace = Duration.seconds(10)
 
-    /// Runs the tasks of the commands.
+    /// Runs the tasks that wait for commands.
     let executor: JobExecutor
+    /// Runs the tasks of swift-subprocess.
+    private let background: JobExecutor
+    private let thread: JobThread
     private let command: String
     private let executable: Executable
     private let arguments: [String]
@@ -38,7 +41,9 @@ final class JobRunner: Sendable {
     init(_ command: [String], timeout: Duration? = nil, isPrefixed: Bool = false) async throws {
         self.command = command[0]
         do {
-            executor = try JobExecutor()
+            thread = try JobThread()
+            executor = JobExecutor(thread)
+            background = JobExecutor(thread, isBackground: true)
             executable =
                 command[0].utf8.contains(UInt8(ascii: "/"))
                 ? .path(FilePath(command[0]))
@@ -133,27 +138,31 @@ final class JobRunner: Sendable {
             .send(signal: .terminate, toProcessGroup: true, allowedDurationToNextStep: Self.grace)
         ]
         let end = JobEnd()
+        thread.beginStart()
         // Continues for a moment after the end of the command, while the next one starts.
-        let run = Task(executorPreference: executor) { [options] in
-            let group = Mutex<pid_t?>(nil)
-            defer { if let group = group.withLock({ $0 }) { self.ended(group) } }
+        let run = Task.immediate(executorPreference: background) { [options] in
+            var group: pid_t?
             do {
                 let result = try await Subprocess.run(
                     self.executable, arguments: Arguments(self.arguments), environment: environment,
                     platformOptions: options, input: input, output: output, error: error
                 ) { execution in
+                    self.thread.endStart()
                     let process = execution.processIdentifier
-                    group.withLock { $0 = process.value }
+                    group = process.value
                     self.started(process.value)
                     // Not on kernels without process descriptors.
                     guard process.processDescriptor >= 0 else { return }
-                    await self.executor.end(of: process.processDescriptor)
-                    if let status = TerminationStatus(ofEnded: process.value) { end.set(.success(status)) }
+                    await self.thread.end(of: process.processDescriptor) {
+                        if let status = TerminationStatus(ofEnded: process.value) { end.set(.success(status)) }
+                    }
                 }
                 end.set(.success(result.terminationStatus))
             } catch {
+                if group == nil { self.thread.endStart() }
                 end.set(.failure(error))
             }
+            if let group { self.ended(group) }
         }
         return try await withTaskCancellationHandler {
             try await end.status

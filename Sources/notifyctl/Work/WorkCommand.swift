@@ -95,7 +95,10 @@ struct WorkCommand: AsyncParsableCommand, ProgramRunning {
         if let timeout, timeout <= .zero { throw ValidationError("--timeout must be longer than 0") }
     }
 
-    func run() async throws {
+    /// Isolated to the main actor, so that all threads of Dispatch inherit the policy.
+    @MainActor func run() async throws {
+        // Those threads would delay the next command when they wake up.
+        SchedulingPolicy.useBatch()
         guard !program.isEmpty else {
             throw CommandFailure(.usage, "the command to run is missing: add it after '--', such as '-- ./resize'")
         }
