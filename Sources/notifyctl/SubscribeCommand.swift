@@ -49,16 +49,7 @@ struct SubscribeCommand: AsyncParsableCommand, ProgramRunning {
         completion: DurableCommand.nameCompletion)
     var durable: String?
 
-    @Flag(help: "Share the messages with other clients that use --group: each message goes to one of them.")
-    var group = false
-
-    @Flag(
-        help: ArgumentHelp(
-            """
-            Attach even if the subscription is exclusive and held by another client, or is shared in the other way. The \
-            attachments of those clients end; members of the same group stay attached.
-            """))
-    var takeover = false
+    @OptionGroup var attach: AttachOptions
 
     @Option(
         parsing: .unconditional,
@@ -92,7 +83,7 @@ struct SubscribeCommand: AsyncParsableCommand, ProgramRunning {
     var program: [String] = []
 
     private enum CodingKeys: CodingKey {
-        case connection, patterns, durable, group, takeover, from, object, count, timeout, exec, output
+        case connection, patterns, durable, attach, from, object, count, timeout, exec, output
     }
 
     var takesProgram: Bool { exec }
@@ -103,9 +94,7 @@ struct SubscribeCommand: AsyncParsableCommand, ProgramRunning {
             throw ValidationError(
                 "--exec does not wait until a job is done: for a durable subscription use 'notifyctl work'")
         }
-        if durable == nil, group || takeover {
-            throw ValidationError("--group and --takeover need a durable subscription: name it with --durable")
-        }
+        if durable == nil { try attach.checkUnused() }
         if let count, count < 1 { throw ValidationError("--count must be at least 1") }
     }
 
@@ -115,7 +104,7 @@ struct SubscribeCommand: AsyncParsableCommand, ProgramRunning {
         }
         try await SubscribeRunner(
             configuration: connection.configuration(), patterns: patterns, durable: durable,
-            sharing: group ? .group : .exclusive, takesOver: takeover, start: from, object: object, limit: count,
+            sharing: attach.sharing, takesOver: attach.takeover, start: from, object: object, limit: count,
             timeout: timeout, format: output.messageFormat, program: exec ? try await JobRunner(program) : nil
         ).run()
     }

@@ -35,8 +35,7 @@ struct WaitCommand: AsyncParsableCommand, ProgramRunning {
         completion: DurableCommand.nameCompletion)
     var durable: String?
 
-    @Flag(help: "Share the messages with other clients that use --group: each message goes to one of them.")
-    var group = false
+    @OptionGroup var attach: AttachOptions
 
     @Option(help: ArgumentHelp("Only messages with this object.", valueName: "text"))
     var object: String?
@@ -51,20 +50,18 @@ struct WaitCommand: AsyncParsableCommand, ProgramRunning {
     var program: [String] = []
 
     private enum CodingKeys: CodingKey {
-        case connection, patterns, durable, group, object, timeout, output
+        case connection, patterns, durable, attach, object, timeout, output
     }
 
     func validate() throws {
         try UserNames.check(patterns)
-        if durable == nil, group {
-            throw ValidationError("--group needs a durable subscription: name it with --durable")
-        }
+        if durable == nil { try attach.checkUnused() }
     }
 
     func run() async throws {
         try await SubscribeRunner(
             configuration: connection.configuration(), patterns: patterns, durable: durable,
-            sharing: group ? .group : .exclusive, takesOver: false, start: nil, object: object, limit: 1,
+            sharing: attach.sharing, takesOver: attach.takeover, start: nil, object: object, limit: 1,
             timeout: timeout, format: output.messageFormat,
             program: program.isEmpty ? nil : try await JobRunner(program),
             arrival: Arrival()

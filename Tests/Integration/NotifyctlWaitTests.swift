@@ -60,6 +60,17 @@ extension IntegrationTests {
             #expect(try await last.waitForExit() == .status(124))
         }
 
+        @Test func `a group is taken over only with --takeover`() async throws {
+            func wait(_ sharing: String) async throws -> Notifyctl.Result {
+                try await notifyctl.run("wait", "jobs.>", "--durable", "d", "--timeout", "0", sharing)
+            }
+            #expect(try await wait("--group").status == .status(124))
+            let refused = try await notifyctl.run("wait", "jobs.>", "--durable", "d", "--timeout", "0")
+            #expect(refused.status == .status(77))
+            #expect(refused.errors.contains("--takeover"))
+            #expect(try await wait("--takeover").status == .status(124))
+        }
+
         @Test func `the timeout does not limit the command`() async throws {
             try await create()
             try post(["one"])

@@ -331,6 +331,51 @@ extension IntegrationTests {
             try await stop(second)
         }
 
+        @Test func `a job queue survives kills, and a job that fails is reported and repeated`() async throws {
+            // Fails without `mended`, and stays in the middle of a job until `released`.
+            let job = folder.path + "/job"
+            try Data(
+                """
+                #!/bin/sh
+                read -r job
+                echo "starts $job"
+                if [ "$job" = bad ]; then [ -e '\(folder.path)/mended' ] || exit 1; fi
+                until [ -e '\(folder.path)/released' ] || [ "$job" = bad ]; do sleep 0.01; done
+                echo "ends $job"
+
+                """.utf8
+            ).write(to: URL(filePath: job))
+            #expect(chmod(job, 0o700) == 0)
+            func startWorker() throws -> ChildProcess {
+                try notifyctl.start(
+                    ["work", "jobs.>", "--durable", "workers", "--group", "--retry-after", "10ms", "--", job])
+            }
+            let first = try startWorker()
+            try daemon.waitForSubscriptions(1)
+            #expect(try await notifyctl.run("post", "jobs.resize", "good\n").status == .status(0))
+            #expect(try await notifyctl.run("post", "jobs.resize", "bad\n").status == .status(0))
+            #expect(try await first.waitForLines(1) == ["starts good"])
+            first.send(SIGKILL)
+            try Data().write(to: URL(filePath: folder.path + "/released"))
+            _ = try await first.waitForExit()
+            try await daemon.kill()
+            try await daemon.start()
+
+            let second = try startWorker()
+            #expect(try await waitForDeadLetters(1).count == 1)
+            let listed = try await notifyctl.run("dead", "list")
+            #expect(listed.output.contains("workers") && listed.output.contains("status 1"))
+            let lines = try await second.waitForLines(7)
+            #expect(lines.filter { $0 == "starts bad" }.count == 5)
+            #expect(lines.contains("ends good"))
+
+            try Data().write(to: URL(filePath: folder.path + "/mended"))
+            #expect(try await notifyctl.run("dead", "retry", "workers").status == .status(0))
+            #expect(try await second.waitForLines(9).suffix(2) == ["starts bad", "ends bad"])
+            try await stop(second)
+            #expect(try await deadLetters().isEmpty)
+        }
+
         @Test func `settings and a start without effect are reported, and the work goes on`() async throws {
             for (options, isReported) in [
                 (["--max-deliveries", "3"], false), (["--max-deliveries", "3"], false),

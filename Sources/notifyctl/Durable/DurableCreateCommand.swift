@@ -37,12 +37,11 @@ struct DurableCreateCommand: AsyncParsableCommand {
         completion: PositionArgument.completion, transform: { try PositionArgument.start($0) })
     var from: NotifyClient.Start?
 
-    @Flag(help: "Share the messages with other clients that use --group: each message goes to one of them.")
-    var group = false
+    @OptionGroup private var groupOption: GroupOption
 
     @OptionGroup var options: DurableSettingsOptions
 
-    private var sharing: NotifyClient.DurableSharing { group ? .group : .exclusive }
+    private var sharing: NotifyClient.DurableSharing { groupOption.sharing }
 
     func validate() throws {
         try UserNames.check(patterns)

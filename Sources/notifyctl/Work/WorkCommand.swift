@@ -43,16 +43,7 @@ struct WorkCommand: AsyncParsableCommand, ProgramRunning {
         completion: DurableCommand.nameCompletion)
     var durable: String
 
-    @Flag(help: "Share the messages with other clients that use --group: each message goes to one of them.")
-    var group = false
-
-    @Flag(
-        help: ArgumentHelp(
-            """
-            Attach even if the subscription is exclusive and held by another client, or is shared in the other way. The \
-            attachments of those clients end; members of the same group stay attached.
-            """))
-    var takeover = false
+    @OptionGroup var attach: AttachOptions
 
     @Option(
         parsing: .unconditional,
@@ -86,7 +77,7 @@ struct WorkCommand: AsyncParsableCommand, ProgramRunning {
     var program: [String] = []
 
     private enum CodingKeys: CodingKey {
-        case connection, patterns, durable, group, takeover, from, object, settings, parallel, timeout, prefix
+        case connection, patterns, durable, attach, from, object, settings, parallel, timeout, prefix
     }
 
     func validate() throws {
@@ -103,15 +94,15 @@ struct WorkCommand: AsyncParsableCommand, ProgramRunning {
             throw CommandFailure(.usage, "the command to run is missing: add it after '--', such as '-- ./resize'")
         }
         try DescriptorLimit.raise(forParallel: parallel, isPrefixed: prefix)
-        let sharing: NotifyClient.DurableSharing = group ? .group : .exclusive
         let runner = try await WorkRunner(
             configuration: connection.configuration(), patterns: patterns,
             kind: .durable(
-                durable, from: from ?? .now, sharing: sharing, settings: settings.settings, takesOver: takeover),
+                durable, from: from ?? .now, sharing: attach.sharing, settings: settings.settings,
+                takesOver: attach.takeover),
             object: object, parallel: parallel, runner: JobRunner(program, timeout: timeout, isPrefixed: prefix))
         // After the program was found.
         try await ExistingSubscription.reportIgnored(
-            by: durable, settings: settings.settings, start: from, sharing: sharing,
+            by: durable, settings: settings.settings, start: from, sharing: attach.sharing,
             configuration: connection.configuration())
         try await runner.run()
     }

@@ -1,0 +1,10 @@
+import ArgumentParser
+import NotifyClient
+
+/// How a durable subscription is shared.
+struct GroupOption: ParsableArguments {
+    @Flag(help: "Share the messages with other clients that use --group: each message goes to one of them.")
+    var group = false
+
+    var sharing: NotifyClient.DurableSharing { group ? .group : .exclusive }
+}
