@@ -37,6 +37,21 @@ struct StoreBacklogTests {
             await backlogs(store).mapValues { [$0.messages, $0.bytes, $0.oldestMicroseconds] } == [1: [0, 0, nil]])
     }
 
+    @Test func `the oldest copy of a message is reported apart from the messages above the cursor`() async throws {
+        let store = try open()
+        let messages = (1...3).map { StoredMessage($0) }
+        await store.commit(
+            messages,
+            changes: [1, 2].map { .create(DurableRecord(id: $0, name: "d\($0)", try! SubscriptionFilter(">"))) })
+        let copies: [DurableChange] = [3, 2].map {
+            .keep(id: 1, Redelivery(sequence: $0, failures: 1, bytes: 0), reason: "")
+        }
+        await store.commit([], changes: copies + [1, 2].map { update($0, 3) })
+        let found = await backlogs(store)
+        #expect(found.mapValues(\.oldestCopyMicroseconds) == [1: messages[1].stamp[0], 2: nil])
+        #expect(found[1]?.messages == 0 && found[1]?.oldestMicroseconds == nil)
+    }
+
     @Test(arguments: 0..<12)
     func `messages above the cursor are counted in open and closed segments`(cursor: UInt64) async throws {
         let store = try open()

@@ -51,6 +51,10 @@ extension Broker {
         guard var pending = pendingInLog(of: durable) else { return nil }
         pending.messages += UInt64(durable.redeliveries.count)
         pending.bytes += UInt64(durable.redeliveries.bytes)
+        if durable.redeliveries.count > 0, let oldest = backlogs[durable.id]?.oldestCopyMicroseconds {
+            pending.oldestMicroseconds = min(
+                oldest, pending.oldestMicroseconds == 0 ? .max : pending.oldestMicroseconds)
+        }
         return pending
     }
 

@@ -99,6 +99,8 @@ extension DurableSubscription {
     }
 
     /// The deadline of a message that is delivered at a time; nil for none.
+    // Inlined, so that the caller need not copy the subscription.
+    @inline(__always)
     func deadline(from now: Duration) -> Duration? {
         settings.deadlineMicroseconds == 0 ? nil : now + .microseconds(Int64(settings.deadlineMicroseconds))
     }

@@ -7,6 +7,7 @@ extension DurableSubscription {
     var loss: Loss? { losses.loss }
 
     /// The loss that the next batch removes from the log; nil if it removes none.
+    @inline(__always)
     var passedLoss: PassedLoss? {
         losses.passed.map { PassedLoss(id: id, generation: cursor.generation, last: $0) }
     }

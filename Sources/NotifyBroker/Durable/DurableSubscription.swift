@@ -80,6 +80,7 @@ struct DurableSubscription {
     var firstMember: Member? { members.first }
 
     /// The progress to persist.
+    @inline(__always)
     var progress: DurableProgress { cursor.progress(isAttached: !members.isEmpty) }
 
     /// Identifies the committed cursor for clients. Changes when the subscription is removed and created again, and

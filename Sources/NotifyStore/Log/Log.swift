@@ -167,7 +167,7 @@ final class Statements {
     let deleteMessages, deleteSegment, removeName, messageKeys, segmentBelow, segmentAbove: PreparedStatement
     let segmentsFrom, scanMessages, readMessages, readMessage: PreparedStatement
     let scanMessagesDown, readMessagesDown, messageSize: PreparedStatement
-    let readRedelivery, insertRedelivery, updateRedelivery: PreparedStatement
+    let readRedelivery, readOldestRedelivery, insertRedelivery, updateRedelivery: PreparedStatement
     let forgetRedelivery, forgetRedeliveries: PreparedStatement
 
     init(_ connection: DatabaseConnection) throws(SQLiteFailure) {
@@ -235,6 +235,10 @@ final class Statements {
             "SELECT \(MessageRow.keyColumns), \(MessageRow.byteCount) FROM messages WHERE sequence = ?")
         readRedelivery = try prepare(
             "SELECT \(RedeliveryRow.columns), frame FROM redeliveries WHERE subscription = ? AND sequence = ?")
+        readOldestRedelivery = try prepare(
+            """
+            SELECT \(RedeliveryRow.columns), frame FROM redeliveries WHERE subscription = ? ORDER BY sequence LIMIT 1
+            """)
         insertRedelivery = try prepare(
             """
             INSERT INTO redeliveries (failures, due, dead, reason, crc, subscription, sequence, frame_crc, frame)

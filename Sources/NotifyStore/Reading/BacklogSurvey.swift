@@ -51,6 +51,8 @@ struct BacklogSurvey {
     private var scannedGroups: Set<Int32> = []
     private var scans = 0
     private(set) var backlogs: [DurableID: Backlog] = [:]
+    /// The subscriptions in `backlogs` whose copies of messages are still to be read.
+    private var withUnreadCopies: [DurableID] = []
     /// The survey continues with the newest segment below this sequence.
     var below: UInt64
     var current: Current?
@@ -71,6 +73,13 @@ struct BacklogSurvey {
 
     /// Whether every subscription is finished, or too much memory would be needed.
     var isFinished: Bool { next == members.count || memberships > Self.maximumMemberships }
+
+    /// Takes a finished subscription whose copies are still to be read; nil if there is none.
+    mutating func nextWithUnreadCopies() -> DurableID? { withUnreadCopies.popLast() }
+
+    mutating func setOldestCopy(_ microseconds: UInt64?, of id: DurableID) {
+        backlogs[id]?.oldestCopyMicroseconds = microseconds
+    }
 
     /// The highest cursor of a subscription that is not finished; nil if there is none.
     private var highestCursor: UInt64? { next < members.count ? members[next].progress.cursor : nil }
@@ -147,6 +156,7 @@ struct BacklogSurvey {
             guard let cursor = highestCursor, cursor >= sequence else { return true }
             let backlog = backlog(of: members[next], isInexact: isInexact)
             backlogs[members[next].id] = backlog
+            withUnreadCopies.append(members[next].id)
             members[next].groups = []
             next += 1
         }

@@ -21,6 +21,13 @@ extension Log {
             }
             try continueBacklogs(&survey)
         }
+        while let id = survey.nextWithUnreadCopies() {
+            survey.setOldestCopy(try timeOfOldestCopy(of: id), of: id)
+            guard ContinuousClock.now < end else {
+                backlogSurvey = survey
+                return nil
+            }
+        }
         return survey.backlogs
     }
 

@@ -113,6 +113,19 @@ extension Log {
         return content
     }
 
+    /// The time of the oldest message of which a copy is kept for a subscription, in microseconds since 1970; nil if there
+    /// is none, or if its copy is damaged.
+    func timeOfOldestCopy(of id: DurableID) throws -> UInt64? {
+        let rows = try openStatements().readOldestRedelivery
+        defer { rows.reset() }
+        try rows.bind(1, id.rawValue)
+        guard try rows.step(), let row = RedeliveryRow(rows), row.subscription == id, let body = row.body(in: rows)
+        else {
+            return nil
+        }
+        return try? Delivery(reading: body).stamp.timeMicroseconds
+    }
+
     /// What is recorded of the copies of each subscription, and the number of damaged rows, which are left out.
     func readRedeliveries() throws -> ([DurableID: [Redelivery]], damaged: Int) {
         let rows = try PreparedStatement(

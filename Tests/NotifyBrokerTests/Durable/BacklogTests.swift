@@ -61,6 +61,27 @@ struct BacklogTests {
         #expect(measures(host) == 1)
     }
 
+    @Test(arguments: [false, true])
+    func `a message that waits for its redelivery can be the oldest`(hasLater: Bool) throws {
+        let host = TestHost()
+        let (poster, reader) = (host.connect(), host.connect(pid: 20))
+        reader.subscribe(1, ["a"], durable: "d", window: 10)
+        host.run()
+        poster.post("a", .stored)
+        host.run()
+        host.advance(.seconds(3))
+        if hasLater { poster.post("a", .stored) }
+        host.run()
+        reader.reject(1, 1, delay: .seconds(100))
+        host.run()
+        host.advance(.seconds(1))
+        host.run()
+        let entry = try #require(list(poster, host).first)
+        #expect(entry.waiting == 1)
+        #expect(entry.pending?.messages == (hasLater ? 2 : 1))
+        #expect(entry.pending?.oldestMicroseconds == 1_700_000_000_000_000)
+    }
+
     /// A host with a subscription that has not acknowledged a message.
     private func hostWithBacklog() -> (TestHost, Client) {
         let host = TestHost()

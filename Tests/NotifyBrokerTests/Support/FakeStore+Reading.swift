@@ -94,7 +94,15 @@ extension FakeStore {
         }
         return Backlog(
             messages: UInt64(pending.count), bytes: pending.reduce(0) { $0 + UInt64($1.frame.count) },
-            oldestMicroseconds: pending.first?.time)
+            oldestMicroseconds: pending.first?.time, oldestCopyMicroseconds: timeOfOldestCopy(of: record.id))
+    }
+
+    private func timeOfOldestCopy(of id: DurableID) -> UInt64? {
+        copies[id]?.min { $0.key < $1.key }.flatMap { copy in
+            copy.value.frame.dropFirst(FrameHeader.size).withUnsafeBytes { bytes in
+                try? Delivery(reading: bytes).stamp.timeMicroseconds
+            }
+        }
     }
 }
 
