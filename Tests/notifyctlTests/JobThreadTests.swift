@@ -1,3 +1,4 @@
+import CGNU
 import Glibc
 import Subprocess
 import Synchronization
@@ -79,6 +80,24 @@ import Testing
         #expect(await last.value)
     }
 
+    @Test func `the cleanup of commands goes first once too many have ended`() async throws {
+        let thread = try JobThread()
+        let (executor, background) = (JobExecutor(thread), JobExecutor(thread, isBackground: true))
+        for _ in 0...JobThread.maximumEnded {
+            thread.beginStart()
+            thread.endStart()
+        }
+        let steps = Steps()
+        await Task(executorPreference: executor) {
+            Task(executorPreference: background) { steps.add("cleanup") }
+            for _ in 0..<3 {
+                await Task.yield()
+                steps.add("other")
+            }
+        }.value
+        #expect(steps.all == ["cleanup", "other", "other", "other"])
+    }
+
     // MARK: - Processes
 
     @Test func `background tasks run beside a command during another start`() async throws {
@@ -140,10 +159,20 @@ import Testing
         #expect(statuses == Set((0..<5).map { .exited($0) }))
     }
 
-    @Test func `what is no descriptor of a process is not waited for`() async throws {
+    @Test func `an invalid descriptor is not waited for`() async throws {
         let thread = try JobThread()
         await Task(executorPreference: JobExecutor(thread)) {
             await thread.end(of: -1) { Issue.record("there is no process") }
         }.value
+    }
+
+    @Test func `an end that is reported at once is not lost, whichever thread waits for it`() async throws {
+        let thread = try JobThread()
+        // As readable as the descriptor of a process that has ended.
+        let ended = eventfd(1, 0)
+        defer { close(ended) }
+        let steps = Steps()
+        for _ in 0..<2_000 { await Task.detached { await thread.end(of: ended) { steps.add("end") } }.value }
+        #expect(steps.all.count == 2_000)
     }
 }

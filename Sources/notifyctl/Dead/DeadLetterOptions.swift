@@ -25,6 +25,12 @@ struct DeadLetterOptions: ParsableArguments {
     /// Each given sequence once, in order; nil if all dead letters are selected.
     var selected: [UInt64]? { sequences.isEmpty ? nil : Set(sequences).sorted() }
 
+    /// What to print if no dead letter is selected.
+    var emptyNotice: String {
+        durable == nil && sequences.isEmpty && uid == nil
+            ? "there are no dead letters" : "there are no such dead letters: 'notifyctl dead list' lists all of yours"
+    }
+
     /// Reads the selected dead letters, oldest first. Sequences without a dead letter are left out.
     func read(
         _ client: NotifyClient, _ body: (NotifyClient.DeadLetter) throws -> Void

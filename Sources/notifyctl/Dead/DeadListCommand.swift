@@ -21,7 +21,7 @@ struct DeadListCommand: AsyncParsableCommand {
 
     func run() async throws {
         let printer = ListPrinter<DeadLetterRow>(
-            options: options, emptyNotice: "there are no dead letters",
+            options: options, emptyNotice: letters.emptyNotice,
             fetch: { [letters] client in
                 var rows: [DeadLetterRow] = []
                 try await letters.read(client) { rows.append(DeadLetterRow($0)) }

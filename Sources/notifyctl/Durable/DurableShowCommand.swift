@@ -7,9 +7,9 @@ struct DurableShowCommand: AsyncParsableCommand {
         commandName: "show",
         abstract: "Print a durable subscription and its history.",
         discussion: """
-            Prints its patterns and its object, its cursor (the sequence up to which all messages are acknowledged), the \
-            attached process and the members of a group, the messages that wait for redelivery, those that are still to be \
-            acknowledged and those that it has lost, its settings (as for 'notifyctl durable set'), when it was \
+            Prints its patterns and its object, its cursor (the sequence up to which all messages are acknowledged or \
+            wait for redelivery), the attached process and the members of a group, the messages that wait for redelivery, \
+            those that are still to be acknowledged and those that it has lost, its settings (as for 'notifyctl durable set'), when it was \
             created, when a client attached last to receive messages, and when it expires if no client attaches. A setting \
             without a limit is 'none'. '-' means none, '?' not known.
 

@@ -2,7 +2,8 @@ import Glibc
 
 /// The limit of open descriptors of the process.
 enum DescriptorLimit {
-    /// Descriptors of notifyctl itself: the connection, event loops, and those inherited.
+    /// Descriptors of notifyctl itself: the connection, event loops, those inherited, and those of commands that have
+    /// ended and wait for their cleanup.
     private static let base = 128
     /// Descriptors of each command: its process, and while it is started its payload and another one.
     private static let forEachCommand = 3

@@ -11,14 +11,16 @@ final class JobEnd: Sendable {
 
     private let state = Mutex(State())
 
-    /// Sets the result. Only the first one counts.
-    func set(_ result: Result<TerminationStatus, any Error>) {
-        let waiter = state.withLock { state -> CheckedContinuation<TerminationStatus, any Error>? in
-            guard state.result == nil else { return nil }
+    /// Sets the result, and returns whether it is the first one. Only the first one counts.
+    @discardableResult
+    func set(_ result: Result<TerminationStatus, any Error>) -> Bool {
+        let (isFirst, waiter) = state.withLock { state in
+            guard state.result == nil else { return (false, nil as CheckedContinuation<TerminationStatus, any Error>?) }
             state.result = result
-            return state.waiter.take()
+            return (true, state.waiter.take())
         }
         waiter?.resume(with: result)
+        return isFirst
     }
 
     /// Waits for the result. Only one task may wait.

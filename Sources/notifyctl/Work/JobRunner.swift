@@ -37,22 +37,24 @@ final class JobRunner: Sendable {
     ///   - command: The command and its arguments; not empty.
     ///   - timeout: The time after which a run is ended.
     ///   - isPrefixed: Whether lines of output begin with the name of the message.
-    /// - Throws: `CommandFailure` with `notStarted` if no folder of PATH has the program.
+    /// - Throws: `CommandFailure` with `notStarted` if the file is no program, or no folder of PATH has the program.
     init(_ command: [String], timeout: Duration? = nil, isPrefixed: Bool = false) async throws {
         self.command = command[0]
         do {
             thread = try JobThread()
             executor = JobExecutor(thread)
             background = JobExecutor(thread, isBackground: true)
-            executable =
-                command[0].utf8.contains(UInt8(ascii: "/"))
-                ? .path(FilePath(command[0]))
-                : .path(
+            if command[0].utf8.contains(UInt8(ascii: "/")) {
+                guard access(command[0], X_OK) == 0 else { throw Errno(rawValue: errno) }
+                executable = .path(FilePath(command[0]))
+            } else {
+                executable = .path(
                     try await withTaskExecutorPreference(executor) {
                         try await Executable.name(command[0]).resolveExecutablePath(in: .inherit)
                     })
+            }
         } catch {
-            throw Self.failure(command[0], "\(error)")
+            throw Self.failure(command[0], Self.reason(error))
         }
         output = isPrefixed ? PrefixedOutput() : nil
         arguments = Array(command.dropFirst())
@@ -62,6 +64,10 @@ final class JobRunner: Sendable {
     /// Runs the command for a message, and waits for its exit. Output that it leaves to its children is not waited for.
     /// If the task is cancelled, the command is ended: by SIGTERM, and after 10 seconds by SIGKILL.
     func run(_ message: NotifyClient.Message) async -> JobOutcome {
+        await withTaskExecutorPreference(executor) { await runOnThread(message) }
+    }
+
+    private func runOnThread(_ message: NotifyClient.Message) async -> JobOutcome {
         do {
             guard let output else {
                 return try await run(message, output: .standardOutput, error: .standardError, closing: false)
@@ -86,7 +92,7 @@ final class JobRunner: Sendable {
             await standardError.drained()
             return outcome
         } catch {
-            return .notStarted(reason: "\(error)")
+            return .notStarted(reason: Self.reason(error))
         }
     }
 
@@ -139,7 +145,7 @@ final class JobRunner: Sendable {
         ]
         let end = JobEnd()
         thread.beginStart()
-        // Continues for a moment after the end of the command, while the next one starts.
+        // Continues after the end of the command, while the next one starts.
         let run = Task.immediate(executorPreference: background) { [options] in
             var group: pid_t?
             do {
@@ -154,15 +160,17 @@ final class JobRunner: Sendable {
                     // Not on kernels without process descriptors.
                     guard process.processDescriptor >= 0 else { return }
                     await self.thread.end(of: process.processDescriptor) {
-                        if let status = TerminationStatus(ofEnded: process.value) { end.set(.success(status)) }
+                        guard let status = TerminationStatus(ofEnded: process.value) else { return }
+                        self.ended(process.value)
+                        end.set(.success(status))
                     }
                 }
-                end.set(.success(result.terminationStatus))
+                if end.set(.success(result.terminationStatus)), let group { self.ended(group) }
             } catch {
                 if group == nil { self.thread.endStart() }
-                end.set(.failure(error))
+                if end.set(.failure(error)), let group { self.ended(group) }
             }
-            if let group { self.ended(group) }
+            self.thread.cleanupEnded()
         }
         return try await withTaskCancellationHandler {
             try await end.status
@@ -190,12 +198,28 @@ final class JobRunner: Sendable {
         kill(-group, signal)
     }
 
+    /// Why a command could not be started.
+    private static func reason(_ error: any Error) -> String {
+        guard let error = error as? SubprocessError else { return "\(error)" }
+        if error.underlyingError == .execFormatError {
+            return "it is neither a program nor a script, whose first line is one such as '#!/bin/sh'"
+        }
+        if error.code == .executableNotFound {
+            return
+                "there is no such program, its file is not executable, or the interpreter in its first line is missing"
+        }
+        return "\(error)"
+    }
+
     /// The error of a command that could not be started.
     func failure(notStarted reason: String) -> CommandFailure { Self.failure(command, reason) }
 
     private static func failure(_ command: String, _ reason: String) -> CommandFailure {
         CommandFailure(.notStarted, "the command '\(command)' can't be started: \(reason)")
     }
+
+    /// The number of commands that run.
+    var runningCommands: Int { running.withLock { $0.groups.count } }
 
     /// Passes a signal on to the running commands, and to those that are just being started. From then on no output is
     /// waited for, because its reader may have stalled.

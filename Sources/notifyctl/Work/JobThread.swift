@@ -9,8 +9,13 @@ import SystemPackage
 /// The thread that learns of a command's end also starts the next command. On Swift's pool, several threads would wake
 /// one another in between, which takes a large part of the time of a short command. For the same reason, background
 /// tasks, which are those of swift-subprocess, run while a command runs: their preparations for a cancellation and their
-/// cleanup take as long as a start. The thread runs until the program ends. Its tasks must not block.
+/// cleanup take as long as a start. They go first while more than a few commands wait for their cleanup. The thread runs
+/// until the program ends. Its tasks must not block.
 final class JobThread: Sendable {
+    /// The most commands that wait for their cleanup while other tasks go first. Each has a zombie process and a
+    /// descriptor.
+    static let maximumEnded = 8
+
     private struct Job {
         let job: UnownedJob
         let executor: JobExecutor
@@ -26,12 +31,17 @@ final class JobThread: Sendable {
         var thread: pthread_t?
         var jobs: Deque<Job> = []
         var backgroundJobs: Deque<Job> = []
-        /// The number of commands that are being started.
+        /// The number of commands from the beginning of the start to the end of the cleanup.
+        var commands = 0
+        /// The number of those that are being started.
         var starting = 0
         /// The processes whose ends are awaited, by their descriptors.
         var processes: [Int32: Process] = [:]
         /// Whether the thread waits, so that a new job must wake it.
         var isWaiting = false
+
+        /// Whether too many commands wait for their cleanup.
+        var isCleanupLate: Bool { commands - starting - processes.count > maximumEnded }
 
         /// Whether a background job would delay the start of a command. Later, it runs beside the command.
         var delaysStart: Bool { starting > 0 && processes.isEmpty }
@@ -46,8 +56,8 @@ final class JobThread: Sendable {
 
     /// Starts the thread.
     ///
-    /// - Parameter startMilliseconds: How long background jobs wait for a start at most; -1 for no limit. The limit is for
-    ///   starts that themselves wait for a background job, as those of swift-subprocess 1.0 do not.
+    /// - Parameter startMilliseconds: How long background jobs wait for a start at most; -1 for no limit. The limit is
+    ///   needed only if a start itself depends on a background job. In swift-subprocess 1.0 none does.
     /// - Throws: `Errno` if the process may have no more descriptors or threads.
     init(startMilliseconds: Int32 = 1) throws(Errno) {
         self.startMilliseconds = startMilliseconds
@@ -90,23 +100,41 @@ final class JobThread: Sendable {
 
     /// Announces the start of a command. Until `endStart`, background jobs wait unless another command runs.
     func beginStart() {
-        state.withLock { $0.starting += 1 }
+        state.withLock { state in
+            state.commands += 1
+            state.starting += 1
+        }
     }
 
     func endStart() {
         state.withLock { $0.starting -= 1 }
     }
 
-    /// Waits for the end of a process. Returns at once, without calling `onEnd`, if the system can't report the end.
-    /// Called in a task of this thread; only one task may wait for a process.
+    /// Must be called once for each start, after the cleanup.
+    func cleanupEnded() {
+        state.withLock { $0.commands -= 1 }
+    }
+
+    /// Waits for the end of a process. Returns at once, without calling `onEnd`, if the system can't report the end. Only
+    /// one task may wait for a process.
     ///
     /// - Parameters:
     ///   - process: The process's descriptor, which stays open until this method returns.
     ///   - onEnd: Called on the thread when the process has ended, before any other job.
     func end(of process: Int32, onEnd: @escaping @Sendable () -> Void) async {
-        guard (try? Self.control(events, EPOLL_CTL_ADD, process)) != nil else { return }
         await withUnsafeContinuation { waiter in
-            state.withLock { $0.processes[process] = Process(onEnd: onEnd, waiter: waiter) }
+            let isWaiting = state.withLock { state in
+                state.processes[process] = Process(onEnd: onEnd, waiter: waiter)
+                do {
+                    // Once, so that the thread does not depend on the removal, which some kernels refuse at this time.
+                    try Self.control(events, EPOLL_CTL_ADD, process, EPOLLIN.rawValue | EPOLLONESHOT.rawValue)
+                    return true
+                } catch {
+                    state.processes[process] = nil
+                    return false
+                }
+            }
+            if !isWaiting { waiter.resume() }
         }
     }
 
@@ -114,6 +142,7 @@ final class JobThread: Sendable {
         state.withLock { $0.thread = pthread_self() }
         while true {
             let (job, limit) = state.withLock { state -> (Job?, Int32) in
+                if state.isCleanupLate, let job = state.backgroundJobs.popFirst() { return (job, 0) }
                 if let job = state.jobs.popFirst() { return (job, 0) }
                 let limit = state.backgroundJobs.isEmpty ? -1 : state.delaysStart ? startMilliseconds : 0
                 state.isWaiting = limit != 0
@@ -155,8 +184,10 @@ final class JobThread: Sendable {
         }
     }
 
-    private static func control(_ events: Int32, _ operation: Int32, _ descriptor: Int32) throws(Errno) {
-        var event = epoll_event(events: EPOLLIN.rawValue, data: epoll_data(fd: descriptor))
+    private static func control(
+        _ events: Int32, _ operation: Int32, _ descriptor: Int32, _ kinds: UInt32 = EPOLLIN.rawValue
+    ) throws(Errno) {
+        var event = epoll_event(events: kinds, data: epoll_data(fd: descriptor))
         guard epoll_ctl(events, operation, descriptor, &event) == 0 else { throw Errno(rawValue: errno) }
     }
 }

@@ -8,12 +8,12 @@ struct WorkCommand: AsyncParsableCommand, ProgramRunning {
         usage: "notifyctl work [<options>] <patterns> ... --durable <name> -- <command> [<arguments> ...]",
         discussion: """
             The command gets the payload on standard input, and in its environment NOTIFY_NAME, NOTIFY_OBJECT, \
-            NOTIFY_SEQUENCE, NOTIFY_TIME, NOTIFY_UID, NOTIFY_PID, NOTIFY_DELIVERY (1, and the failures so far) and, for each \
-            header, NOTIFY_HEADER_<KEY>: in upper case, with '_' in place of other bytes than letters and digits. No shell \
+            NOTIFY_SEQUENCE, NOTIFY_TIME, NOTIFY_UID, NOTIFY_PID, NOTIFY_DELIVERY (1 plus the number of failures so \
+            far) and, for each header, NOTIFY_HEADER_<KEY>: in upper case, with '_' in place of other bytes than letters and digits. No shell \
             is involved: for shell syntax, run 'sh -c'.
 
-            A message is acknowledged when its command has exited with 0. With 75 it is given back, and delivered again \
-            after the delay of --retry-after. With 65 it becomes a dead letter at once. With any other status, or if a \
+            A message is acknowledged when its command has exited with 0. With 75 it is given back: it is delivered \
+            again after the delay of --retry-after, and this is not a failure, however often it happens. With 65 it becomes a dead letter at once. With any other status, or if a \
             signal has ended the command, the delivery has failed: the message is delivered again, and becomes a dead \
             letter after --max-deliveries. A command that can't be started, or exits with 126 or 127, gives its message \
             back and ends 'work' with 127. The exit of the command decides, even if its children still run. While a \
@@ -88,7 +88,7 @@ struct WorkCommand: AsyncParsableCommand, ProgramRunning {
 
     /// Isolated to the main actor, so that all threads of Dispatch inherit the policy.
     @MainActor func run() async throws {
-        // Those threads would delay the next command when they wake up.
+        // The threads of Dispatch would delay the next command when they wake up.
         SchedulingPolicy.useBatch()
         guard !program.isEmpty else {
             throw CommandFailure(.usage, "the command to run is missing: add it after '--', such as '-- ./resize'")

@@ -35,7 +35,12 @@ struct WorkRunner: Sendable {
             group.addTask {
                 var isFirst = true
                 for await signal in signals {
-                    if isFirst { await services.triggerGracefulShutdown() } else { runner.passOn(signal.rawValue) }
+                    if isFirst {
+                        await services.triggerGracefulShutdown()
+                        reportRunningCommands()
+                    } else {
+                        runner.passOn(signal.rawValue)
+                    }
                     isFirst = false
                 }
             }
@@ -55,6 +60,15 @@ struct WorkRunner: Sendable {
             throw runner.failure(notStarted: reason)
         }
         try result.get()
+    }
+
+    /// Says what `work` waits for after a signal.
+    private func reportRunningCommands() {
+        let count = runner.runningCommands
+        guard count > 0 else { return }
+        let commands = count == 1 ? "the command that runs" : "\(count) commands that run"
+        // Not waited for: the reader of standard error may have stalled.
+        Task { StandardError.write("waiting for \(commands): a second signal is passed on") }
     }
 }
 
