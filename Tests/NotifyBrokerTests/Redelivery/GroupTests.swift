@@ -53,7 +53,7 @@ struct GroupTests {
         #expect(members.map { $0.takeMessages().count } == [1, 1, 1, 1])
     }
 
-    @Test func `a member with a full window or no credit holds up nobody`() {
+    @Test func `a member with a full window or no credit holds up no other member`() {
         let slow = member(window: 2)
         let broke = join(credit: 1)
         let fast = member()
@@ -86,7 +86,7 @@ struct GroupTests {
         #expect(count == 199)
     }
 
-    @Test func `a member that reads nothing holds up nobody`() {
+    @Test func `a member that reads nothing holds up no other member`() {
         let stuck = member()
         let fast = member()
         stuck.stopTaking()
