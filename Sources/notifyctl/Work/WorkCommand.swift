@@ -9,14 +9,14 @@ struct WorkCommand: AsyncParsableCommand, ProgramRunning {
         discussion: """
             The command gets the payload on standard input, and in its environment NOTIFY_NAME, NOTIFY_OBJECT, \
             NOTIFY_SEQUENCE, NOTIFY_TIME, NOTIFY_UID, NOTIFY_PID, NOTIFY_DELIVERY (1 plus the number of failures so \
-            far) and, for each header, NOTIFY_HEADER_<KEY>: in upper case, with '_' in place of other bytes than letters and digits. No shell \
-            is involved: for shell syntax, run 'sh -c'.
+            far) and, for each header, NOTIFY_HEADER_<KEY>: in upper case, with '_' in place of other bytes than letters \
+            and digits. No shell is involved: for shell syntax, run 'sh -c'.
 
             A message is acknowledged when its command has exited with 0. With 75 it is given back: it is delivered \
-            again after the delay of --retry-after, and this is not a failure, however often it happens. With 65 it becomes a dead letter at once. With any other status, or if a \
-            signal has ended the command, the delivery has failed: the message is delivered again, and becomes a dead \
-            letter after --max-deliveries. A command that can't be started, or exits with 126 or 127, gives its message \
-            back and ends 'work' with 127. The exit of the command decides, even if its children still run. While a \
+            again after the delay of --retry-after, and this is not a failure, however often it happens. With 65 it \
+            becomes a dead letter at once. With any other status, or if a signal has ended the command, the delivery has \
+            failed: the message is delivered again, and becomes a dead letter after --max-deliveries. A command that \
+            can't be started, or exits with 126 or 127, gives its message back and ends 'work' with 127. The exit of the command decides, even if its children still run. While a \
             command runs, the deadline of its message is extended. A durable subscription that exists keeps its settings, \
             and those that differ are reported: see 'notifyctl durable set'.
 
