@@ -37,10 +37,10 @@ struct EndedMembers {
     ///
     /// - Parameters:
     ///   - held: The number of messages that it held.
-    ///   - hasRedeliveries: Whether some of them may be in flight again.
+    ///   - hasRedeliveries: Whether there are redeliveries that it got. Some may be in flight to it.
     ///   - movesFirst: Whether those in flight for the first time are to be moved.
     mutating func add(_ id: MemberID, isFailure: Bool, held: Int, hasRedeliveries: Bool, movesFirst: Bool) {
-        guard held > 0, hasRedeliveries || movesFirst else { return }
+        guard hasRedeliveries || (held > 0 && movesFirst) else { return }
         failures[id] = isFailure
         let entry = Entry(id: id, left: movesFirst ? held : 0)
         if hasRedeliveries { queue.append(entry) } else { searchFor(entry) }

@@ -202,6 +202,29 @@ struct GroupTests {
         #expect(other.takeErrors().isEmpty && slow.takeMessages().isEmpty && other.takeMessages().isEmpty)
     }
 
+    /// The latest four members that got a message may acknowledge it.
+    @Test func `a member that left does not count among the latest members that got a message`() throws {
+        let settings = DurableSettingChanges(
+            deadlineMicroseconds: 1_000_000, retryDelays: [500_000], maximumDeliveries: 9)
+        let slow = member(window: 1, settings: settings)
+        post(1)
+        let message = try #require(slow.takeMessages().first)
+        advance(.milliseconds(1_100))
+        for number in 1...4 {
+            let other = member(window: 1)
+            advance(.milliseconds(600))
+            #expect(other.takeMessages().map(\.delivery) == [UInt32(number + 1)])
+            advance(.milliseconds(1_100))
+            #expect(host.durable("jobs")?.members.unacknowledged == 0)
+            guard number == 1 else { continue }
+            other.detach(1)
+            host.run()
+        }
+        slow.acknowledge(1, message.sequence...message.sequence)
+        host.run()
+        #expect(host.durable("jobs")?.redeliveries.isEmpty == true && host.store.messages.count == 1)
+    }
+
     @Test func `a member that lets a deadline pass gets nothing while another one answers`() throws {
         let settings = DurableSettingChanges(deadlineMicroseconds: 1_000_000, retryDelays: [0])
         let hung = member(window: 4, settings: settings)
