@@ -81,6 +81,8 @@ struct Connection {
     let retainedBlocks: RetainedBlocks
     /// Whether log readers wait for room in the outbox.
     var hasBlockedReaders = false
+    /// The durable subscriptions among them. Some may have been removed.
+    private var blockedDurables: Set<DurableSlot> = []
     /// The reasons why reading is paused; empty while the connection is read.
     var pauses: Pauses = []
     var turn = Turn.none
@@ -101,6 +103,18 @@ struct Connection {
         pid = peer.pid
         self.identity = identity
         self.session = session
+    }
+
+    /// Notes that messages of a durable subscription wait for room in the outbox.
+    mutating func blocked(_ durable: DurableSlot) {
+        hasBlockedReaders = true
+        blockedDurables.insert(durable)
+    }
+
+    /// Forgets the readers that wait for room in the outbox, and returns the durable subscriptions among them.
+    mutating func takeBlocked() -> Set<DurableSlot> {
+        defer { (hasBlockedReaders, blockedDurables) = (false, []) }
+        return blockedDurables
     }
 
     mutating func receiptRequested() {

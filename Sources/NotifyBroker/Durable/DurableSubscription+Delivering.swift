@@ -114,15 +114,9 @@ extension DurableSubscription {
     @inline(__always)
     mutating func candidate() -> Int? { members.candidate() }
 
-    mutating func skipCandidate() { members.skipCandidate() }
-
     // MARK: Flow control
 
     mutating func creditAdded(_ messages: UInt32, to index: Int) {
         members.update(index) { $0.creditAdded(messages) }
-    }
-
-    mutating func wakeMember(_ index: Int) {
-        members.wake(index)
     }
 }

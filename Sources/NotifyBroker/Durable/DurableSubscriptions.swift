@@ -80,6 +80,8 @@ struct DurableSubscriptions {
         @inline(__always) _modify { yield &table[slot.index] }
     }
 
+    func contains(_ slot: DurableSlot) -> Bool { table.isUsed(slot.index) }
+
     /// Whether the registration belongs to the current subscription in the slot.
     func isCurrent(_ registration: UInt64, at slot: DurableSlot) -> Bool {
         table.isUsed(slot.index) && table[slot.index].registration == registration

@@ -16,12 +16,23 @@ struct Members {
         /// The members that attached before and after it.
         var previous: Int?
         var next: Int?
-        /// Whether the slot is in `queue`.
-        var isQueued = false
+        var place = Place.none
 
         var room: Int {
             @inline(__always) get { isUsed ? member.room : 0 }
         }
+    }
+
+    /// Where a slot waits for its turn.
+    private enum Place {
+        case none, queue, blocked
+    }
+
+    /// An entry of the queue.
+    private enum Turn {
+        case member(Int)
+        /// The next one of those that are blocked on the connection.
+        case connection(ConnectionID)
     }
 
     /// Identifies an attachment that has not ended.
@@ -41,7 +52,8 @@ struct Members {
     private var (oldest, newest): (Int?, Int?)
     private var committedCount = 0
     /// The members that may have room, the next one first. Not the one whose turn it is.
-    private var queue: Deque<Int> = []
+    private var queue: Deque<Turn> = []
+    private var blocked = BlockedMembers()
     /// The member whose turn it is.
     private var current: Int?
     /// The number of messages that are left of the turn.
@@ -137,6 +149,11 @@ struct Members {
         if member.isCommitted { committedCount -= 1 }
         free.append(index)
         if current == index { current = nil }
+        if slots[index].place == .blocked {
+            slots[index].place = .none
+            let indices = indices
+            blocked.ended(on: member.attachment.connection) { indices[$0] != nil }
+        }
         if !wereAllStalled, areAllStalled { queueAll() }
         return member
     }
@@ -178,18 +195,18 @@ struct Members {
     // MARK: Turns
 
     private mutating func enqueue(_ index: Int) {
-        guard !slots[index].isQueued, current != index else { return }
-        slots[index].isQueued = true
-        queue.append(index)
+        guard slots[index].place == .none, current != index else { return }
+        slots[index].place = .queue
+        queue.append(.member(index))
     }
 
     private mutating func queueAll() {
         for index in slots.indices where self[index]?.room ?? 0 > 0 { enqueue(index) }
     }
 
-    /// Notes that the connection of a member has room again.
-    mutating func wake(_ index: Int) {
-        if self[index]?.room ?? 0 > 0 { enqueue(index) }
+    /// Notes that a connection has room again.
+    mutating func wake(_ connection: ConnectionID) {
+        if blocked.wake(connection) { queue.append(.connection(connection)) }
     }
 
     /// The member that gets the next message, if its connection has room; nil if no member has room.
@@ -213,8 +230,9 @@ struct Members {
 
     private mutating func nextTurn() -> Int? {
         if let last = current.take(), slots[last].isUsed { enqueue(last) }
-        while let index = queue.popFirst() {
-            slots[index].isQueued = false
+        while let next = queue.popFirst() {
+            guard let index = slot(of: next) else { continue }
+            slots[index].place = .none
             guard slots[index].room > 0, isEligible(index) else { continue }
             current = index
             turn = count == 1 ? .max : min(max(slots[index].member.unacknowledged, 1), Self.maximumTurn)
@@ -223,9 +241,21 @@ struct Members {
         return nil
     }
 
+    private mutating func slot(of next: Turn) -> Int? {
+        switch next {
+        case .member(let index): return index
+        case .connection(let connection):
+            let (member, isQueued) = blocked.takeTurn(of: connection)
+            if isQueued { queue.append(next) }
+            return member.flatMap { indices[$0] }
+        }
+    }
+
     /// Leaves the candidate out until `wake`, because its connection has no room.
-    mutating func skipCandidate() {
-        current = nil
+    mutating func blockCandidate() {
+        guard let index = current.take() else { return }
+        slots[index].place = .blocked
+        blocked.add(slots[index].member.id, on: slots[index].member.attachment.connection)
     }
 
     /// The number of messages that the candidate may get in a row.

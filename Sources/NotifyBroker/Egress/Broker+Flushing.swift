@@ -51,7 +51,6 @@ extension Broker {
         if egress[slot].droppableBytes > 0 { limitOutbox(slot, now: now) }
         updateAnswerBackPressure(slot)
         if connections[slot].hasBlockedReaders, hasRoom(slot) {
-            connections[slot].hasBlockedReaders = false
             wakeReaders(of: slot)
             actions.append(.scheduleTick)
         }

@@ -40,8 +40,8 @@ extension Broker {
                 return index
             }
             if hasRoom(connection) { return index }
-            connections[connection].hasBlockedReaders = true
-            durables[slot].skipCandidate()
+            connections[connection].blocked(slot)
+            durables[slot].members.blockCandidate()
         }
         return nil
     }

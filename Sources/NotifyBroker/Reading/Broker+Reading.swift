@@ -110,11 +110,12 @@ extension Broker {
             && (waiting == 0 || !ledger.isUnderMemoryPressure(connections[slot].uid))
     }
 
-    /// Wakes the connection's readers. Must be called when the connection's outbox has room again.
+    /// Wakes the readers that wait for the connection. Must be called when the connection's outbox has room again.
     mutating func wakeReaders(of slot: ConnectionSlot) {
-        histories.wake(connections[slot].id)
-        for case .durable(let durable, let member) in connections[slot].subscriptions.values {
-            durables[durable].wakeMember(member)
+        let id = connections[slot].id
+        histories.wake(id)
+        for durable in connections[slot].takeBlocked() where durables.contains(durable) {
+            durables[durable].members.wake(id)
             if let reader = durables[durable].reader { readers.wake(reader) }
             redeliveryReads.wake(durable)
         }

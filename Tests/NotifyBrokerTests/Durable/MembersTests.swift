@@ -5,9 +5,11 @@ import Testing
 @testable import NotifyBroker
 
 @Suite struct MembersTests {
+    private func connection(_ number: UInt32) -> ConnectionID { ConnectionID(index: Int(number % 10), generation: 0) }
+
     private func attachment(_ number: UInt32, window: Int) -> NotifyBroker.Attachment {
         NotifyBroker.Attachment(
-            connection: ConnectionID(index: Int(number), generation: 0), number: number, instance: .one,
+            connection: connection(number), number: number, instance: .one,
             identity: .test,
             pid: number, request: UInt64(number), isResumed: true, window: window, requestedMicroseconds: 0)
     }
@@ -54,12 +56,40 @@ import Testing
         let first = add(&members, 1, window: 4)
         let second = add(&members, 2, window: 4)
         #expect(members.candidate() == first)
-        members.skipCandidate()
+        members.blockCandidate()
         #expect(members.candidate() == second)
-        members.skipCandidate()
+        members.blockCandidate()
         #expect(members.candidate() == nil)
-        members.wake(first)
+        members.wake(connection(1))
         #expect(members.candidate() == first)
+    }
+
+    @Test func `members whose connection has room again take turns with others, one for each of theirs`() {
+        var members = Members()
+        for number in [1, 11, 21, 31] as [UInt32] { _ = add(&members, number, window: 1) }
+        for _ in 1...4 {
+            #expect(members.candidate() != nil)
+            members.blockCandidate()
+        }
+        #expect(members.candidate() == nil)
+        for number in [2, 3, 4] as [UInt32] { _ = add(&members, number, window: 1) }
+        members.wake(connection(1))
+        members.wake(connection(1))
+        #expect(deliver(&members) == [2, 3, 4, 1, 11, 21, 31])
+    }
+
+    @Test func `blocked members that ended leave no place to those that reuse their slots`() {
+        var members = Members()
+        let indices = [1, 11, 21, 31].map { add(&members, $0, window: 1) }
+        for _ in indices {
+            _ = members.candidate()
+            members.blockCandidate()
+        }
+        for index in indices.dropLast() { _ = members.remove(index) }
+        for number in [2, 41] as [UInt32] { _ = add(&members, number, window: 1) }
+        #expect(deliver(&members) == [2, 41])
+        members.wake(connection(1))
+        #expect(deliver(&members) == [31])
     }
 
     @Test func `a stalled member gets messages only if all are stalled`() {
@@ -88,19 +118,20 @@ import Testing
         #expect(deliver(&members, atMost: 1) == [2])
     }
 
-    @Test func `sums equal those of the members after random operations`() {
+    @Test func `sums equal those of the members after random operations, and every turn comes`() {
         let seed = UInt64.random(in: 0 ... .max)
         print("MembersTests: seed \(seed)")
         var random = SeededGenerator(seed: seed)
         for _ in 0..<50 {
             var members = Members()
             var indices: [Int] = []
+            var full: Set<ConnectionID> = []
             for step in 0..<400 {
-                switch Int.random(in: 0..<8, using: &random) {
+                switch Int.random(in: 0..<10, using: &random) {
                 case 0 where indices.count < 6:
                     indices.append(
                         add(
-                            &members, UInt32(step), window: .random(in: 1...5, using: &random),
+                            &members, UInt32(step * 7), window: .random(in: 1...5, using: &random),
                             credit: Bool.random(using: &random) ? .max : .random(in: 0...9, using: &random)))
                 case 1 where !indices.isEmpty:
                     _ = members.remove(indices.remove(at: .random(in: indices.indices, using: &random)))
@@ -113,9 +144,18 @@ import Testing
                     members.update(indices.randomElement(using: &random) ?? 0) { $0.stalled() }
                 case 4 where !indices.isEmpty:
                     members.update(indices.randomElement(using: &random) ?? 0) { $0.creditAdded(3) }
+                case 5:
+                    if let index = indices.randomElement(using: &random), let member = members[index] {
+                        full.insert(member.attachment.connection)
+                    }
+                case 6:
+                    for connection in full where Bool.random(using: &random) {
+                        full.remove(connection)
+                        members.wake(connection)
+                    }
                 default:
-                    let eligible = Self.eligible(members)
-                    let index = members.candidate()
+                    let eligible = Self.eligible(members, full)
+                    let index = Self.next(&members, full)
                     #expect((index == nil) == eligible.isEmpty, "seed \(seed)")
                     if let index {
                         #expect(eligible.contains(members[index]?.id ?? MemberID(rawValue: .max)))
@@ -124,7 +164,7 @@ import Testing
                 }
                 #expect(
                     members.room
-                        == Self.eligible(members).reduce(0) { sum, id in
+                        == Self.eligible(members, []).reduce(0) { sum, id in
                             sum + (members.all.first { $0.id == id }?.room ?? 0)
                         }, "seed \(seed)")
                 #expect(members.unacknowledged == members.all.reduce(0) { $0 + $1.unacknowledged })
@@ -134,9 +174,22 @@ import Testing
         }
     }
 
+    /// The next member whose connection has room.
+    private static func next(_ members: inout Members, _ full: Set<ConnectionID>) -> Int? {
+        while let index = members.candidate() {
+            guard let member = members[index], full.contains(member.attachment.connection) else { return index }
+            members.blockCandidate()
+        }
+        return nil
+    }
+
     /// The members with room that may get a message.
-    private static func eligible(_ members: Members) -> Set<MemberID> {
+    private static func eligible(_ members: Members, _ full: Set<ConnectionID>) -> Set<MemberID> {
         let areAllStalled = members.all.allSatisfy { $0.isStalled }
-        return Set(members.all.filter { $0.room > 0 && (areAllStalled || !$0.isStalled) }.map(\.id))
+        let eligible = members.all.filter { member in
+            member.room > 0 && (areAllStalled || !member.isStalled)
+                && !full.contains(member.attachment.connection)
+        }
+        return Set(eligible.map(\.id))
     }
 }
