@@ -70,7 +70,6 @@ package final class Store: LogStore {
         let (current, queue) = (current, queue)
         queue.add {
             completion(current.commit(batch))
-            current.reportDeletion()
             current.log?.checkpointIfDue()
             if current.log?.pace.isRequested ?? false, current.beginMaintaining() {
                 queue.add { Self.maintain(current, queue) }

@@ -172,24 +172,22 @@ struct CommitPipeline {
         }
         let progress = takeProgress()
         _ = pending.sealOpenBlock()
-        let batch = InFlightBatch(
-            id: nextBatchID, log: pending, progressOf: progress.slots, passedLosses: progress.passedLosses,
+        let batch = CommitBatch(
+            id: nextBatchID, blocks: pending.sealed.map(\.block), changes: pending.changes + progress.changes,
+            reserveBelow: reservation, isSynced: pending.isSynced, isProbe: health.isFailing)
+        inFlight = InFlightBatch(
+            id: nextBatchID, log: pending.take(), progressOf: progress.slots, passedLosses: progress.passedLosses,
             redeliveries: progress.redeliveries, reserveBelow: reservation, started: now, isRetry: isRetryRequested)
         isRetryRequested = false
-        pending = PendingLog()
         deadline = nil
         nextBatchID += 1
         if reservation != nil { sequencer.reservationBegan() }
-        inFlight = batch
-        return CommitBatch(
-            id: batch.id, blocks: batch.log.sealed.map(\.block), changes: batch.log.changes + progress.changes,
-            reserveBelow: reservation, isSynced: batch.log.isSynced, isProbe: health.isFailing)
+        return batch
     }
 
     /// Takes the batch in flight; nil if the outcome belongs to another batch.
     mutating func takeInFlight(_ outcome: CommitOutcome) -> InFlightBatch? {
-        guard let batch = inFlight, batch.id == outcome.batchID else { return nil }
-        inFlight = nil
+        guard inFlight?.id == outcome.batchID, let batch = inFlight.take() else { return nil }
         if let mark = batch.reserveBelow {
             let succeeded = if case .success = outcome.result { true } else { false }
             sequencer.reservationEnded(below: mark, succeeded: succeeded)

@@ -83,6 +83,20 @@ struct DurableSubscription {
     @inline(__always)
     var progress: DurableProgress { cursor.progress(isAttached: !members.isEmpty) }
 
+    /// Adds what the next batch is to persist.
+    mutating func takeProgress(into batch: inout UnsavedProgress) {
+        batch.changes.append(.update(id: id, progress))
+        if redeliveries.hasUnsaved {
+            let unsaved = redeliveries.takeUnsaved(of: id)
+            batch.changes += unsaved.changes
+            batch.redeliveries[id] = unsaved
+        }
+        if let loss = passedLoss {
+            batch.changes.append(.forgetLoss(id: id, through: loss.last))
+            batch.passedLosses.append(loss)
+        }
+    }
+
     /// Identifies the committed cursor for clients. Changes when the subscription is removed and created again, and
     /// when the cursor is reset.
     var generation: UInt64 { UInt64(id.rawValue) << 32 | UInt64(committedCursor.generation) }

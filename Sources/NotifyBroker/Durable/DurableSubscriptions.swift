@@ -271,15 +271,8 @@ struct DurableSubscriptions {
         var progress = UnsavedProgress(slots: unsaved)
         unsaved = []
         for slot in progress.slots.sorted() where self[slot].state != .removing {
-            progress.changes.append(.update(id: self[slot].id, self[slot].progress))
-            if self[slot].redeliveries.hasUnsaved {
-                let unsaved = self[slot].redeliveries.takeUnsaved(of: self[slot].id)
-                progress.changes += unsaved.changes
-                progress.redeliveries[self[slot].id] = unsaved
-            }
-            guard let loss = self[slot].passedLoss else { continue }
-            progress.changes.append(.forgetLoss(id: loss.id, through: loss.last))
-            progress.passedLosses.append(loss)
+            // Not by the subscript, which would copy the subscription.
+            table.update(slot.index) { $0.takeProgress(into: &progress) }
         }
         return progress
     }

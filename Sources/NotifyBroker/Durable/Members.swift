@@ -167,21 +167,23 @@ struct Members {
     /// Changes a member, and notes whether it has room.
     @inline(__always)
     mutating func update(_ index: Int, _ change: (inout Member) -> Void) {
-        guard var member = self[index] else { return }
-        let (room, wasStalled, wasCommitted) = (member.room, member.isStalled, member.isCommitted)
-        unacknowledged -= member.unacknowledged
-        acknowledgedCount -= member.acknowledgedCount
-        change(&member)
-        unacknowledged += member.unacknowledged
-        acknowledgedCount += member.acknowledgedCount
-        if member.isCommitted != wasCommitted { committedCount += 1 }
-        slots[index].member = member
-        if !wasStalled, !member.isStalled {
-            activeRoom += member.room - room
+        guard isUsed(index) else { return }
+        // In place, because the copy of a member takes long.
+        let (room, wasStalled) = (slots[index].member.room, slots[index].member.isStalled)
+        let wasCommitted = slots[index].member.isCommitted
+        unacknowledged -= slots[index].member.unacknowledged
+        acknowledgedCount -= slots[index].member.acknowledgedCount
+        change(&slots[index].member)
+        unacknowledged += slots[index].member.unacknowledged
+        acknowledgedCount += slots[index].member.acknowledgedCount
+        if slots[index].member.isCommitted != wasCommitted { committedCount += 1 }
+        let (newRoom, isStalled) = (slots[index].member.room, slots[index].member.isStalled)
+        if !wasStalled, !isStalled {
+            activeRoom += newRoom - room
         } else {
-            move(from: (room, wasStalled), to: (member.room, member.isStalled))
+            move(from: (room, wasStalled), to: (newRoom, isStalled))
         }
-        if member.room > 0 { enqueue(index) }
+        if newRoom > 0 { enqueue(index) }
     }
 
     private mutating func move(from: (room: Int, isStalled: Bool), to: (room: Int, isStalled: Bool)) {

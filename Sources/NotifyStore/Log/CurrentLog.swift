@@ -194,8 +194,8 @@ final class CurrentLog: @unchecked Sendable {
     }
 
     func reportDeletion() {
-        guard let log, !log.deletion.isEmpty else { return }
-        deletionHandler?(log.takeDeletion())
+        guard let deletionHandler, let deletion = log?.takeDeletion() else { return }
+        deletionHandler(deletion)
     }
 
     /// Requests the backlogs of all subscriptions.

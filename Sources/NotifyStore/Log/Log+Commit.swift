@@ -62,7 +62,7 @@ extension Log {
         var last = persistedThrough
         let removed = try recordsRemoved(by: batch)
         openSegment.begin()
-        batchDeletion = Deletion()
+        batchDeletion = nil
         missingCopies = [:]
         do {
             try inTransaction(isFlushed ? .full : .normal) { statements in
@@ -87,8 +87,10 @@ extension Log {
         persistedThrough = last
         isMarkedInUse = true
         measureDisk()
-        for change in batch.changes { forgetCaches(after: change) }
-        for change in batch.changes { subscriptions.apply(change, at: clock.now) }
+        for change in batch.changes {
+            forgetCaches(after: change)
+            subscriptions.apply(change, at: clock.now)
+        }
         copyBytes = batch.copyBytes
         if !batch.changes.isEmpty { pace.changed() }
         statistics.commits += 1

@@ -54,10 +54,11 @@ final class Log {
     var summarySurvey: LogSummarySurvey?
     /// The check of every row that is under way.
     var check: LogScan?
-    /// What was deleted and not yet reported.
-    var deletion = Deletion()
-    /// What the batch that is being written deletes.
-    var batchDeletion = Deletion()
+    /// What was deleted and not yet reported; nil if nothing was. Commits seldom delete, so they need not handle an empty
+    /// one.
+    var unreportedDeletion: Deletion?
+    /// What the batch that is being written deletes; nil if it deletes nothing.
+    var batchDeletion: Deletion?
     /// The messages of which the current batch should have kept a copy, and that the log no longer contains.
     var missingCopies: [DurableID: [UInt64]] = [:]
     /// The reason why the last pass failed; nil if it did not.

@@ -59,7 +59,7 @@ extension Log {
         }
         try write(deletion.losses, statements)
         deletion.deadLettersThrough = sequences.last ?? 0
-        batchDeletion.add(deletion)
+        if batchDeletion?.add(deletion) == nil { batchDeletion = deletion }
         return rest.filter { $0.messages > 0 }
     }
 
@@ -84,10 +84,9 @@ extension Log {
 
     /// Reports what a committed batch has deleted.
     func noteDeletedMessages() {
-        guard !batchDeletion.usage.isEmpty else { return }
-        deletion.add(batchDeletion)
-        statistics.logMessages -= batchDeletion.usage.values.reduce(0) { $0 + UInt64($1.messages) }
-        batchDeletion = Deletion()
+        guard let deleted = batchDeletion.take(), !deleted.usage.isEmpty else { return }
+        deletion.add(deleted)
+        statistics.logMessages -= deleted.usage.values.reduce(0) { $0 + UInt64($1.messages) }
         // Names without messages are removed.
         pace.request()
     }

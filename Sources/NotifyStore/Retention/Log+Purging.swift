@@ -60,10 +60,12 @@ extension Log {
     }
 
     private func purge(_ row: SegmentRow, _ survey: inout PurgeSurvey) throws {
-        var earlier = takeDeletion()
+        let earlier = takeDeletion()
         defer {
-            earlier.add(deletion)
-            deletion = earlier
+            if var all = earlier {
+                all.add(deletion)
+                deletion = all
+            }
         }
         var (deleted, kept): ([SegmentEntry], [SegmentEntry]) = ([], [])
         for entry in row.withEntries({ Array($0) }) {

@@ -32,11 +32,21 @@ extension Log {
         pace.request()
     }
 
-    /// Takes what was deleted since the last call.
-    func takeDeletion() -> Deletion {
-        defer { deletion = Deletion() }
-        if !deletion.isEmpty { deletion.statistics = statistics }
-        return deletion
+    /// What was deleted and not yet reported.
+    var deletion: Deletion {
+        get { unreportedDeletion ?? Deletion() }
+        _modify {
+            var deletion = unreportedDeletion.take() ?? Deletion()
+            defer { unreportedDeletion = deletion }
+            yield &deletion
+        }
+    }
+
+    /// Takes what was deleted since the last call; nil if nothing was.
+    func takeDeletion() -> Deletion? {
+        guard unreportedDeletion != nil, !deletion.isEmpty else { return nil }
+        deletion.statistics = statistics
+        return unreportedDeletion.take()
     }
 
     /// Whether a pass over the segments must begin.
