@@ -22,6 +22,7 @@ final class AttackRun {
     ///   - innocent: The user of the innocents.
     ///   - canHang: Whether the disk can be made to hang.
     init(_ program: DaemonProgram, share: Double = 0.2, innocent: User = .innocent, canHang: Bool = false) throws {
+        UnusedMemory.use()
         daemon = try DaemonUnderAttack(program, canHang: canHang)
         measurement.workLimit = program.workLimit
         probe = try LedgerProbe(daemon)
