@@ -176,8 +176,9 @@ struct CommitPipeline {
             id: nextBatchID, blocks: pending.sealed.map(\.block), changes: pending.changes + progress.changes,
             reserveBelow: reservation, isSynced: pending.isSynced, isProbe: health.isFailing)
         inFlight = InFlightBatch(
-            id: nextBatchID, log: pending.take(), progressOf: progress.slots, passedLosses: progress.passedLosses,
-            redeliveries: progress.redeliveries, reserveBelow: reservation, started: now, isRetry: isRetryRequested)
+            id: nextBatchID, log: exchange(&pending, with: PendingLog()), progressOf: progress.slots,
+            passedLosses: progress.passedLosses, redeliveries: progress.redeliveries, reserveBelow: reservation,
+            started: now, isRetry: isRetryRequested)
         isRetryRequested = false
         deadline = nil
         nextBatchID += 1

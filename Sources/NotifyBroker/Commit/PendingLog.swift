@@ -105,13 +105,6 @@ struct PendingLog {
         return usage
     }
 
-    /// Takes the whole content.
-    mutating func take() -> PendingLog {
-        var taken = PendingLog()
-        swap(&taken, &self)
-        return taken
-    }
-
     /// Ends the open block, and returns its bytes.
     mutating func sealOpenBlock() -> ByteBuffer {
         guard !open.block.entries.isEmpty else { return ByteBuffer() }

@@ -44,7 +44,7 @@ struct BlockedMembers {
         return (member, lane.isQueued)
     }
 
-    /// Notes that a member has ended, which is one of those of the connection.
+    /// Notes that a blocked member of a connection has ended.
     ///
     /// - Parameter isAttached: Whether a member has not ended.
     mutating func ended(on connection: ConnectionID, _ isAttached: (MemberID) -> Bool) {

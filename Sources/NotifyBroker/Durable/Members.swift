@@ -233,7 +233,7 @@ struct Members {
     private mutating func nextTurn() -> Int? {
         if let last = current.take(), slots[last].isUsed { enqueue(last) }
         while let next = queue.popFirst() {
-            guard let index = slot(of: next) else { continue }
+            guard let index = takeIndex(of: next) else { continue }
             slots[index].place = .none
             guard slots[index].room > 0, isEligible(index) else { continue }
             current = index
@@ -243,7 +243,8 @@ struct Members {
         return nil
     }
 
-    private mutating func slot(of next: Turn) -> Int? {
+    /// The member whose turn an entry of the queue is; nil if there is none.
+    private mutating func takeIndex(of next: Turn) -> Int? {
         switch next {
         case .member(let index): return index
         case .connection(let connection):
