@@ -13,11 +13,20 @@ let package = Package(
         .executable(name: "notifyd", targets: ["notifyd"]),
         .executable(name: "notifyctl", targets: ["notifyctl"]),
     ],
+    // A trait enables the packages that a library or the programs need. See the table below.
+    traits: [
+        .trait(name: "Broadcast", description: "Resolves the packages that NotifyBroadcast needs."),
+        .trait(name: "Client", description: "Resolves the packages that NotifyClient needs."),
+        .trait(
+            name: "Programs", description: "Resolves the packages that the programs need.", enabledTraits: ["Client"]),
+        .default(enabledTraits: ["Broadcast", "Client", "Programs"]),
+    ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-algorithms", from: "1.2.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: []),
+        .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
@@ -71,6 +80,7 @@ let package = Package(
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .systemLibrary(name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
         .target(name: "NotifyYAML", dependencies: ["CYAML"]),
+        .target(name: "NotifyUnits"),
         .target(name: "CCRC32C"),
         .target(
             name: "NotifyStore",
@@ -83,7 +93,7 @@ let package = Package(
             name: "NotifyServer",
             dependencies: [
                 "NotifyCenter", "NotifyWire", "NotifyLog", "NotifyBroker", "NotifyStore", "NotifySystem",
-                "NotifyYAML", "CMalloc", .product(name: "SystemPackage", package: "swift-system"),
+                "NotifyUnits", "NotifyYAML", "CMalloc", .product(name: "SystemPackage", package: "swift-system"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "Configuration", package: "swift-configuration"),
@@ -95,13 +105,17 @@ let package = Package(
         .target(
             name: "NotifyClient",
             dependencies: [
-                "NotifyCenter", "NotifyWire",
+                "NotifyCenter", "NotifyWire", "NotifySystem",
                 .product(name: "Algorithms", package: "swift-algorithms"),
                 .product(name: "DequeModule", package: "swift-collections"),
+                .product(name: "HeapModule", package: "swift-collections"),
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "SystemPackage", package: "swift-system"),
+                .product(name: "Tracing", package: "swift-distributed-tracing"),
             ]),
         .executableTarget(
             name: "notifyd",
@@ -111,7 +125,8 @@ let package = Package(
         .executableTarget(
             name: "notifyctl",
             dependencies: [
-                "NotifyClient", "CGNU", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "NotifyClient", "NotifySystem", "NotifyUnits", "CGNU",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -139,6 +154,10 @@ let package = Package(
             name: "RunLoopProgram", dependencies: ["NotifyFoundation"], path: "Tests/RunLoopProgram"),
         .testTarget(
             name: "NotifyBroadcastTests", dependencies: ["NotifyBroadcast", "NotifyCenter", "TestSupport"]),
+        // The libraries as a program uses them: together, and without `@testable`.
+        .testTarget(
+            name: "LibrariesTests",
+            dependencies: ["NotifyCenter", "NotifyFoundation", "NotifyBroadcast", "NotifyClient"]),
         .testTarget(
             name: "NotifyMacroExpansionTests",
             dependencies: [
@@ -172,6 +191,7 @@ let package = Package(
             name: "NotifySystemTests",
             dependencies: ["NotifySystem", "TestSupport", .product(name: "SystemPackage", package: "swift-system")]),
         .testTarget(name: "NotifyYAMLTests", dependencies: ["NotifyYAML"]),
+        .testTarget(name: "NotifyUnitsTests", dependencies: ["NotifyUnits"]),
         .testTarget(
             name: "NotifyStoreTests",
             dependencies: [
@@ -200,8 +220,12 @@ let package = Package(
                 "NotifyClient", "NotifyWire", "NotifyCenter", "TestSupport", "WireTestSupport",
                 .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
+                .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "Metrics", package: "swift-metrics"),
+                .product(name: "MetricsTestKit", package: "swift-metrics"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "Tracing", package: "swift-distributed-tracing"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ]),
         .testTarget(
@@ -242,6 +266,23 @@ let package = Package(
             path: "Tests/ServiceGroupProgram"),
     ]
 )
+
+// The trait that enables each package. A program that depends on this package with `traits: []` resolves only what
+// NotifyCenter and NotifyFoundation need.
+let traits = [
+    "swift-syntax": "Broadcast", "swift-algorithms": "Client", "swift-distributed-tracing": "Client",
+    "swift-log": "Client", "swift-nio": "Client",
+    "swift-service-lifecycle": "Client", "swift-system": "Client", "swift-argument-parser": "Programs",
+    "swift-configuration": "Programs", "swift-metrics": "Client", "swift-subprocess": "Programs",
+]
+for target in package.targets {
+    target.dependencies = target.dependencies.map { dependency in
+        guard case .productItem(let name, let package?, _, _) = dependency, let trait = traits[package] else {
+            return dependency
+        }
+        return .product(name: name, package: package, condition: .when(traits: [trait]))
+    }
+}
 
 // Builds part of the package: ONLY="NotifyBroker NotifyStore" keeps these targets, their tests and their dependencies;
 // IN_PROCESS_ONLY=1 keeps the in-process libraries and their dependencies.

@@ -1,6 +1,8 @@
 #include <sqlite3.h>
 
 /* Swift can't call functions with variable arguments. */
-static inline int notifyd_keep_files_on_close(sqlite3 *connection, int keeps) {
-    return sqlite3_db_config(connection, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keeps, (int *)0);
+
+/* Turns an option of a connection (SQLITE_DBCONFIG_...) on or off. */
+static inline int notifyd_set_option(sqlite3 *connection, int option, int isOn) {
+    return sqlite3_db_config(connection, option, isOn, (int *)0);
 }

@@ -21,6 +21,8 @@ package struct Broker: ~Copyable {
     var scheduler = FairScheduler()
     var subscriptions: Subscriptions
     var egress = Egress()
+    var pacer = OutputPacer()
+    var unreadSockets = UnreadSockets()
     var commits: CommitPipeline
     var readers: LogReaders
     var durables: DurableSubscriptions
@@ -35,6 +37,8 @@ package struct Broker: ~Copyable {
     var timeSearches = StoreRequests<TimeSearch>()
     var histories = Histories()
     var logChecks = LogChecks()
+    /// Why the last reload of the configuration has failed; nil if it has not.
+    package var configurationProblem: String?
     var summaries = StoreRequests<SummaryRead>()
     var backups = Backups()
     var purges = StoreRequests<PendingPurge>()
@@ -82,7 +86,8 @@ package struct Broker: ~Copyable {
             nextID: recovered.nextSubscriptionID, areComplete: !recovered.isMissingSubscriptions)
         storedUsages = StoredUsages(recovered.usage)
         for record in recovered.subscriptions {
-            recover(record, recovered.redeliveries[record.id] ?? [])
+            recover(
+                record, recovered.redeliveries[record.id] ?? [], failure: recovered.failureReasons[record.id])
         }
         if commits.health.isFailing { reportHealth() }
     }
@@ -109,7 +114,7 @@ package struct Broker: ~Copyable {
             .earlier(commits.nextDeadline(pageStarted: readStarted), connections.nextDeadline),
             .earlier(
                 .earlier(rates.nextDeadline, unsavedRedeliveries.areMany ? nil : durables.nextTime),
-                .earlier(backlogs.deadline, lossLog.deadline)))
+                .earlier(.earlier(backlogs.deadline, lossLog.deadline), unreadSockets.deadline)))
         return recordsPosts ? .earlier(deadline, .earlier(monitors.deadline, nameCounts.deadline)) : deadline
     }
 
@@ -120,9 +125,9 @@ package struct Broker: ~Copyable {
     }
 
     /// Handles passed deadlines: fails connections without a hello, closes connections whose final error is unread,
-    /// resumes connections that exceeded a rate limit and lists that wait for the store, logs losses, reports a store
-    /// that does not respond, stops recording posts for clients that no longer request them, and checks the conditions
-    /// for warnings.
+    /// measures sockets with unread bytes, resumes connections that exceeded a rate limit and lists that wait for the
+    /// store, logs losses, reports a store that does not respond, stops recording posts for clients that no longer
+    /// request them, and checks the conditions for warnings.
     package mutating func deadlinePassed(now: BrokerTime) {
         for slot in connections.takeExpired(now: now.monotonic) {
             if connections[slot].session.isClosing {
@@ -136,6 +141,7 @@ package struct Broker: ~Copyable {
         for id in rates.takeReady(now: now.monotonic) where connections.contains(id) {
             resume(id.slot, .rateExceeded)
         }
+        measureSockets(now: now.monotonic)
         timeOfDurablesPassed(now: now)
         expireBacklogs(now: now.monotonic)
         logLosses(now: now.monotonic)
@@ -148,6 +154,8 @@ package struct Broker: ~Copyable {
 
     mutating func reportHealth() {
         actions.append(.storageHealthChanged(problem: commits.health.problem))
+        // The disk may not respond, so the probe may not end.
+        if commits.health.failure != nil { answerProbes() }
     }
 
     // MARK: Reloading
@@ -180,6 +188,12 @@ package struct Broker: ~Copyable {
     package mutating func policyChanged(to policy: AccessPolicy) {
         access.policyChanged(to: policy)
         subscriptions.rightsChanged()
+        backlogs.forgetAll()
+        for slot in durables.slots where durables[slot].redeliveries.areRightsKnown {
+            durables[slot].redeliveries.forgetRights()
+            redeliveryReads.wake(slot)
+        }
+        actions.append(.scheduleTick)
         monitors.discardRecorded()
     }
 }

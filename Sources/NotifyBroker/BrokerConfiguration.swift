@@ -33,8 +33,8 @@ package struct BrokerConfiguration: Sendable, Equatable {
     /// The maximum work of resolving one name against a user's patterns: 1 for each visited registration, 16 for each
     /// visited node of the trie.
     package var patternOverlapPerUser = 65_536
-    /// Distinct names under which a user's posts were stored since the daemon started. Limited because names stay in
-    /// the log.
+    /// Distinct names of a user's stored messages. A name counts until all its messages are deleted. Limited because
+    /// the log keeps names in memory.
     package var namesPerUser = 1_048_576
     /// Volatile messages waiting for one connection. Above this, the connection's overflow policy applies.
     package var outboxBytesPerConnection = 4 << 20

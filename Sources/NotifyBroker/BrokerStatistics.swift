@@ -58,6 +58,7 @@ extension Broker {
         case .walBytes: statistics.store.walBytes
         case .memoryBytes: UInt64(ledger.totalBytes + sharedBytes)
         case .memoryLimitBytes: UInt64(ledger.memoryLimit)
+        case .socketBytes: UInt64(ledger.total(of: .socketBytes))
         }
     }
 
@@ -107,7 +108,9 @@ extension Broker {
         }
         let stored = storedUsages.usage(of: uid)
         uses.append(ResourceUse("stored_messages", stored.messages, limit: nil))
-        uses.append(ResourceUse("stored_bytes", stored.bytes, limit: limits.storedBytes.map(Int.init(clamping:))))
+        let limit = limits.storedBytes.map(Int.init(clamping:))
+        uses.append(ResourceUse("stored_bytes", stored.postedBytes, limit: limit))
+        uses.append(ResourceUse("failed_bytes", storedUsages.failedBytes(of: uid), limit: limit))
         for resource in Ledger.Resource.allCases {
             let limit = ledger.limit(of: resource)
             uses.append(

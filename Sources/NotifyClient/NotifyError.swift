@@ -1,24 +1,30 @@
 import NotifyWire
 
-/// The failure of a request to a ``NotifyClient``, with a ``code`` to act on and a ``message`` to display.
+/// The failure of a request to a ``NotificationClient``, with a ``code`` to act on and a ``message`` to display.
 public struct NotifyError: Error, Sendable, CustomStringConvertible {
     /// The kinds of failure. Switch over them with a default case: later versions may add some.
     public enum Code: String, Hashable, Sendable, CaseIterable {
         // MARK: The connection
 
-        /// No connection was established within ``NotifyClient/Configuration/connectionWait``. Nothing was sent.
+        /// No connection was established within ``NotificationClient/Configuration/connectionWait``. Nothing was sent.
         case notConnected
         /// The connection broke before the answer arrived. The request changes nothing, so it can be repeated.
         case connectionLost
-        /// The connection broke, or the client was stopped, before the answer arrived. The daemon may or may not have
-        /// processed the request.
+        /// The connection broke, the client was stopped, or the time limit passed, before the answer arrived. The
+        /// daemon may or may not have processed the request.
         case outcomeUnknown
+        /// The daemon did not answer within the time limit, such as
+        /// ``NotificationClient/Configuration/requestTimeout``. The request has no effect, because it was not sent, or
+        /// because it changes nothing.
+        case timedOut
         /// No daemon could be reached at the socket.
         case noDaemon
         /// The path of the socket is empty or longer than 107 bytes.
         case invalidSocketPath
         /// The client was stopped.
         case stopped
+        /// The process is the child of a fork. No client works in it, because its threads do not exist there.
+        case forked
         /// The task was cancelled. The daemon may have processed a request that was already sent.
         case cancelled
         /// The daemon or, according to the daemon, this client broke the protocol.
@@ -34,7 +40,7 @@ public struct NotifyError: Error, Sendable, CustomStringConvertible {
         case invalidPattern
         /// An object is longer than 255 bytes.
         case invalidObject
-        /// Headers break a rule of ``NotifyClient/Headers``.
+        /// Headers break a rule of ``NotificationClient/Headers``.
         case invalidHeaders
         /// A durable subscription's name does not consist of 1 to 64 letters, digits, `.`, `_` or `-`.
         case invalidSubscriptionName
@@ -84,7 +90,7 @@ public struct NotifyError: Error, Sendable, CustomStringConvertible {
         case configurationInvalid
         /// The daemon is shutting down.
         case daemonClosing
-        /// The client read too slowly, and ``NotifyClient/Overflow/disconnect`` was chosen for that case.
+        /// The client read too slowly, and ``NotificationClient/Overflow/disconnect`` was chosen for that case.
         case tooSlow
         /// The daemon refused the request with a code that this version does not know. The code is the error's
         /// ``NotifyError/detail``.
@@ -102,7 +108,15 @@ public struct NotifyError: Error, Sendable, CustomStringConvertible {
     /// Whether the daemon refused the request, or the client refused it because of the daemon's payload limit.
     public let isRefusal: Bool
 
-    init(
+    /// Makes an error, for example in a test.
+    ///
+    /// - Parameters:
+    ///   - code: The kind of failure.
+    ///   - message: One line, without a full stop, that describes the problem.
+    ///   - cause: The error behind this one.
+    ///   - detail: A pid, a limit or a code.
+    ///   - isRefusal: Whether the daemon refused the request.
+    public init(
         _ code: Code, _ message: String, cause: (any Error)? = nil, detail: UInt64? = nil, isRefusal: Bool = false
     ) {
         self.code = code
@@ -112,8 +126,8 @@ public struct NotifyError: Error, Sendable, CustomStringConvertible {
         self.isRefusal = isRefusal
     }
 
-    /// The ``message``.
-    public var description: String { message }
+    /// The ``code`` and the ``message``.
+    public var description: String { "\(code.rawValue): \(message)" }
 }
 
 // MARK: - Shared errors
@@ -121,6 +135,8 @@ public struct NotifyError: Error, Sendable, CustomStringConvertible {
 extension NotifyError {
     static let stopped = NotifyError(.stopped, "the client is stopped; create a new one")
     static let cancelled = NotifyError(.cancelled, "the task was cancelled")
+    static let shutDown = NotifyError(
+        .cancelled, "the service was shut down while the request waited for a connection; nothing was sent")
     static let cancelledInFlight = NotifyError(
         .cancelled, "the task was cancelled while the request was in flight; it may have been executed")
     static let connectionLost = NotifyError(

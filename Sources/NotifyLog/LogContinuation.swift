@@ -1,16 +1,23 @@
 /// The state that a new log needs to continue in place of a lost one.
-package struct LogContinuation: Equatable, Sendable {
+package struct LogContinuation: Sendable {
     /// Sequences below this may have been used.
     package var reservedBelow: UInt64
     /// The next id for a durable subscription. This id and higher ones were never assigned.
     package var nextSubscriptionID: DurableID
     /// The durable subscriptions whose creation is committed, with their current progress.
     package var subscriptions: [DurableRecord]
+    /// The newest stored messages, which are still in memory: all of them above some sequence. The new log stores them
+    /// again.
+    package var messages: [LogBlock]
 
-    package init(reservedBelow: UInt64, nextSubscriptionID: DurableID, subscriptions: [DurableRecord]) {
+    package init(
+        reservedBelow: UInt64, nextSubscriptionID: DurableID, subscriptions: [DurableRecord],
+        messages: [LogBlock] = []
+    ) {
         self.reservedBelow = reservedBelow
         self.nextSubscriptionID = nextSubscriptionID
         self.subscriptions = subscriptions
+        self.messages = messages
     }
 }
 
@@ -20,8 +27,8 @@ package enum LogRepair: Equatable, Sendable {
     case notNeeded
     /// The log was reopened. Nothing that was stored is lost.
     case reopened(String)
-    /// A new log replaces the lost one. The stored messages are lost. The losses are those of messages that durable
-    /// subscriptions had not acknowledged.
+    /// A new log replaces the lost one. The stored messages that were not in memory are lost. The losses are those of
+    /// lost messages that durable subscriptions had not acknowledged.
     case replaced(String, losses: [DurableID: Loss])
     /// The log can't be repaired. The message says why, and how to fix the problem.
     case failed(String)

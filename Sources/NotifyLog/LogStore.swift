@@ -17,12 +17,13 @@ package protocol LogStore: AnyObject, Sendable {
     /// wall clock was set back, several messages follow an earlier one; any of them may be reported.
     func findSequence(
         atOrAfter microseconds: UInt64, completion: @escaping @Sendable (Result<UInt64, StorageFailure>) -> Void)
-    /// Counts the messages that each durable subscription has not acknowledged, as committed. Other requests run in
-    /// between.
+    /// Counts the messages that each durable subscription has not acknowledged, as committed, and that one of its
+    /// owners may receive. Other requests run in between.
     ///
     /// Reports what it found, without the subscriptions for which counting would take too much memory; nothing if
     /// reading failed.
-    func measureBacklogs(completion: @escaping @Sendable ([DurableID: Backlog]) -> Void)
+    func measureBacklogs(
+        under policy: AccessPolicy, completion: @escaping @Sendable ([DurableID: Backlog]) -> Void)
     /// Sums up the messages of each name, in slices between other requests. Must not be called before the answer to the
     /// last call.
     func summarize(
@@ -37,6 +38,8 @@ package protocol LogStore: AnyObject, Sendable {
         progress: @escaping @Sendable (Int) -> Void, completion: @escaping @Sendable (LogFindings) -> Void)
     /// Applies another retention policy to the requests that follow.
     func setRetention(_ policy: RetentionPolicy)
+    /// Applies another policy to the requests that follow: a subscription does not lose what its owner may not receive.
+    func setPolicy(_ policy: AccessPolicy)
     /// Sets what is called with each deletion that the store makes by itself.
     func setDeletionHandler(_ handler: @escaping @Sendable (Deletion) -> Void)
     /// Records that sequences below `next` may be visible to peers from now on. If the process crashes, the next start

@@ -10,6 +10,8 @@ package struct RecoveredLog: Sendable {
     package var subscriptions: [DurableRecord]
     /// The messages of which copies are kept for a subscription, in ascending order of sequence.
     package var redeliveries: [DurableID: [Redelivery]] = [:]
+    /// The reason of a failure of each subscription: of the copy that is due last. When it failed is unknown.
+    package var failureReasons: [DurableID: (sequence: UInt64, failures: UInt32, reason: String)] = [:]
     /// Whether the log may contain subscriptions that can't be read, besides ``subscriptions``.
     package var isMissingSubscriptions = false
     /// The number and bytes of each user's messages in the log.

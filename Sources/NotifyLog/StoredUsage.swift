@@ -8,14 +8,26 @@ package import NotifyWire
 package struct StoredUsage: Equatable, Sendable {
     package var messages: Int
     package var bytes: Int
+    /// The bytes of dead letters among `bytes`.
+    package var deadLetterBytes: Int
 
     /// The bytes that a message takes in addition to those of its parts.
     package static let messageOverhead = FrameHeader.size + Delivery.fixedSize
 
-    package init(messages: Int = 0, bytes: Int = 0) {
+    package init(messages: Int = 0, bytes: Int = 0, deadLetterBytes: Int = 0) {
         self.messages = messages
         self.bytes = bytes
+        self.deadLetterBytes = deadLetterBytes
     }
+
+    /// The usage of messages of one name.
+    package init(messages: Int = 1, bytes: Int, name: UnsafeRawBufferPointer) {
+        let isDeadLetter = DeadLetterHeaders.isDeadLetter(name)
+        self.init(messages: messages, bytes: bytes, deadLetterBytes: isDeadLetter ? bytes : 0)
+    }
+
+    /// The bytes of what the user has posted.
+    package var postedBytes: Int { bytes - deadLetterBytes }
 
     /// The bytes that a message with these parts takes.
     @inlinable
@@ -30,9 +42,10 @@ package struct StoredUsage: Equatable, Sendable {
     package static func += (left: inout StoredUsage, right: StoredUsage) {
         left.messages += right.messages
         left.bytes += right.bytes
+        left.deadLetterBytes += right.deadLetterBytes
     }
 
     package static prefix func - (usage: StoredUsage) -> StoredUsage {
-        StoredUsage(messages: -usage.messages, bytes: -usage.bytes)
+        StoredUsage(messages: -usage.messages, bytes: -usage.bytes, deadLetterBytes: -usage.deadLetterBytes)
     }
 }

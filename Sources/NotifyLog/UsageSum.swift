@@ -11,18 +11,21 @@ package struct UsageSum {
     package init() {}
 
     /// Adds a message.
-    package mutating func add(_ bytes: Int, of uid: UInt32) {
+    package mutating func add(_ usage: StoredUsage, of uid: UInt32) {
         if uid != self.uid {
             endRun()
             self.uid = uid
         }
-        run.messages += 1
-        run.bytes += bytes
+        run += usage
     }
 
     /// Adds all messages of a block.
     package mutating func add(_ block: LogBlock) {
-        for entry in block.entries { add(Int(entry.length), of: block.withMessage(entry) { $0.stamp.uid }) }
+        for entry in block.entries {
+            block.withMessage(entry) { message in
+                add(StoredUsage(bytes: Int(entry.length), name: message.parts.name), of: message.stamp.uid)
+            }
+        }
     }
 
     package mutating func add(_ other: UsageSum) {

@@ -21,9 +21,7 @@ package final class Store: LogStore {
     private init(recovered: RecoveredLog, current: CurrentLog, interval: Duration) {
         self.recovered = recovered
         self.current = current
-        timer = queue.run(every: interval) { [queue] in
-            if current.beginMaintaining() { Self.maintain(current, queue) }
-        }
+        timer = queue.run(every: interval) { [queue] in Self.maintainIfDue(current, queue) }
     }
 
     deinit {
@@ -103,11 +101,14 @@ package final class Store: LogStore {
         }
     }
 
-    /// Counts the unacknowledged messages of each durable subscription, in slices between other requests.
-    package func measureBacklogs(completion: @escaping @Sendable ([DurableID: Backlog]) -> Void) {
+    /// Counts the unacknowledged messages of each durable subscription that one of its owners may receive, in slices
+    /// between other requests.
+    package func measureBacklogs(
+        under policy: AccessPolicy, completion: @escaping @Sendable ([DurableID: Backlog]) -> Void
+    ) {
         let (current, queue) = (current, queue)
         queue.add {
-            if current.beginMeasuring(completion) { Self.measure(current, queue) }
+            if current.beginMeasuring(under: policy, completion) { Self.measure(current, queue) }
         }
     }
 
@@ -137,6 +138,12 @@ package final class Store: LogStore {
         queue.add { current.setRetention(policy) }
     }
 
+    /// Applies another policy, also to a log that is opened or created later.
+    package func setPolicy(_ policy: AccessPolicy) {
+        let current = current
+        queue.add { current.setPolicy(policy) }
+    }
+
     /// Sets what is called with what the store deletes by itself, on the store's queue.
     package func setDeletionHandler(_ handler: @escaping @Sendable (Deletion) -> Void) {
         let current = current
@@ -150,6 +157,16 @@ package final class Store: LogStore {
         queue.add {
             if current.beginMaintaining(isRequired: true) { Self.maintain(current, queue) }
         }
+    }
+
+    /// Does what the timer does at intervals: begins the work of retention if something has made it due.
+    package func maintainIfDue() {
+        let (current, queue) = (current, queue)
+        queue.add { Self.maintainIfDue(current, queue) }
+    }
+
+    private static func maintainIfDue(_ current: CurrentLog, _ queue: SerialQueue) {
+        if current.beginMaintaining() { maintain(current, queue) } else { current.reportSizes() }
     }
 
     /// Whether retention is at work. Waits for all earlier requests.

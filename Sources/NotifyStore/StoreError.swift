@@ -69,7 +69,7 @@ extension StoreError {
             (.inUse, "another process has the database '\(path)' open; stop it or use another path")
         case SQLITE_NOTADB:
             (.notADatabase, notADatabase(path).message)
-        case SQLITE_CORRUPT:
+        case SQLITE_CORRUPT, SQLITE_INTERRUPT:
             (.damaged, "\(failure)")
         case SQLITE_CANTOPEN, SQLITE_PERM, SQLITE_READONLY:
             (.notAccessible, describeAccess(failure, path))

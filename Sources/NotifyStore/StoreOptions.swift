@@ -22,9 +22,10 @@ package struct StoreOptions: Equatable, Sendable {
     package var segmentAge = Duration.seconds(60)
     /// The time between two passes over the log that find what the rules no longer keep.
     package var retentionInterval = Duration.seconds(1)
-    /// How long a start leaves to clients to attach before their subscriptions expire, at most as long as
-    /// subscriptions need to expire.
+    /// How long a start leaves to clients to attach before their subscriptions expire.
     package var expiryGrace = Duration.seconds(300)
+    /// The daemon's files besides those of the log, to which no backup is written.
+    package var otherOwnPaths: [String] = []
     /// The clocks by which the age of messages counts.
     package var clock = StoreClock.system
     /// The disk whose free space the log observes.

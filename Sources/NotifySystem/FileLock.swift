@@ -27,24 +27,36 @@ package struct FileLock: ~Copyable, Sendable {
     /// The lock file that belongs to a guarded path.
     package static func path(guarding guardedPath: String) -> String { guardedPath + ".lock" }
 
-    /// Takes the lock of `guardedPath` in the file `guardedPath.lock`, without waiting for another holder.
+    /// Takes the lock of `guardedPath` in the file `guardedPath.lock`. Waits only for as long as a check may take.
     ///
     /// If another user could replace the lock file, two processes could hold the lock at the same time. If the
     /// replacement were a link, this process would write to the target of the link. Therefore the lock file must be a
     /// regular file of this process's user without other hard links, in a directory where no other user can replace
     /// files.
-    package init(guarding guardedPath: String) throws(Failure) {
+    ///
+    /// - Parameter patience: How long to wait while others hold the lock. Checks, also those of other programs, share
+    ///   it for a moment.
+    package init(guarding guardedPath: String, patience: Duration = .milliseconds(100)) throws(Failure) {
         let path = Self.path(guarding: guardedPath)
         try Self.checked { () throws(OwnershipProblem) in try OwnershipProblem.checkDirectory(of: path) }
         let file = try Self.open(path, options: .create)
-        try Self.lock(file, path)
+        let end = ContinuousClock.now + patience
+        while true {
+            do throws(Failure) {
+                try Self.lock(file, path, LOCK_EX)
+                break
+            } catch {
+                guard case .held = error, ContinuousClock.now < end else { throw error }
+                usleep(5_000)
+            }
+        }
         fchmod(file.rawValue, 0o600)
         Self.writeHolder(file.descriptor)
         self.file = file
     }
 
-    /// Checks whether ``init(guarding:)`` would take the lock. Creates and changes no file. Holds a free lock during
-    /// the check.
+    /// Checks whether ``init(guarding:patience:)`` would take the lock. Creates and changes no file. Shares a free lock
+    /// with other checks for a moment.
     package static func check(guarding guardedPath: String) throws(Failure) {
         let path = path(guarding: guardedPath)
         try checked { () throws(OwnershipProblem) in try OwnershipProblem.checkDirectory(of: path) }
@@ -54,16 +66,19 @@ package struct FileLock: ~Copyable, Sendable {
             return
         }
         let file = try open(path)
-        try lock(file, path)
+        try lock(file, path, LOCK_SH)
         flock(file.rawValue, LOCK_UN)
     }
 
-    private static func lock(_ file: borrowing OwnedDescriptor, _ path: String) throws(Failure) {
+    /// - Parameter operation: `LOCK_EX` or `LOCK_SH`.
+    private static func lock(
+        _ file: borrowing OwnedDescriptor, _ path: String, _ operation: Int32
+    ) throws(Failure) {
         guard let status = try? Stat(file.descriptor), status.type == .regular else {
             throw .notARegularFile(try? Stat(file.descriptor).type)
         }
         try Self.checked { () throws(OwnershipProblem) in try OwnershipProblem.checkFile(status, at: path) }
-        guard flock(file.rawValue, LOCK_EX | LOCK_NB) == 0 else {
+        guard flock(file.rawValue, operation | LOCK_NB) == 0 else {
             let error = Errno.last
             throw error == .wouldBlock ? .held(by: Self.readHolder(file.descriptor)) : .notLocked(error)
         }

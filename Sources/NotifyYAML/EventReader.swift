@@ -78,10 +78,21 @@ final class EventReader {
         text.map { String(cString: $0) }
     }
 
+    static let tabProblem = "the line is indented with a TAB character; YAML allows only spaces"
+
+    /// Whether white space at the beginning of a line has a TAB.
+    private func isIndentedWithTab(_ line: Int) -> Bool {
+        let lines = text.split(separator: UInt8(ascii: "\n"), maxSplits: line, omittingEmptySubsequences: false)
+        guard lines.indices.contains(line - 1) else { return false }
+        let space = [UInt8(ascii: " "), UInt8(ascii: "\t")]
+        return lines[line - 1].prefix { space.contains($0) }.contains(UInt8(ascii: "\t"))
+    }
+
     private var failure: YAMLError {
         let problem = parser.pointee.problem.map { String(cString: $0) } ?? "out of memory"
         guard parser.pointee.error == YAML_READER_ERROR else {
-            return .invalid(problem: problem, Mark(parser.pointee.problem_mark))
+            let mark = Mark(parser.pointee.problem_mark)
+            return .invalid(problem: isIndentedWithTab(mark.line) ? Self.tabProblem : problem, mark)
         }
         // For an error of its reader, libyaml reports only the offset.
         let before = text.prefix(parser.pointee.problem_offset)

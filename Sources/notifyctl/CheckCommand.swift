@@ -1,5 +1,4 @@
 import ArgumentParser
-import Glibc
 import NotifyClient
 
 struct CheckCommand: AsyncParsableCommand {
@@ -35,17 +34,12 @@ struct CheckCommand: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        let progress = ProgressLine()
-        let check: NotifyClient.LogCheck
-        do {
-            check = try await withNotifyClient(configuration: connection.configuration()) { [full] client in
-                try await client.check(full: full) { progress.show("checked \($0) %") }
-            }
-            progress.end()
-        } catch {
-            progress.end()
-            throw error
+        let progress = ProgressBar()
+        defer { progress.clear() }
+        let check = try await withNotificationClient(configuration: connection.configuration()) { [full] client in
+            try await client.administration.check(full: full) { progress.show("checked \($0) %") }
         }
+        progress.clear()
         var output = StandardOutput()
         if json {
             var writer = JSONWriter()
@@ -59,7 +53,7 @@ struct CheckCommand: AsyncParsableCommand {
         if !check.isSound { throw CommandFailure(.failure) }
     }
 
-    static func lines(of check: NotifyClient.LogCheck) -> [String] {
+    static func lines(of check: Administration.LogCheck) -> [String] {
         var lines: [String] = []
         if let sound = check.sound {
             lines.append(
@@ -83,7 +77,7 @@ struct CheckCommand: AsyncParsableCommand {
         return lines
     }
 
-    static func write(_ check: NotifyClient.LogCheck, to json: inout JSONWriter) {
+    static func write(_ check: Administration.LogCheck, to json: inout JSONWriter) {
         json.object { json in
             json.member("sound", check.isSound)
             json.member("full", check.sound != nil)
@@ -96,12 +90,12 @@ struct CheckCommand: AsyncParsableCommand {
             json.array { json in
                 for range in check.damagedSequences {
                     json.object { json in
-                        json.member("first", range.lowerBound)
-                        json.member("last", range.upperBound)
+                        json.member("first_sequence", range.lowerBound)
+                        json.member("last_sequence", range.upperBound)
                     }
                 }
             }
-            json.member("other_problems", check.problemCount)
+            json.member("problem_count", check.problemCount)
             json.key("problems")
             json.array { json in
                 for problem in check.problems {
@@ -112,21 +106,5 @@ struct CheckCommand: AsyncParsableCommand {
                 }
             }
         }
-    }
-}
-
-/// A line on standard error that is rewritten, if standard error is a terminal.
-private final class ProgressLine: Sendable {
-    private let isTerminal = isatty(STDERR_FILENO) == 1
-
-    func show(_ text: String) { write("\r\(text)") }
-
-    /// Clears the line.
-    func end() { write("\r\u{1B}[K") }
-
-    private func write(_ text: String) {
-        guard isTerminal else { return }
-        let bytes = Array(text.utf8)
-        _ = Glibc.write(STDERR_FILENO, bytes, bytes.count)
     }
 }

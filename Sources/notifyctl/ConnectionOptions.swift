@@ -1,5 +1,6 @@
 import ArgumentParser
 import NotifyClient
+import Synchronization
 
 /// The options of every command that connects to the daemon.
 struct ConnectionOptions: ParsableArguments {
@@ -8,9 +9,17 @@ struct ConnectionOptions: ParsableArguments {
     var socket: String?
 
     /// The configuration of a client that ends if its first attempt to connect fails.
-    func configuration() -> NotifyClient.Configuration {
-        var configuration = NotifyClient.Configuration(socketPath: socket)
+    func configuration() -> NotificationClient.Configuration {
+        var configuration = NotificationClient.Configuration(socketPath: socket)
         configuration.requiresFirstConnection = true
+        configuration.onSkippedSocket = Self.reportSkippedSocket
         return configuration
+    }
+
+    private static let skippedSockets = Mutex<Set<String>>([])
+
+    /// Reports once why the search for the daemon's socket has skipped one.
+    static func reportSkippedSocket(_ reason: String) {
+        if skippedSockets.withLock({ $0.insert(reason).inserted }) { StandardError.write(reason) }
     }
 }

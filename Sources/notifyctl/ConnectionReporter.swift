@@ -10,11 +10,11 @@ final class ConnectionReporter: Sendable {
 
     private let state = Mutex(State.initial)
 
-    var handler: @Sendable (NotifyClient.ConnectionChange) -> Void {
+    var handler: @Sendable (NotificationClient.ConnectionChange) -> Void {
         { self.changed($0) }
     }
 
-    private func changed(_ change: NotifyClient.ConnectionChange) {
+    private func changed(_ change: NotificationClient.ConnectionChange) {
         let message = state.withLock { state -> String? in
             switch (change, state) {
             case (.connected, .disconnected):

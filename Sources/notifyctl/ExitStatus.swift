@@ -1,29 +1,70 @@
+import ArgumentParser
 import NotifyClient
 
-/// The exit statuses of notifyctl.
-enum ExitStatus: Int32 {
+/// The exit statuses of notifyctl, the same in every command. Those from 64 to 78 have their meanings in sysexits.h.
+enum ExitStatus: Int32, CaseIterable {
     case success = 0
     case failure = 1
     case usage = 64
+    case invalidData = 65
+    case unreadableInput = 66
     case noDaemon = 69
-    case refused = 77
+    case refusedForNow = 75
+    case forbidden = 77
+    case invalidConfiguration = 78
     case timeout = 124
     /// The command of `work`, `wait` or `subscribe --exec` can't be started.
     case notStarted = 127
 
-    init(_ error: NotifyError) {
+    /// The status of a command that ends with an error.
+    init(_ error: any Error) {
         self =
-            switch error.code {
-            case .noDaemon, .notConnected: .noDaemon
-            case .forbidden: .refused
-            case .configurationInvalid: .failure
-            case _ where error.isRefusal: .refused
-            case .invalidName, .invalidPattern, .invalidObject, .invalidHeaders, .invalidSubscriptionName,
-                .invalidArgument, .invalidSocketPath:
-                .usage
+            switch error {
+            case let error as NotifyError: Self(error.code)
+            case let failure as CommandFailure: failure.status
+            case is ValidationError: .usage
             default: .failure
             }
     }
+
+    private init(_ code: NotifyError.Code) {
+        self =
+            switch code {
+            case .invalidName, .invalidPattern, .invalidHeaders, .invalidSubscriptionName, .invalidArgument,
+                .invalidSocketPath:
+                .usage
+            case .payloadTooLarge, .invalidObject, .coding: .invalidData
+            case .noDaemon, .notConnected, .connectionLost, .daemonClosing: .noDaemon
+            case .limitReached, .logFull, .storageFailed, .logDamaged: .refusedForNow
+            case .forbidden: .forbidden
+            case .configurationInvalid: .invalidConfiguration
+            case .timedOut: .timeout
+            default: .failure
+            }
+    }
+
+    /// What the status means, for the help.
+    private var meaning: String {
+        switch self {
+        case .success: "success"
+        case .failure: "any other failure; also if an outcome is not known"
+        case .usage: "wrong usage"
+        case .invalidData: "invalid data: too large, or not UTF-8 where it must be"
+        case .unreadableInput: "the input can't be opened or read"
+        case .noDaemon: "no daemon, or the connection to it was lost"
+        case .refusedForNow: "refused for now: storage fails or is full, or a limit is reached"
+        case .forbidden: "this user lacks the right"
+        case .invalidConfiguration: "the daemon's configuration has an error"
+        case .timeout: "timed out"
+        case .notStarted: "the command of work, wait or subscribe --exec can't be started"
+        }
+    }
+
+    /// All statuses, as lines for the help.
+    static let table = allCases.map { status in
+        let number = "\(status.rawValue)"
+        return "  \(number)\(String(repeating: " ", count: 5 - number.count))\(status.meaning)"
+    }.joined(separator: "\n")
 }
 
 /// An error that ends the command with a status and, if set, one line on standard error.
@@ -35,4 +76,11 @@ struct CommandFailure: Error {
         self.status = status
         self.message = message
     }
+
+    /// The end of every command whose output can't be written.
+    static func unwritable(_ reason: String) -> CommandFailure {
+        CommandFailure(.failure, "can't write to standard output: \(reason)")
+    }
+    /// The end of every command whose output was closed by its reader.
+    static let readerClosed = unwritable("its reader has closed it")
 }

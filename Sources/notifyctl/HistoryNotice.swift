@@ -10,21 +10,26 @@ enum HistoryNotice {
     ///   - patterns: The names of the messages to compare with.
     /// - Returns: Nil if there is an older message.
     static func find(
-        _ client: NotifyClient, since start: NotifyClient.Start, _ patterns: [String], object: String?
+        _ client: NotificationClient, since start: NotificationClient.Start, _ patterns: [String], object: String?,
+        _ times: TimeStyle
     ) async throws -> String? {
         guard case .time(let start) = start.fixed(at: Date()) else { return nil }
+        let oldest: Date?
         do {
-            return text(oldest: try await oldestDate(client, patterns, object: object), since: start)
-        } catch  where error.code == .forbidden {
+            oldest = try await oldestDate(client, patterns, object: object)
+        } catch let error as NotifyError where error.code == .forbidden {
             // This user may not receive every name.
             return nil
         }
+        let counters = try await client.administration.statistics().counters
+        let deleted = counters.first { $0.name == "deleted_messages" }?.value ?? 0
+        return text(oldest: oldest, since: start, deleted: deleted, times)
     }
 
     /// When the oldest stored message was posted; nil if none is stored.
     private static func oldestDate(
-        _ client: NotifyClient, _ patterns: [String], object: String?
-    ) async throws(NotifyError) -> Date? {
+        _ client: NotificationClient, _ patterns: [String], object: String?
+    ) async throws -> Date? {
         var events = try client.log(patterns, object: object, limit: 1).makeAsyncIterator()
         while let event = try await events.next() {
             if case .message(let message) = event { return message.date }
@@ -32,9 +37,13 @@ enum HistoryNotice {
         return nil
     }
 
-    static func text(oldest: Date?, since start: Date) -> String? {
-        let rule = "by default, messages are deleted 24 hours after they were read: see log.retention"
-        guard let oldest else { return "no such message is stored; \(rule)" }
-        return oldest > start ? "no such message is stored from before \(Timestamp.seconds(oldest)); \(rule)" : nil
+    /// - Parameter deleted: The number of messages that the daemon has deleted since its start, of all names.
+    static func text(oldest: Date?, since start: Date, deleted: UInt64, _ times: TimeStyle) -> String? {
+        if let oldest, oldest <= start { return nil }
+        let age = oldest.map { " from before \(times.text($0))" } ?? ""
+        let rule =
+            deleted == 0
+            ? "" : "; since its start, notifyd has deleted messages, by the rules of log.retention or by a purge"
+        return "no such message is stored\(age)\(rule)"
     }
 }

@@ -2,7 +2,7 @@ import ArgumentParser
 import FoundationEssentials
 import NotifyClient
 
-struct LogCommand: AsyncParsableCommand {
+struct LogCommand: AsyncParsableCommand, PatternTaking {
     static let configuration = CommandConfiguration(
         commandName: "log",
         abstract: "Print stored messages.",
@@ -16,9 +16,10 @@ struct LogCommand: AsyncParsableCommand {
             --from and --to are \(PositionArgument.forms). A sequence is included; --to a time prints what was posted \
             before it.
 
-            --summary prints one line for each name instead: the messages, their bytes in the log, and the sequences and \
-            times of the first and the last one. Names with more bytes come first; --limit selects so many, and the others \
-            are summed up in the last line.
+            --summary prints one line for each name instead: the messages, their bytes in the log, and the time of the \
+            last one; the last columns, which --wide shows, are its sequence, and the sequence and time of the first one. \
+            Names with more bytes come first; --limit selects so many, and the others are summed up in the last line. \
+            \(TableOptions.discussion)
 
             By default each message is printed as its time, sequence, name and payload. \(OutputOptions.discussion)
 
@@ -43,20 +44,21 @@ struct LogCommand: AsyncParsableCommand {
         parsing: .unconditional,
         help: ArgumentHelp("Where to begin.", valueName: "start"), completion: PositionArgument.completion,
         transform: { try PositionArgument.start($0) })
-    var from = NotifyClient.Start.oldest
+    var from = NotificationClient.Start.oldest
 
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp("Where to end; at the end of the log by default.", valueName: "end"),
         completion: PositionArgument.completion, transform: { try PositionArgument.start($0) })
-    var to: NotifyClient.Start?
+    var to: NotificationClient.Start?
 
     @Option(help: ArgumentHelp("Only messages with this object.", valueName: "text"))
     var object: String?
 
     @Option(
         name: .shortAndLong, parsing: .unconditional,
-        help: ArgumentHelp("Exit after this number of messages.", valueName: "number"))
+        help: ArgumentHelp("Exit after this number of messages.", valueName: "number"),
+        transform: { try CountArgument.count($0) })
     var limit: Int?
 
     @Flag(
@@ -68,6 +70,8 @@ struct LogCommand: AsyncParsableCommand {
 
     @Flag(help: "Print the number and bytes of the messages of each name, biggest first.")
     var summary = false
+
+    @OptionGroup var table: TableOptions
 
     @OptionGroup var output: OutputOptions
 
@@ -82,6 +86,7 @@ struct LogCommand: AsyncParsableCommand {
                 throw ValidationError("--summary prints a table, or with --json objects; omit the other formats")
             }
         }
+        if table.wide, !summary { throw ValidationError("--wide needs --summary: messages are not printed in columns") }
         if follow, reverse { throw ValidationError("--follow can't be used with --reverse") }
         if follow, to != nil {
             throw ValidationError("--follow has no end and can't be used with --to; see --limit")
@@ -91,17 +96,19 @@ struct LogCommand: AsyncParsableCommand {
     func run() async throws {
         if summary { return try await printSummary() }
         let format = try messageFormat
+        let times = output.time.noticeStyle
         var configuration = connection.configuration()
         configuration.onConnectionChange = ConnectionReporter().handler
         try await Interruption.run { [configuration, patterns, from, to, object, limit, follow, reverse] interruption in
-            try await withNotifyClient(configuration: configuration) { client in
+            try await withNotificationClient(configuration: configuration) { client in
                 let messages = try client.log(
                     patterns, from: from, to: to, object: object, limit: limit, follows: follow,
                     order: reverse ? .newestFirst : .oldestFirst)
                 let isFound = try await MessagePrinter(format: format).print(messages.batches, until: interruption)
                 guard !follow, !Task.isCancelled else { return }
+                interruption.completeOutput()
                 let notice = try await HistoryNotice.find(
-                    client, since: from, isFound ? [">"] : patterns, object: isFound ? nil : object)
+                    client, since: from, isFound ? [">"] : patterns, object: isFound ? nil : object, times)
                 if let notice { StandardError.write(notice) }
             }
         }
@@ -109,10 +116,10 @@ struct LogCommand: AsyncParsableCommand {
 
     private func printSummary() async throws {
         let (patterns, from, to, limit) = (patterns, from, to, limit)
-        let summary = try await withNotifyClient(configuration: connection.configuration()) {
-            try await $0.logSummary(patterns, from: from, to: to, limit: limit)
+        let summary = try await withNotificationClient(configuration: connection.configuration()) {
+            try await $0.administration.logSummary(patterns, from: from, to: to, limit: limit)
         }
-        try SummaryPrinter(isJSON: output.json).print(summary)
+        try SummaryPrinter(isJSON: output.json, times: output.time.style, style: table.style).print(summary)
     }
 
     private var messageFormat: MessageFormat {

@@ -11,7 +11,7 @@ struct MessagePrinter {
     @discardableResult
     func print<Batches: AsyncSequence>(
         _ batches: Batches, until interruption: Interruption
-    ) async throws -> Bool where Batches.Element == NotifyClient.Subscription.Batch {
+    ) async throws -> Bool where Batches.Element == NotificationClient.Subscription.Batch {
         var output = StandardOutput()
         var isEmpty = true
         for try await batch in batches {
@@ -27,9 +27,9 @@ struct MessagePrinter {
     ///
     /// - Returns: The remaining messages.
     private func printSome(
-        of messages: Slice<NotifyClient.Subscription.MessageSlice>, to output: inout StandardOutput,
+        of messages: Slice<NotificationClient.Subscription.MessageSlice>, to output: inout StandardOutput,
         until interruption: Interruption
-    ) async throws -> Slice<NotifyClient.Subscription.MessageSlice> {
+    ) async throws -> Slice<NotificationClient.Subscription.MessageSlice> {
         var ends: [Int] = []
         for message in messages {
             output.gather { format.append(message, to: &$0) }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Glibc
 import NotifyClient
+import NotifyUnits
 
 @main
 struct Notifyctl: AsyncParsableCommand {
@@ -11,12 +12,13 @@ struct Notifyctl: AsyncParsableCommand {
             The daemon's socket is that of --socket, else of NOTIFYD_SOCKET, else the user's socket if it exists, else the \
             system's.
 
-            Exit status: 0 success, 64 wrong usage, 69 no daemon, 77 refused, 124 timed out, 127 the \
-            command of work, wait or subscribe --exec can't be started, 1 any other failure. If the \
-            reader of the output, such as head, exits, the command exits silently: with 0, or with 1 if lines remained to \
-            be posted.
-
             Arguments must be UTF-8, except the content of a post, which may be any bytes.
+
+            EXIT STATUS
+            \(ExitStatus.table)
+
+            A command whose output can't be written, because its reader has exited or the disk is full, ends with 1 and a \
+            line on standard error.
 
             EXAMPLES
               notifyctl subscribe 'orders.>'
@@ -24,7 +26,7 @@ struct Notifyctl: AsyncParsableCommand {
               notifyctl post orders.created 'order 42'
                   Post a message.
             """,
-        version: NotifyClient.version,
+        version: NotificationClient.version,
         subcommands: [
             PostCommand.self, SubscribeCommand.self, LogCommand.self, PurgeCommand.self, DurableCommand.self,
             WorkCommand.self, WaitCommand.self, DeadCommand.self, PingCommand.self, StatsCommand.self,
@@ -54,6 +56,9 @@ struct Notifyctl: AsyncParsableCommand {
             try arguments.check(except: post?.body)
             // Check this before anything is posted or created: the result could not be printed.
             if post?.quiet != true { try StandardOutput.checkIsOpen() }
+            if let command = command as? any PatternTaking {
+                for text in PatternWarning.texts(command.patterns) { StandardError.write(text) }
+            }
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
             } else {
@@ -66,25 +71,41 @@ struct Notifyctl: AsyncParsableCommand {
 
     /// Exits with the status for an error, after one line on standard error. Requested help and versions are printed in
     /// full.
-    private static func end(with error: any Error) -> Never {
+    static func end(with error: any Error) -> Never {
         switch error {
         case let failure as CommandFailure:
             let failure = failure.message.flatMap { CommandArguments.process.failure(quotedIn: $0) } ?? failure
             if let message = failure.message { StandardError.write(message) }
             Glibc.exit(failure.status.rawValue)
-        case is StandardOutput.Failure:
-            // The work is done, but the reader of the output has closed it.
-            Glibc.exit(ExitStatus.success.rawValue)
+        case StandardOutput.Failure.readerClosed: end(with: CommandFailure.readerClosed)
         case let error as NotifyError:
             StandardError.write(error.message + advice(for: error))
             Glibc.exit(ExitStatus(error).rawValue)
+        case _ where exitCode(for: error) == .success: printRequested(fullMessage(for: error))
         default:
             guard exitCode(for: error) == .validationFailure else { exit(withError: error) }
-            let message = message(for: error)
+            let arguments = CommandArguments.process.strings
+            let help = help(for: arguments)
+            let message = UnknownOption.message(behind: message(for: error), arguments, help: help)
             if let failure = CommandArguments.process.failure(quotedIn: message) { end(with: failure) }
-            StandardError.write("\(completed(message)) (see '\(helpCommand)')")
+            let completed = UnknownOption.completed(completed(message), help: help)
+            StandardError.write("\(completed) (see '\(helpCommand)')")
             Glibc.exit(ExitStatus.usage.rawValue)
         }
+    }
+
+    /// Prints help, a version or a completion script. The parser would ignore an error of the write.
+    private static func printRequested(_ text: String) -> Never {
+        do {
+            let isScript = CommandArguments.process.strings.contains("--generate-completion-script")
+            let commands = configuration.subcommands.map { $0._commandName }
+            var output = StandardOutput()
+            output.append((isScript ? CompletionScript.completed(text, commands: commands) : text) + "\n")
+            try output.flush()
+        } catch {
+            end(with: error)
+        }
+        Glibc.exit(ExitStatus.success.rawValue)
     }
 
     /// What to do about an error of the client, to append to its message; empty if the message tells it.
@@ -106,16 +127,24 @@ struct Notifyctl: AsyncParsableCommand {
     }
 
     /// The command that prints the help of the subcommand in the arguments.
-    private static var helpCommand: String {
+    private static var helpCommand: String { path(CommandArguments.process.strings).words + " --help" }
+
+    /// The help of the subcommand in the arguments.
+    static func help(for arguments: [String]) -> String {
+        helpMessage(for: path(arguments).command, columns: 200)
+    }
+
+    /// The subcommand in the arguments, and the words that select it.
+    private static func path(_ arguments: [String]) -> (command: any ParsableCommand.Type, words: String) {
         var command: any ParsableCommand.Type = Self.self
         var words = [command._commandName]
-        for argument in CommandLine.arguments.dropFirst() {
+        for argument in arguments {
             guard let next = command.configuration.subcommands.first(where: { $0._commandName == argument }) else {
                 continue
             }
             words.append(argument)
             command = next
         }
-        return words.joined(separator: " ") + " --help"
+        return (command, words.joined(separator: " "))
     }
 }

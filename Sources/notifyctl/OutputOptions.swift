@@ -5,7 +5,7 @@ import Glibc
 struct OutputOptions: ParsableArguments {
     /// What the options print, for the discussion of a command.
     static let discussion = """
-        On a terminal, control characters of messages are replaced, unless --raw is given. Times are printed in UTC.
+        On a terminal, control characters of messages are replaced, unless --raw is given. \(TimeOptions.discussion)
 
         The fields of --format are \(FormatTemplate.Field.names). 'redelivered' is true if the message may have been \
         delivered before, and 'snapshot' if it was stored before the subscription began. With --json, a payload that is \
@@ -33,6 +33,8 @@ struct OutputOptions: ParsableArguments {
     @Flag(name: [.customShort("0"), .long], help: "Print a NUL after each message instead of a newline.")
     var null = false
 
+    @OptionGroup var time: TimeOptions
+
     func validate() throws {
         if [verbose, json, template != nil].count(where: { $0 }) > 1 {
             throw ValidationError("give only one of --verbose, --json and --format")
@@ -45,6 +47,6 @@ struct OutputOptions: ParsableArguments {
         MessageFormat(
             content: template.map { .template($0) } ?? (json ? .json : verbose ? .nameAndPayload : .payload),
             terminator: raw ? nil : null ? 0 : UInt8(ascii: "\n"),
-            replacesControls: !raw && isatty(STDOUT_FILENO) == 1)
+            replacesControls: !raw && isatty(STDOUT_FILENO) == 1, times: time.style)
     }
 }

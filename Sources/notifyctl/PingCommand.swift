@@ -16,7 +16,7 @@ struct PingCommand: AsyncParsableCommand {
     @OptionGroup var connection: ConnectionOptions
 
     func run() async throws {
-        let time = try await withNotifyClient(configuration: connection.configuration()) { client in
+        let time = try await withNotificationClient(configuration: connection.configuration()) { client in
             // The first ping includes the time to connect, so only the second ping is measured.
             try await client.ping()
             return try await client.ping()

@@ -2,7 +2,7 @@ import ArgumentParser
 import Glibc
 import NotifyClient
 
-struct PolicyTestCommand: AsyncParsableCommand {
+struct PolicyTestCommand: AsyncParsableCommand, PatternTaking {
     static let configuration = CommandConfiguration(
         commandName: "test",
         abstract: "Print the rule that decides about a right.",
@@ -26,26 +26,28 @@ struct PolicyTestCommand: AsyncParsableCommand {
     @Argument(
         help: "One of \(Self.rights.joined(separator: ", ")).", completion: .list(Self.rights),
         transform: {
-            guard let right = NotifyClient.Right(rawValue: $0) else {
+            guard let right = Administration.Right(rawValue: $0) else {
                 throw ValidationError("expected one of \(Self.rights.joined(separator: ", "))")
             }
             return right
         })
-    var right: NotifyClient.Right
+    var right: Administration.Right
 
     @Argument(help: "A name. For subscribe and manage it may also be a pattern.")
     var name: String
 
-    private static let rights = NotifyClient.Right.allCases.map(\.rawValue)
+    var patterns: [String] { [name] }
+
+    private static let rights = Administration.Right.allCases.map(\.rawValue)
 
     func run() async throws {
         let subject = uid.map(UserNames.subject) ?? UserNames.ownSubject
-        let decision = try await withNotifyClient(configuration: connection.configuration()) { client in
-            try await client.policyDecision(on: right, name, for: subject)
+        let decision = try await withNotificationClient(configuration: connection.configuration()) { client in
+            try await client.administration.policyDecision(on: right, name, for: subject)
         }
         var output = StandardOutput()
         output.append("\(decision.isAllowed ? "allowed" : "denied"): \(decision.reason)\n")
         try output.flush()
-        if !decision.isAllowed { throw CommandFailure(.refused) }
+        if !decision.isAllowed { throw CommandFailure(.forbidden) }
     }
 }

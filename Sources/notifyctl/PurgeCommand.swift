@@ -3,13 +3,15 @@ import FoundationEssentials
 import Glibc
 import NotifyClient
 
-struct PurgeCommand: AsyncParsableCommand {
+struct PurgeCommand: AsyncParsableCommand, PatternTaking {
     static let configuration = CommandConfiguration(
         commandName: "purge",
         abstract: "Delete stored messages.",
         discussion: """
             Deletes the stored messages whose names match, also those that durable subscriptions have not acknowledged: \
-            each of these gets a gap instead. You need the right to manage every name that the patterns match. Asks \
+            each of these gets a gap instead. Messages that wait for another delivery after a failure are deleted, too, \
+            and so are the dead letters that were made of the messages. A job that is running is not ended, but not \
+            run again. You need the right to manage every name that the patterns match. Asks \
             before it deletes; without a terminal, --yes is required. 'notifyctl log --summary' shows what is stored.
 
             --before is \(PositionArgument.forms). Messages at that position or later remain. By default, all that are \
@@ -29,10 +31,12 @@ struct PurgeCommand: AsyncParsableCommand {
         parsing: .unconditional,
         help: ArgumentHelp("The position of the first message to keep.", valueName: "end"),
         completion: PositionArgument.completion, transform: { try PositionArgument.start($0) })
-    var before: NotifyClient.Start?
+    var before: NotificationClient.Start?
 
     @Flag(name: .shortAndLong, help: "Do not ask.")
     var yes = false
+
+    @OptionGroup var time: TimeOptions
 
     func validate() throws {
         try UserNames.check(patterns)
@@ -44,9 +48,11 @@ struct PurgeCommand: AsyncParsableCommand {
     func run() async throws {
         // An age would become a later time while the question waits.
         let (patterns, before) = (patterns, before?.fixed(at: Date()))
-        guard yes || Self.isConfirmed(patterns, before) else { throw CommandFailure(.failure, "nothing was deleted") }
-        let result = try await withNotifyClient(configuration: connection.configuration()) {
-            try await $0.purge(patterns, before: before)
+        guard yes || Self.isConfirmed(patterns, before, time.noticeStyle) else {
+            throw CommandFailure(.failure, "nothing was deleted")
+        }
+        let result = try await withNotificationClient(configuration: connection.configuration()) {
+            try await $0.administration.purge(patterns, before: before)
         }
         var output = StandardOutput()
         output.append(Self.text(result))
@@ -54,23 +60,28 @@ struct PurgeCommand: AsyncParsableCommand {
     }
 
     /// Asks on the terminal.
-    private static func isConfirmed(_ patterns: [String], _ before: NotifyClient.Start?) -> Bool {
-        StandardError.write("\(question(patterns, before)) Answer 'yes' to delete them.")
+    private static func isConfirmed(
+        _ patterns: [String], _ before: NotificationClient.Start?, _ times: TimeStyle
+    ) -> Bool {
+        StandardError.write("\(question(patterns, before, times)) Answer 'yes' to delete them.")
         return readLine() == "yes"
     }
 
-    static func question(_ patterns: [String], _ before: NotifyClient.Start?) -> String {
+    static func question(_ patterns: [String], _ before: NotificationClient.Start?, _ times: TimeStyle) -> String {
         let names = patterns.map { "'\(Table.printable($0))'" }.joined(separator: ", ")
-        return "Delete the stored messages of \(names)\(before.map { " " + $0.textBefore } ?? "")?"
+        return "Delete the stored messages of \(names)\(before.map { " " + $0.textBefore(times) } ?? "")?"
     }
 
-    static func text(_ result: NotifyClient.PurgeResult) -> String {
+    static func text(_ result: Administration.PurgeResult) -> String {
         let losers =
             result.subscriptions == 0
             ? ""
             : "; \(result.subscriptions) durable \(plural("subscription", UInt64(result.subscriptions))) had not read all"
+        let copies =
+            result.redeliveries == 0
+            ? "" : ", and \(result.redeliveries) that waited for another delivery"
         return "deleted \(result.messages) \(plural("message", result.messages)), "
-            + "\(Quantities.bytes(result.bytes))\(losers)\n"
+            + "\(Quantities.bytes(result.bytes))\(copies)\(losers)\n"
     }
 
     private static func plural(_ word: String, _ count: UInt64) -> String { count == 1 ? word : word + "s" }

@@ -8,8 +8,11 @@ struct ReloadCommand: AsyncParsableCommand {
         discussion: """
             log_level, policy, log and limits take effect at once, except for log.checkpoint_bytes, limits.payload_bytes \
             and limits.per_connection.post_window. These and all other settings take effect at the next start; those \
-            that have changed are listed. If a file has an error, nothing changes, and the exit status is 1. Only root \
-            and the daemon's user may reload, unless the policy allows others to manage.
+            that have changed are listed. If a file has an error, nothing changes, and the exit status is 78.
+
+            The daemon also repairs its log if the files of the database were deleted or moved away. If it can't, the \
+            reason is on standard error, and the exit status is 1. Only root and the daemon's user may reload, unless the \
+            policy allows others to manage.
 
             EXAMPLES
               sudo notifyctl reload
@@ -18,12 +21,15 @@ struct ReloadCommand: AsyncParsableCommand {
     @OptionGroup var connection: ConnectionOptions
 
     func run() async throws {
-        let pending = try await withNotifyClient(configuration: connection.configuration()) { client in
-            try await client.reloadConfiguration()
+        let outcome = try await withNotificationClient(configuration: connection.configuration()) { client in
+            try await client.administration.reloadConfiguration()
         }
         var output = StandardOutput()
         output.append("reloaded\n")
-        if !pending.isEmpty { output.append("at the next start: \(pending.joined(separator: ", "))\n") }
+        if !outcome.pendingSettings.isEmpty {
+            output.append("at the next start: \(outcome.pendingSettings.joined(separator: ", "))\n")
+        }
         try output.flush()
+        if let problem = outcome.problem { throw CommandFailure(.failure, problem) }
     }
 }

@@ -2,10 +2,11 @@ import ArgumentParser
 import Glibc
 import NotifyClient
 
-struct SubscribeCommand: AsyncParsableCommand, ProgramRunning {
+struct SubscribeCommand: AsyncParsableCommand, ProgramRunning, PatternTaking {
     static let configuration = CommandConfiguration(
         commandName: "subscribe",
         abstract: "Print messages as they are posted.",
+        usage: "notifyctl subscribe [<options>] <patterns> ... [--exec -- <command> [<arguments> ...]]",
         discussion: """
             In a pattern '*' matches one token of a name, and a final '>' one or more. Gaps and lost connections are \
             reported on standard error. While the output is not read, the daemon buffers messages up to its limit, then \
@@ -56,14 +57,15 @@ struct SubscribeCommand: AsyncParsableCommand, ProgramRunning {
         help: ArgumentHelp(
             "Where in the log to start; a durable subscription that exists resumes.", valueName: "start"),
         completion: PositionArgument.completion, transform: { try PositionArgument.start($0) })
-    var from: NotifyClient.Start?
+    var from: NotificationClient.Start?
 
     @Option(help: ArgumentHelp("Only messages with this object.", valueName: "text"))
     var object: String?
 
     @Option(
         name: .shortAndLong, parsing: .unconditional,
-        help: ArgumentHelp("Exit after this number of messages.", valueName: "number"))
+        help: ArgumentHelp("Exit after this number of messages.", valueName: "number"),
+        transform: { try CountArgument.count($0) })
     var count: Int?
 
     @Option(
@@ -105,7 +107,8 @@ struct SubscribeCommand: AsyncParsableCommand, ProgramRunning {
         try await SubscribeRunner(
             configuration: connection.configuration(), patterns: patterns, durable: durable,
             sharing: attach.sharing, takesOver: attach.takeover, start: from, object: object, limit: count,
-            timeout: timeout, format: output.messageFormat, program: exec ? try await JobRunner(program) : nil
+            timeout: timeout, format: output.messageFormat,
+            program: exec ? try await JobRunner(program, keepsErrors: durable != nil) : nil
         ).run()
     }
 }

@@ -4,21 +4,27 @@ import Synchronization
 
 /// Runs the `subscribe` and the `wait` command.
 struct SubscribeRunner: Sendable {
-    /// How long a command whose timeout has passed still waits for the daemon to confirm a durable subscription.
-    /// Shorter than the time after which the client reports that there is no connection.
-    private static let openingTimeout = Duration.seconds(3)
+    /// How long after the start of the command the daemon may confirm a durable subscription, even if the timeout has
+    /// passed. A timeout of 0 asks for what is pending, which needs an answer. Shorter than the time after which the
+    /// client reports that there is no connection.
+    static func openingTimeout(_ timeout: Duration) -> Duration {
+        timeout == .zero ? .seconds(3) : max(timeout, .seconds(1))
+    }
 
     /// How long after the confirmation of a durable subscription `wait` still waits for a pending message, although the
     /// timeout has passed.
     private static let pendingTimeout = Duration.seconds(1)
 
-    let configuration: NotifyClient.Configuration
+    /// How long a command whose timeout has passed waits for the daemon to confirm the end of the subscription.
+    private static let leavingTimeout = Duration.seconds(1)
+
+    let configuration: NotificationClient.Configuration
     let patterns: [String]
     let durable: String?
-    let sharing: NotifyClient.DurableSharing
+    let sharing: NotificationClient.DurableSharing
     let takesOver: Bool
     /// Nil for the default, `now`.
-    let start: NotifyClient.Start?
+    let start: NotificationClient.Start?
     let object: String?
     let limit: Int?
     let timeout: Duration?
@@ -30,8 +36,8 @@ struct SubscribeRunner: Sendable {
 
     /// Prints messages until the subscription ends or the command is interrupted.
     ///
-    /// - Throws: `CommandFailure` with `timeout` after the timeout; with `failure` if `wait` is ended by a signal or by
-    ///   the reader of its output before it has processed a message; and errors of the client.
+    /// - Throws: `CommandFailure` with `timeout` after the timeout; with `failure` if `wait` is ended by a signal
+    ///   before it has processed a message, or if its output was closed; and errors of the client.
     func run() async throws {
         let startTime = ContinuousClock.now
         let signals = await Interruption.trapSignals(includingHangup: program != nil)
@@ -44,7 +50,9 @@ struct SubscribeRunner: Sendable {
                 group.addTask {
                     await interruption.watchTime(until: startTime + timeout) {
                         // Waits, so that the command can report whether the durable subscription was created.
-                        if durable != nil { await opening.wait(atMost: Self.openingTimeout) }
+                        if durable != nil {
+                            await opening.wait(atMost: startTime + Self.openingTimeout(timeout) - .now)
+                        }
                         guard let arrival else { return true }
                         // A pending message arrives soon after the confirmation.
                         if let confirmed = opening.time {
@@ -55,18 +63,58 @@ struct SubscribeRunner: Sendable {
                     }
                 }
             }
+            group.addTask {
+                await interruption.endUnanswered { reason in
+                    // Without a subscription there is nothing to confirm.
+                    reason != .timeout ? Interruption.answerLimit : opening.isFinished ? Self.leavingTimeout : .zero
+                } preparation: {
+                    // Its reader may have stalled.
+                    program?.abandonOutput()
+                    await program?.waitUntilIdle()
+                } _: { reason in
+                    failure(reason, opening) ?? unconfirmedEnd
+                }
+            }
             defer { group.cancelAll() }
             return try await show(until: interruption, opening)
         }
-        if let arrival, let reason, reason != .timeout {
-            let cause = reason == .signal ? "by a signal" : "because the reader of its output has closed it"
-            if arrival.timeOut() { throw CommandFailure(.failure, "ended \(cause) before a message arrived") }
-            let end = program == nil ? "the message was written" : "its command succeeded"
-            if !arrival.isProcessed { throw CommandFailure(.failure, "ended \(cause) before \(end)") }
+        if let reason, let failure = failure(reason, opening) { throw failure }
+    }
+
+    /// The error of a command that was interrupted; nil for success.
+    private func failure(_ reason: Interruption.Reason, _ opening: OpeningEvent) -> CommandFailure? {
+        switch reason {
+        case .timeout:
+            let detail = durable == nil || opening.isFinished ? "" : "; notifyd has not confirmed the subscription"
+            return CommandFailure(.timeout, "\(Self.timeoutMessage(timeout ?? .zero))\(detail)")
+        case .readerClosed: return .readerClosed
+        case .signal, .failure: break
         }
-        guard reason == .timeout, let timeout else { return }
-        let detail = durable == nil || opening.isFinished ? "" : "; notifyd has not confirmed the subscription"
-        throw CommandFailure(.timeout, "\(Self.timeoutMessage(timeout))\(detail)")
+        guard let arrival else { return nil }
+        if arrival.timeOut() { return CommandFailure(.failure, "ended by a signal before a message arrived") }
+        let end = program == nil ? "the message was written" : "its command succeeded"
+        return arrival.isProcessed ? nil : CommandFailure(.failure, "ended by a signal before \(end)")
+    }
+
+    /// The end of a command that was successful, but whose acknowledgements the daemon has not confirmed.
+    private var unconfirmedEnd: CommandFailure {
+        guard durable != nil else { return CommandFailure(.success) }
+        return CommandFailure(
+            .failure,
+            "notifyd does not answer, so acknowledgements are not confirmed: the last messages may be delivered again")
+    }
+
+    /// A hint for a user who may lose messages: writing one to a pipe acknowledges it, whether or not the other program
+    /// then processes it.
+    ///
+    /// - Parameters:
+    ///   - output: Standard output.
+    ///   - errors: Standard error. Without a terminal there is no user to advise.
+    static func pipeHint(output: Int32 = STDOUT_FILENO, errors: Int32 = STDERR_FILENO) -> String? {
+        var status = stat()
+        guard fstat(output, &status) == 0, status.st_mode & S_IFMT == S_IFIFO, isatty(errors) == 1 else { return nil }
+        return "each message is acknowledged once it is written to the pipe; to acknowledge it after it was processed, "
+            + "use 'notifyctl work'"
     }
 
     /// How long to wait for a pending message after the timeout.
@@ -107,13 +155,14 @@ struct SubscribeRunner: Sendable {
     private func print(until interruption: Interruption, _ opening: OpeningEvent) async throws {
         var configuration = configuration
         configuration.onConnectionChange = ConnectionReporter().handler
-        try await withNotifyClient(configuration: configuration) { client in
+        try await withNotificationClient(configuration: configuration) { client in
             let subscription = try await client.subscribe(
                 to: patterns, as: kind, object: object, limit: isCreationOnly ? 0 : limit)
             opening.finish()
             if let notice = ExistingSubscription.startNotice(durable, start, resumedAfter: subscription.resumedAfter) {
                 StandardError.write(notice)
             }
+            if durable != nil, program == nil, arrival == nil, let hint = Self.pipeHint() { StandardError.write(hint) }
             do {
                 if let program {
                     let interval = try await extensionInterval(client)
@@ -126,6 +175,7 @@ struct SubscribeRunner: Sendable {
                 } else {
                     try await MessagePrinter(format: format).print(subscription.batches, until: interruption)
                 }
+                if !Task.isCancelled { interruption.completeOutput() }
             } catch {
                 // Sends the acknowledgements of printed messages before another client can attach.
                 try await subscription.leave()
@@ -140,7 +190,7 @@ struct SubscribeRunner: Sendable {
     /// - Throws: `CommandFailure` with `notStarted` if the command can't be started; with `failure` if it fails, and
     ///   one message is awaited.
     private func run(
-        _ program: JobRunner, for subscription: NotifyClient.Subscription, extendingEvery interval: Duration?,
+        _ program: JobRunner, for subscription: NotificationClient.Subscription, extendingEvery interval: Duration?,
         until interruption: Interruption
     ) async throws {
         for try await event in subscription {
@@ -148,7 +198,7 @@ struct SubscribeRunner: Sendable {
             case .gap(let gap): StandardError.write("\(gap)")
             case .message(let message):
                 if let arrival, !arrival.take() { return }
-                let outcome = await Self.run(program, message, extendingEvery: interval)
+                let outcome = await Self.run(program, message, extendingEvery: interval).settled(by: interruption)
                 if case .notStarted(let reason) = outcome {
                     message.giveBack(delay: .zero)
                     throw program.failure(notStarted: reason)
@@ -164,7 +214,7 @@ struct SubscribeRunner: Sendable {
 
     /// Runs the command for a message, and extends the deadline of the message meanwhile.
     private static func run(
-        _ program: JobRunner, _ message: NotifyClient.Message, extendingEvery interval: Duration?
+        _ program: JobRunner, _ message: NotificationClient.Message, extendingEvery interval: Duration?
     ) async -> JobOutcome {
         guard let interval else { return await program.run(message) }
         return await withTaskGroup(of: Void.self) { group in
@@ -176,30 +226,30 @@ struct SubscribeRunner: Sendable {
         }
     }
 
-    private static func answer(_ message: NotifyClient.Message, _ outcome: JobOutcome) {
+    private static func answer(_ message: NotificationClient.Message, _ outcome: JobOutcome) {
         switch outcome {
         case .done: message.acknowledge()
         case .givenBack: message.giveBack()
         case .rejected(let reason): message.reject(reason: reason)
         case .failed(let reason): message.fail(reason: reason)
-        case .notStarted: message.giveBack(delay: .zero)
+        case .stopped, .notStarted: message.giveBack(delay: .zero)
         }
     }
 
     /// A third of the deadline of the durable subscription; nil if there is none.
-    private func extensionInterval(_ client: NotifyClient) async throws -> Duration? {
+    private func extensionInterval(_ client: NotificationClient) async throws -> Duration? {
         guard let durable else { return nil }
         let deadline = try await client.durableSubscription(durable).settings.deadline ?? .zero
         return deadline == .zero ? nil : deadline / 3
     }
 
-    private func report(_ reason: String, _ message: NotifyClient.Message) throws {
+    private func report(_ reason: String, _ message: NotificationClient.Message) throws {
         let text = JobOutcome.report(reason, of: message)
         if limit == 1 { throw CommandFailure(.failure, text) }
         StandardError.write(text)
     }
 
-    private var kind: NotifyClient.SubscriptionKind {
+    private var kind: NotificationClient.SubscriptionKind {
         let start = start ?? .now
         return durable.map { .durable($0, from: start, sharing: sharing, takesOver: takesOver) }
             ?? .volatile(from: start, whenFull: .pauseReading)
@@ -227,6 +277,7 @@ private final class OpeningEvent: Sendable {
 
     /// Waits at most `time` for the event. Returns early if the task is cancelled.
     func wait(atMost time: Duration) async {
+        guard time > .zero else { return }
         await stream.end(atMost: time)
     }
 }

@@ -60,13 +60,16 @@ enum UserNames {
         return names
     }
 
+    /// The name of a user, or the uid if the system knows no name.
+    static func text(of uid: UInt32) -> String { name(of: uid) ?? "\(uid)" }
+
     /// The uid of a user; nil if there is no user of that name.
     static func uid(of user: String) -> UInt32? {
         getpwnam(user)?.pointee.pw_uid
     }
 
     /// A user with the groups of the user database. A uid without an entry is in no group.
-    static func subject(uid: UInt32) -> NotifyClient.PolicySubject {
+    static func subject(uid: UInt32) -> Administration.PolicySubject {
         guard let entry = getpwuid(uid)?.pointee else { return .init(uid: uid, gid: .max) }
         var count: Int32 = 64
         while true {
@@ -80,7 +83,7 @@ enum UserNames {
     }
 
     /// The user and groups of this process, as the daemon sees them.
-    static var ownSubject: NotifyClient.PolicySubject {
+    static var ownSubject: Administration.PolicySubject {
         let groups = [gid_t](unsafeUninitializedCapacity: Int(max(getgroups(0, nil), 0))) { buffer, initialized in
             initialized = Int(max(getgroups(Int32(buffer.count), buffer.baseAddress), 0))
         }

@@ -1,7 +1,7 @@
 import ArgumentParser
 import NotifyClient
 
-struct WaitCommand: AsyncParsableCommand, ProgramRunning {
+struct WaitCommand: AsyncParsableCommand, ProgramRunning, PatternTaking {
     static let configuration = CommandConfiguration(
         commandName: "wait",
         abstract: "Wait for one message.",
@@ -12,6 +12,9 @@ struct WaitCommand: AsyncParsableCommand, ProgramRunning {
             started. With --durable no message is lost between two waits: the next wait with the same name gets the next \
             message, and a message whose command has failed is delivered again after a delay.
 
+            With --from, a message that is already stored is taken, too: --from is \(PositionArgument.forms). A durable \
+            subscription that exists resumes.
+
             --timeout limits the time until the message arrives, not that of the command. If none has arrived by then, \
             'wait' exits with 124; a later message is neither printed nor acknowledged. With --durable, a message that is \
             already pending arrives even with --timeout 0. A signal before the message arrives ends 'wait' with 1. A signal \
@@ -20,6 +23,7 @@ struct WaitCommand: AsyncParsableCommand, ProgramRunning {
 
             EXAMPLES
               notifyctl wait backup.done --timeout 1h
+              notifyctl wait backup.done --from 4711
               notifyctl wait 'deploy.*' --durable deployer -- ./deploy
               notifyctl wait 'jobs.>' --durable w --group --timeout 0
             """)
@@ -37,6 +41,13 @@ struct WaitCommand: AsyncParsableCommand, ProgramRunning {
 
     @OptionGroup var attach: AttachOptions
 
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "Where in the log to start; a durable subscription that exists resumes.", valueName: "start"),
+        completion: PositionArgument.completion, transform: { try PositionArgument.start($0) })
+    var from: NotificationClient.Start?
+
     @Option(help: ArgumentHelp("Only messages with this object.", valueName: "text"))
     var object: String?
 
@@ -50,7 +61,7 @@ struct WaitCommand: AsyncParsableCommand, ProgramRunning {
     var program: [String] = []
 
     private enum CodingKeys: CodingKey {
-        case connection, patterns, durable, attach, object, timeout, output
+        case connection, patterns, durable, attach, from, object, timeout, output
     }
 
     func validate() throws {
@@ -61,9 +72,9 @@ struct WaitCommand: AsyncParsableCommand, ProgramRunning {
     func run() async throws {
         try await SubscribeRunner(
             configuration: connection.configuration(), patterns: patterns, durable: durable,
-            sharing: attach.sharing, takesOver: attach.takeover, start: nil, object: object, limit: 1,
+            sharing: attach.sharing, takesOver: attach.takeover, start: from, object: object, limit: 1,
             timeout: timeout, format: output.messageFormat,
-            program: program.isEmpty ? nil : try await JobRunner(program),
+            program: program.isEmpty ? nil : try await JobRunner(program, keepsErrors: durable != nil),
             arrival: Arrival()
         ).run()
     }

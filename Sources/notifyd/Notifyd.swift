@@ -49,8 +49,8 @@ struct Notifyd: AsyncParsableCommand {
 
     @Flag(
         help: """
-            Read the configuration, print how many rules of the policy it has, and exit: with 0 if it is valid, else with \
-            1 and the file and line.
+            Read the configuration, print how many rules of the policy it has, and warnings, and exit: with 0 if it is \
+            valid, else with 1 and the file and line.
             """)
     var checkConfig = false
 
@@ -59,17 +59,47 @@ struct Notifyd: AsyncParsableCommand {
         // Dispatch raises the priority of its manager thread. Only root may do so. For other users, Dispatch would
         // write a line to the system's log at each start.
         setenv("LIBDISPATCH_LOG", "NO", 1)
+        // With SIGPIPE ignored, a write to a closed pipe or socket fails with EPIPE instead of ending the process.
+        signal(SIGPIPE, SIG_IGN)
         do {
-            let command = try parse()
+            let command = try parse(arguments)
             try await command.run()
         } catch {
             end(with: error)
         }
     }
 
-    /// Exits with the status for an error. Wrong usage is reported on one line.
+    /// The arguments of this process, without its name. Swift's runtime finds none if a constructor of a preloaded
+    /// library has set an environment variable: it searches for them beside the environment, which has moved then. The
+    /// kernel still has them.
+    private static var arguments: [String] {
+        guard CommandLine.argc == 0, let file = fopen("/proc/self/cmdline", "re") else {
+            return Array(CommandLine.arguments.dropFirst())
+        }
+        defer { fclose(file) }
+        var bytes: [UInt8] = []
+        while case let byte = getc(file), byte != EOF { bytes.append(UInt8(truncatingIfNeeded: byte)) }
+        // Each argument ends with a NUL.
+        return bytes.split(separator: 0, omittingEmptySubsequences: false).dropLast().dropFirst()
+            .map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// Exits with the status for an error. Wrong usage is reported on one line. Requested help and versions are printed
+    /// in full.
     private static func end(with error: any Error) -> Never {
-        guard exitCode(for: error) == .validationFailure else { exit(withError: error) }
+        switch exitCode(for: error) {
+        case .success:
+            do {
+                // The parser would ignore an error of the write.
+                try StandardOutput.print(fullMessage(for: error))
+            } catch {
+                report("\(error)")
+                Glibc.exit(ExitCode.failure.rawValue)
+            }
+            Glibc.exit(ExitCode.success.rawValue)
+        case .validationFailure: break
+        default: exit(withError: error)
+        }
         report("\(message(for: error)) (see 'notifyd --help')")
         Glibc.exit(ExitCode.validationFailure.rawValue)
     }
@@ -77,6 +107,9 @@ struct Notifyd: AsyncParsableCommand {
     private static func report(_ message: String) {
         let oneLine = String(message.map { $0.isNewline ? " " : $0 })
         let line = Array("notifyd: \(oneLine)\n".utf8)
+        // A standard error that takes nothing must not keep the process from ending.
+        var output = pollfd(fd: STDERR_FILENO, events: Int16(POLLOUT), revents: 0)
+        guard poll(&output, 1, 1_000) == 1 else { return }
         _ = write(STDERR_FILENO, line, line.count)
     }
 
@@ -137,17 +170,17 @@ struct Notifyd: AsyncParsableCommand {
             socket: socket, database: database, configuration: configurationFile, logLevel: logLevel)
         do {
             if checkConfig {
-                print(try Daemon.checkConfiguration(options: options))
+                try StandardOutput.print(Daemon.checkConfiguration(options: options))
             } else if let restore {
-                print(try Restore.run(restore, options: options))
+                try StandardOutput.print(Restore.run(restore, options: options))
             } else if checkStart {
-                print(try StartCheck.run(options: options))
+                try StandardOutput.print(StartCheck.run(options: options))
             } else if check {
                 let (text, isSound) = try DatabaseCheck.run(file, options: options)
-                print(text)
+                try StandardOutput.print(text)
                 if !isSound { throw ExitCode.failure }
             } else if repair {
-                print(try DatabaseCheck.repair(file, to: to, options: options))
+                try StandardOutput.print(DatabaseCheck.repair(file, to: to, options: options))
             } else {
                 try await Daemon.run(options: options)
             }

@@ -28,6 +28,33 @@ extension IntegrationTests {
                 })
         }
 
+        @Test func `a signal ends a backup to a reader that has stalled, also with one processor`() async throws {
+            let daemon = try await Daemon.start()
+            let client = try RawClient(daemon)
+            for _ in 0..<10 { try client.post("a", String(repeating: "x", count: 60_000), durability: .stored) }
+            // A pipe that is full before the end of the backup, and is not read.
+            let path = daemon.folder.file("out")
+            try #require(mkfifo(path, 0o600) == 0)
+            let output = open(path, O_RDWR | O_CLOEXEC)
+            defer { close(output) }
+            let process = try ChildProcess(
+                "/bin/sh",
+                [
+                    "-c",
+                    """
+                    processor=$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')
+                    exec taskset -c $processor "$NOTIFYCTL" backup - >"$OUTPUT"
+                    """,
+                ],
+                environment: Daemon.clean.merging([
+                    "NOTIFYD_SOCKET": daemon.socket, "NOTIFYCTL": Programs.notifyctl, "OUTPUT": path,
+                ]) { $1 })
+            var entry = pollfd(fd: output, events: Int16(POLLOUT), revents: 0)
+            while poll(&entry, 1, 0) == 1 { sched_yield() }
+            process.send(SIGTERM)
+            #expect(try await process.waitForExit(within: .seconds(60)) == .status(1))
+        }
+
         @Test func `a backup under load is restored, and a connected client continues with it`() async throws {
             let daemon = try await Daemon.start()
             let (notifyctl, poster) = (Notifyctl(daemon), try RawClient(daemon))
@@ -36,7 +63,7 @@ extension IntegrationTests {
                 posted[try poster.post("a", text, durability: .stored).sequence] = text
             }
             let oldEpoch = try epoch(of: daemon)
-            try await withNotifyClient(configuration: .init(socketPath: daemon.socket)) { client in
+            try await withNotificationClient(configuration: .init(socketPath: daemon.socket)) { client in
                 let subscription = try await client.subscribe(to: ["a"], as: .durable("mine"))
                 var messages = subscription.makeAsyncIterator()
                 /// Receives and acknowledges messages until one has this text.
@@ -180,22 +207,62 @@ extension IntegrationTests {
             let missing = try await notifyctl.run("backup", daemon.folder.file("no/file"))
             #expect(missing.status == .status(1))
             expectText(missing.errors, "No such file or directory")
-            for suffix in ["", "-wal", "-journal", ".lock"] {
-                let database = try await notifyctl.run("backup", daemon.database + suffix, "--force")
-                #expect(database.status == .status(77))
-                expectText(database.errors, "is the daemon's own file")
+            // Files that the daemon has or may create, whatever path leads to them.
+            let link = daemon.folder.file("folder")
+            #expect(symlink(daemon.folder.path, link) == 0)
+            let own = ["", "-wal", "-journal", ".lock", ".reserve"].map { daemon.database + $0 }
+            let paths = own + [daemon.socket, daemon.socket + ".lock", daemon.socket + ".lock/../n.sock.lock"]
+            for path in paths + paths.map({ $0.replacing(daemon.folder.path, with: link) }) {
+                let before = try? Data(contentsOf: URL(fileURLWithPath: path))
+                let refused = try await notifyctl.run("backup", path, "--force")
+                #expect([.status(1), .status(64)].contains(refused.status), "\(path)")
+                #expect(
+                    [
+                        "is the daemon's own file", "is not a backup of notifyd", "is not a regular file",
+                        "Not a directory", "can't read",
+                    ].contains { refused.errors.contains($0) }, "\(path): \(refused.errors)")
+                #expect((try? Data(contentsOf: URL(fileURLWithPath: path))) == before || path.hasSuffix("-wal"))
             }
+            unlink(daemon.socket + ".lock")
+            expectText(
+                try await notifyctl.run("backup", daemon.socket + ".lock").errors, "is the daemon's own file")
             #expect(try await notifyctl.run("backup", daemon.folder.path, "--force").status == .status(1))
             #expect(try await notifyctl.run("backup", "").status == .status(64))
-            let replaced = try await notifyctl.run("backup", file, "--force")
-            #expect(replaced.status == .status(0), "\(replaced.errors)")
+            expectText(try await notifyctl.run("backup", file, "--force").errors, "is not a backup of notifyd")
+            #expect(try String(contentsOfFile: file, encoding: .utf8) == "mine")
+            let backup = daemon.folder.file("backup")
+            for _ in 1...2 {
+                let replaced = try await notifyctl.run("backup", backup, "--force")
+                #expect(replaced.status == .status(0), "\(replaced.errors)")
+            }
             #expect(try await log(of: daemon).count == 1)
+        }
+
+        @Test func `a backup is written to standard output, but not to a terminal`() async throws {
+            let daemon = try await Daemon.start()
+            try RawClient(daemon).post("a", "x", durability: .stored)
+            let file = daemon.folder.file("backup")
+            let process = try ChildProcess(
+                "sh", ["-c", "\"$0\" backup - > \"$1\"", Programs.notifyctl, file],
+                environment: Daemon.clean.merging(["NOTIFYD_SOCKET": daemon.socket]) { $1 })
+            #expect(try await process.waitForExit() == .status(0))
+            #expect(try await daemon.stop() == .status(0))
+            let run = try restore(file, daemon)
+            #expect(try await run.process.waitForExit() == .status(0))
+            try await daemon.start()
+            #expect(try await log(of: daemon).values.map { $0 } == ["x"])
+            let terminal = try ChildProcess(
+                "script", ["-qec", "\(Programs.notifyctl) backup -", "/dev/null"],
+                environment: Daemon.clean.merging(["NOTIFYD_SOCKET": daemon.socket]) { $1 })
+            #expect(try await terminal.waitForExit() == .status(64))
+            let output = try await terminal.standardOutput.wait("the end") { $0.isAtEnd ? $0.text : nil }
+            expectText(output, "a backup is not written to a terminal")
         }
 
         @Test func `a backup on a disk without room is refused`() async throws {
             let daemon = try await Daemon.start(environment: ["NOTIFYD_LOG_MIN_FREE_BYTES": "16TiB"])
             let result = try await Notifyctl(daemon).run("backup", daemon.folder.file("file"))
-            #expect(result.status == .status(77))
+            #expect(result.status == .status(75))
             expectText(result.errors, "log.min_free_bytes")
             #expect(!exists(daemon.folder.file("file")))
         }

@@ -17,17 +17,17 @@ extension IntegrationTests {
             print("client kill rounds: seed \(seed)")
             var random = SeededGenerator(seed: seed)
             let daemon = try await Daemon.start()
-            var configuration = NotifyClient.Configuration(socketPath: daemon.socket)
+            var configuration = NotificationClient.Configuration(socketPath: daemon.socket)
             configuration.connectionWait = .seconds(300)
-            configuration.backoff = NotifyClient.Backoff(initial: .milliseconds(5), maximum: .milliseconds(20))
-            let reader = NotifyClient(configuration: configuration)
+            configuration.backoff = NotificationClient.Backoff(initial: .milliseconds(5), maximum: .milliseconds(20))
+            let reader = NotificationClient(configuration: configuration)
             let running = Task { try await reader.run() }
             let subscription = try await reader.subscribe(to: ["load.>"], as: .durable("reader", window: 64))
             let reading = Task { try await Self.read(subscription) }
 
             var receipted: [UInt64] = []
             var unknown = 0
-            try await withNotifyClient(configuration: configuration) { client in
+            try await withNotificationClient(configuration: configuration) { client in
                 let isOver = Watched(false)
                 let receipts = Watched(0)
                 let posting = Task { try await Self.post(through: client, until: isOver, counting: receipts) }
@@ -63,14 +63,14 @@ extension IntegrationTests {
         ///
         /// - Returns: The outcome of each post.
         private static func post(
-            through client: NotifyClient, until isOver: Watched<Bool>, counting receipts: Watched<Int>
-        ) async throws -> [NotifyClient.PostPipeline.Outcome] {
+            through client: NotificationClient, until isOver: Watched<Bool>, counting receipts: Watched<Int>
+        ) async throws -> [NotificationClient.PostPipeline.Outcome] {
             let pipeline = client.postPipeline(capacity: 200)
-            async let outcomes = pipeline.results.reduce(into: [NotifyClient.PostPipeline.Outcome]()) {
+            async let outcomes = pipeline.results.reduce(into: [NotificationClient.PostPipeline.Outcome]()) {
                 $0.append($1)
                 if case .success = $1 { receipts.update { $0 += 1 } }
             }
-            let message = try NotifyClient.OutgoingMessage(name: NotificationName("load.a"), durability: .stored)
+            let message = try NotificationClient.OutgoingMessage(name: NotificationName("load.a"), durability: .stored)
             var number = 0
             while !isOver.current {
                 number += 1
@@ -83,7 +83,7 @@ extension IntegrationTests {
         /// Reads up to the last message.
         ///
         /// - Returns: The sequences in the order of delivery.
-        private static func read(_ subscription: NotifyClient.Subscription) async throws -> [UInt64] {
+        private static func read(_ subscription: NotificationClient.Subscription) async throws -> [UInt64] {
             var sequences: [UInt64] = []
             for try await case .message(let message) in subscription {
                 sequences.append(message.sequence)

@@ -9,16 +9,17 @@ import Testing
 extension IntegrationTests {
     /// The client library with daemons that are stopped and restarted.
     @Suite struct ClientReconnectTests {
-        private func configuration(_ daemon: Daemon, wait: Duration = .seconds(300)) -> NotifyClient.Configuration {
-            var configuration = NotifyClient.Configuration(socketPath: daemon.socket)
+        private func configuration(_ daemon: Daemon, wait: Duration = .seconds(300)) -> NotificationClient.Configuration
+        {
+            var configuration = NotificationClient.Configuration(socketPath: daemon.socket)
             configuration.connectionWait = wait
-            configuration.backoff = NotifyClient.Backoff(initial: .milliseconds(5), maximum: .milliseconds(50))
+            configuration.backoff = NotificationClient.Backoff(initial: .milliseconds(5), maximum: .milliseconds(50))
             return configuration
         }
 
         @Test func `a post in flight when the daemon dies has an unknown outcome`() async throws {
             let daemon = try await Daemon.start()
-            try await withNotifyClient(configuration: configuration(daemon)) { client in
+            try await withNotificationClient(configuration: configuration(daemon)) { client in
                 try await client.post("before", "1", durability: .stored)
                 // Suspends the daemon, so that the post reaches the daemon's socket but is not answered.
                 daemon.process.send(SIGSTOP)
@@ -32,18 +33,18 @@ extension IntegrationTests {
                 try await daemon.start()
                 let receipt = try await client.post("after", "3", durability: .stored)
                 #expect(receipt.durability == .stored)
-                #expect(try await client.statistics()["log_messages"] == 2)
+                #expect(try await client.administration.statistics()["log_messages"] == 2)
             }
         }
 
         @Test func `a post waits a limited time for a daemon`() async throws {
             let daemon = try await Daemon.start()
             try await daemon.kill()
-            try await withNotifyClient(configuration: configuration(daemon, wait: .milliseconds(300))) { client in
+            try await withNotificationClient(configuration: configuration(daemon, wait: .milliseconds(300))) { client in
                 let error = await #expect(throws: NotifyError.self) { try await client.post("a", "1") }
                 #expect(error?.code == .notConnected)
             }
-            try await withNotifyClient(configuration: configuration(daemon)) { client in
+            try await withNotificationClient(configuration: configuration(daemon)) { client in
                 async let post = client.post("a", "2", durability: .stored)
                 try await daemon.start()
                 let receipt = try await post
@@ -54,10 +55,11 @@ extension IntegrationTests {
         @Test func `exactly the posts that a draining daemon did not process are sent again`() async throws {
             let daemon = try await Daemon.start()
             let count = 20_000
-            try await withNotifyClient(configuration: configuration(daemon)) { client in
+            try await withNotificationClient(configuration: configuration(daemon)) { client in
                 let pipeline = client.postPipeline(capacity: 4000)
-                let message = try NotifyClient.OutgoingMessage(name: NotificationName("load"), durability: .stored)
-                async let results = pipeline.results.reduce(into: [NotifyClient.PostPipeline.Outcome]()) {
+                let message = try NotificationClient.OutgoingMessage(
+                    name: NotificationName("load"), durability: .stored)
+                async let results = pipeline.results.reduce(into: [NotificationClient.PostPipeline.Outcome]()) {
                     $0.append($1)
                 }
                 for number in 0..<count {
@@ -73,13 +75,13 @@ extension IntegrationTests {
                 #expect(sequences.count == count)
                 #expect(zip(sequences, sequences.dropFirst()).allSatisfy { $0 < $1 })
                 // No post was lost or stored twice.
-                #expect(try await client.statistics()["log_messages"] == UInt64(count))
+                #expect(try await client.administration.statistics()["log_messages"] == UInt64(count))
             }
         }
 
         @Test func `subscriptions resume after the daemon is killed`() async throws {
             let daemon = try await Daemon.start()
-            try await withNotifyClient(configuration: configuration(daemon)) { client in
+            try await withNotificationClient(configuration: configuration(daemon)) { client in
                 let durable = try await client.subscribe(to: ["news.>"], as: .durable("mine"))
                 let volatile = try await client.subscribe(to: ["news.>"])
                 var durableEvents = durable.makeAsyncIterator()
@@ -116,7 +118,7 @@ extension IntegrationTests {
 
         @Test func `ending a durable subscription keeps unacknowledged messages`() async throws {
             let daemon = try await Daemon.start()
-            try await withNotifyClient(configuration: configuration(daemon)) { client in
+            try await withNotificationClient(configuration: configuration(daemon)) { client in
                 try await client.withSubscription(to: "a", as: .durable("mine")) { _ in }
                 for number in 1...5 { try await client.post("a", "\(number)") }
                 // Each subscription ends after one message. Every second subscription acknowledges its message.
@@ -137,7 +139,7 @@ extension IntegrationTests {
             let daemon = try await Daemon.start()
             let holder = try RawClient(daemon)
             try holder.subscribe("a", durable: "mine")
-            try await withNotifyClient(configuration: configuration(daemon)) { client in
+            try await withNotificationClient(configuration: configuration(daemon)) { client in
                 let error = await #expect(throws: NotifyError.self) {
                     try await client.withSubscription(to: "a", as: .durable("mine")) { _ in }
                 }
@@ -164,7 +166,7 @@ extension IntegrationTests {
     }
 }
 
-extension NotifyClient.Subscription.Event {
+extension NotificationClient.Subscription.Event {
     /// The text of a message; nil for a gap.
     fileprivate var text: String? {
         if case .message(let message) = self { message.text } else { nil }

@@ -72,6 +72,25 @@ extension IntegrationTests {
             #expect(try daemon.descriptorCount == before)
         }
 
+        @Test func `while many connections end together, others are served`() async throws {
+            let daemon = try await Daemon.start()
+            try #require(raiseDescriptorLimit(to: 5000))
+            let other = try RawClient(daemon)
+            var ending = try (0..<4000).map { _ in try RawClient(daemon) }
+            daemon.process.send(SIGSTOP)
+            try daemon.process.waitUntilStopped()
+            ending = []
+            // The event loop gets this request after the ends of all connections, in the order of their arrival.
+            let request = other.newRequest()
+            try other.send(StatisticsRequest(request: request))
+            daemon.process.send(SIGCONT)
+            let report = try other.wait("statistics") { if case .statistics(let report) = $0 { report } else { nil } }
+            let connections = try #require(report.counters.first { $0.name == "connections" })
+            #expect((1000..<4000).contains(connections.value), "it is answered before the others have ended")
+            for _ in 0..<10 { try other.ping() }
+            #expect(ending.isEmpty)
+        }
+
         @Test func `descriptors sent with a frame are not received`() async throws {
             let daemon = try await Daemon.start()
             let bystander = try Bystander(daemon)

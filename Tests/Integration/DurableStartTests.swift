@@ -118,7 +118,7 @@ extension IntegrationTests {
             #expect(unreadable.status == .status(64))
             #expect(unreadable.errors.contains("2026-02-30") && unreadable.errors.contains("'yesterday 12:00'"))
             let beyond = try await notifyctl.run("durable", "create", "d", "a", "--from", "1000")
-            #expect(beyond.status == .status(77))
+            #expect(beyond.status == .status(64))
             #expect(beyond.errors.contains("sequence 1000 is beyond the end of the log"))
             #expect(try client.list().map(\.durableName) == ["all"])
         }

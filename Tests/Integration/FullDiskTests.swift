@@ -13,14 +13,16 @@ extension IntegrationTests {
             folder = try TemporaryFolder()
         }
 
-        /// Starts a daemon with its database on a new file system of 512 KiB, after running `commands` there.
-        private func start(_ commands: String) throws -> NotifydRun {
+        /// Starts a daemon with its database on a new file system, after running `commands` there.
+        private func start(
+            _ commands: String, size: String = "512k", environment: [String: String?] = [:]
+        ) throws -> NotifydRun {
             let disk = folder.file("disk")
             mkdir(disk, 0o700)
-            let script = "mount -t tmpfs -o size=512k none \(disk) && cd \(disk) && \(commands); exec \"$@\""
+            let script = "mount -t tmpfs -o size=\(size) none \(disk) && cd \(disk) && \(commands); exec \"$@\""
             return try NotifydRun(
                 ["--socket", folder.file("n.sock"), "--database", disk + "/n.db"],
-                environment: ["NOTIFYD_LOG_MIN_FREE_BYTES": "0"],
+                environment: ["NOTIFYD_LOG_MIN_FREE_BYTES": "0"].merging(environment) { $1 },
                 launcher: ["unshare", "--mount", "sh", "-c", script, "sh"], managerPath: folder.file("manager"))
         }
 
@@ -77,6 +79,87 @@ extension IntegrationTests {
             #expect(try client.subscribe("a", durable: "reader").isResumed)
             let message = try client.message()
             #expect(message.stamp.sequence == stored)
+            #expect(try await run.stop() == .status(0))
+        }
+
+        /// Fills the disk to its last byte.
+        private func fill(_ run: NotifydRun) {
+            let filler = open(file("filler", of: run), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+            defer { close(filler) }
+            for size in [1 << 20, 4096] {
+                let bytes = [UInt8](repeating: 1, count: size)
+                while write(filler, bytes, bytes.count) > 0 {}
+            }
+            #expect(errno == ENOSPC)
+        }
+
+        /// The daemon has allocated a reserve for that.
+        @Test func `on a full disk, reading, removing subscriptions and purging still work, and make room`()
+            async throws
+        {
+            let run = try start(
+                "true", size: "40m", environment: ["NOTIFYD_LOG_CHECKPOINT_BYTES": "1MiB"])
+            try await run.ready()
+            let client = try RawClient(path: folder.file("n.sock"))
+            let notifyctl = Notifyctl(socket: folder.file("n.sock"))
+            try client.subscribe("a", durable: "reader")
+            try client.detach()
+            #expect(exists(file("n.db.reserve", of: run)))
+            let payload = String(repeating: "x", count: 10_000)
+            for _ in 1...600 { try client.post("a", payload, durability: .stored) }
+            fill(run)
+            // What the write-ahead log can still hold in its file.
+            var refused: Notifyctl.Result?
+            for _ in 1...1000 where refused == nil {
+                let result = try await notifyctl.run("post", "a", "--durability", "stored", input: .text(payload))
+                if result.status != .status(0) { refused = result }
+            }
+            let errors = try #require(refused).errors
+            expectText(errors, "the file system of '\(folder.file("disk"))' is full")
+            expectText(errors, "notifyctl purge")
+            fill(run)
+
+            let log = try await notifyctl.run("log", "--format", "{sequence}")
+            #expect(log.status == .status(0) && log.lines.count >= 600, "\(log.errors)")
+            let removed = try await notifyctl.run("durable", "remove", "reader")
+            #expect(removed.status == .status(0), "\(removed.errors)")
+            let purged = try await notifyctl.run("purge", ">", "--yes")
+            #expect(purged.status == .status(0), "\(purged.errors)")
+            #expect(try client.statistics()["log_messages"] == 0)
+            // The space of the messages returns, and with it the reserve, although the other file stays.
+            try await waitForStatus(run, "running")
+            try client.post("a", payload, durability: .stored)
+            #expect(try await run.stop() == .status(0))
+        }
+
+        /// The space that a change has freed from the reserve may be taken at once.
+        @Test func `on a full disk, messages can be deleted after subscriptions were attached`() async throws {
+            let run = try start("true", size: "40m", environment: ["NOTIFYD_LOG_CHECKPOINT_BYTES": "1MiB"])
+            try await run.ready()
+            let client = try RawClient(path: folder.file("n.sock"))
+            let notifyctl = Notifyctl(socket: folder.file("n.sock"))
+            let payload = String(repeating: "x", count: 10_000)
+            for _ in 1...600 { try client.post("a", payload, durability: .stored) }
+            fill(run)
+            let names = (1...20).map { "reader-\($0)" }
+            var count = 0
+            for name in names {
+                let attached = try await notifyctl.run(
+                    "subscribe", "a", "--durable", name, "--from", "oldest", "--count", "1")
+                if attached.status == .status(0) {
+                    count += 1
+                } else {
+                    expectText(attached.errors, "is full")
+                }
+                fill(run)
+            }
+            #expect(count > 0)
+            let log = try await notifyctl.run("log", "--format", "{sequence}")
+            #expect(log.status == .status(0) && log.lines.count == 600, "\(log.errors)")
+            let purged = try await notifyctl.run("purge", ">", "--yes")
+            #expect(purged.status == .status(0), "\(purged.errors)")
+            #expect(try client.statistics()["log_messages"] == 0)
+            try await waitForStatus(run, "running")
             #expect(try await run.stop() == .status(0))
         }
 

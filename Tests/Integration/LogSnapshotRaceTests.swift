@@ -11,11 +11,11 @@ extension IntegrationTests {
 
         /// Posts stored messages with ascending numbers, each followed by one that is not stored. Reports the end of
         /// each round.
-        private func post(on client: NotifyClient, _ rounds: AsyncStream<Int>.Continuation) async throws {
+        private func post(on client: NotificationClient, _ rounds: AsyncStream<Int>.Continuation) async throws {
             let pipeline = client.postPipeline()
             async let accepted = pipeline.results.reduce(0) { try $0 + ($1.get().sequence > 0 ? 1 : 0) }
-            let stored = try NotifyClient.OutgoingMessage(name: "load", durability: .stored)
-            let live = try NotifyClient.OutgoingMessage(name: "load", durability: .volatile)
+            let stored = try NotificationClient.OutgoingMessage(name: "load", durability: .stored)
+            let live = try NotificationClient.OutgoingMessage(name: "load", durability: .volatile)
             for round in 0..<Self.rounds {
                 for number in round * Self.perRound..<(round + 1) * Self.perRound {
                     try await pipeline.post(stored.with(payload: Array("\(number)".utf8)))
@@ -29,9 +29,9 @@ extension IntegrationTests {
         }
 
         /// Reads all stored messages from the first one on.
-        private func read(_ configuration: NotifyClient.Configuration, buffered: Int) async throws {
-            try await withNotifyClient(configuration: configuration) { client in
-                let kind = NotifyClient.SubscriptionKind.volatile(from: .oldest, bufferedMessages: buffered)
+        private func read(_ configuration: NotificationClient.Configuration, buffered: Int) async throws {
+            try await withNotificationClient(configuration: configuration) { client in
+                let kind = NotificationClient.SubscriptionKind.volatile(from: .oldest, bufferedMessages: buffered)
                 var (expected, last) = (0, UInt64(0))
                 try await client.withSubscription(to: "load", as: kind) { subscription in
                     for try await batch in subscription.batches {
@@ -52,11 +52,13 @@ extension IntegrationTests {
 
         @Test func `subscribing while messages are posted misses and repeats no stored one`() async throws {
             let daemon = try await Daemon.start()
-            let configuration = NotifyClient.Configuration(socketPath: daemon.socket)
+            let configuration = NotificationClient.Configuration(socketPath: daemon.socket)
             let (stream, continuation) = AsyncStream<Int>.makeStream()
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {
-                    try await withNotifyClient(configuration: configuration) { try await post(on: $0, continuation) }
+                    try await withNotificationClient(configuration: configuration) {
+                        try await post(on: $0, continuation)
+                    }
                 }
                 for await _ in stream {
                     group.addTask { try await read(configuration, buffered: 65_536) }

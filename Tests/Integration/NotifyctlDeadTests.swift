@@ -25,6 +25,12 @@ extension IntegrationTests {
             return output.text.split(separator: "\n")
         }
 
+        private func run(_ arguments: [String]) async throws -> (status: ChildProcess.Exit, errors: String) {
+            let process = try notifyctl.start(arguments)
+            let status = try await process.waitForExit()
+            return (status, try await process.standardError.wait("end") { $0.isAtEnd ? $0.text : nil })
+        }
+
         /// Makes dead letters of messages with these payloads.
         ///
         /// - Returns: Their sequences.
@@ -58,6 +64,97 @@ extension IntegrationTests {
             #expect(try await notifyctl.run("dead", "list", "--json").objects.isEmpty)
         }
 
+        @Test func `a list of dead letters reports those that are damaged`() async throws {
+            let sequences = try await makeDeadLetters(["one", "text 2;", "three"])
+            try await daemon.stop()
+            try daemon.damage("text 2;")
+            try await daemon.start()
+            let result = try await notifyctl.run("dead", "list", "w", "--json")
+            #expect(result.status == .status(0))
+            #expect(
+                try result.objects.compactMap { $0["sequence"] as? Int }.map(String.init)
+                    == [sequences[0], sequences[2]])
+            expectText(
+                result.errors, "lost up to 1 message (\(sequences[1])): they are damaged in the daemon's log")
+        }
+
+        @Test func `the name of a subscription that does not exist is an error`() async throws {
+            _ = try await succeed("durable", "create", "idle", "other.>")
+            for arguments in [["list"], ["show"], ["retry"], ["purge", "--yes"]] {
+                let result = try await run(["dead"] + arguments + ["nosuch"])
+                #expect(result.status == .status(1), "\(arguments)")
+                expectText(result.errors, "no durable subscription 'nosuch'")
+                #expect(try await run(["dead"] + arguments + ["idle"]).status == .status(0))
+            }
+            // The dead letters of a subscription that was removed stay.
+            _ = try await makeDeadLetters(["one"])
+            _ = try await succeed("durable", "remove", "w")
+            #expect(try await succeed("dead", "list", "w", "--json").count == 1)
+        }
+
+        @Test func `what a command has written to standard error is the reason, as far as 1 KiB`() async throws {
+            let script = "printf 'x%.0s' $(seq 2000) >&2; printf '\\n\\033[31mno\\377disk\\n' >&2; exit 65"
+            let worker = try notifyctl.start(
+                ["work", "jobs.>", "--durable", "w", "--group", "--", "sh", "-c", script])
+            try daemon.waitForSubscriptions(1)
+            try poster.post("jobs.a", "one")
+            let errors = try await worker.standardError.wait("the report") { $0.lineCount >= 3 ? $0.lines : nil }
+            #expect(errors[0] == String(repeating: "x", count: 2000), "it is passed through")
+            #expect(errors[2].hasSuffix("has failed: exit status 65: it becomes a dead letter"))
+            worker.send(SIGTERM)
+            #expect(try await worker.waitForExit() == .status(0))
+            var letters: [[String: Any]] = []
+            let deadline = ContinuousClock.now + .seconds(60)
+            while letters.isEmpty, ContinuousClock.now < deadline {
+                letters = try await notifyctl.run("dead", "list", "w", "--json").objects
+            }
+            let reason = try #require(letters.first?["reason"] as? String)
+            #expect(reason.hasPrefix("exit status 65\nxxx") && reason.hasSuffix("xxx\n\u{FFFD}[31mno\u{FFFD}disk"))
+            #expect((1_000...1_060).contains(reason.utf8.count))
+        }
+
+        @Test func `a trace and the details of a subscription have the last failure and the next try`() async throws {
+            let script = "printf 'x%.0s' $(seq 2000) >&2; printf '\\n\\033[31mno\\377disk\\n' >&2; exit 3"
+            let worker = try notifyctl.start(
+                ["work", "jobs.>", "--durable", "w", "--group", "--retry-after", "1h", "--", "sh", "-c", script])
+            try daemon.waitForSubscriptions(1)
+            let sequence = try poster.post("jobs.a", "one").sequence
+            let errors = try await worker.standardError.wait("the report") { $0.lineCount >= 3 ? $0.lines : nil }
+            #expect(errors[0] == String(repeating: "x", count: 2000), "it is passed through")
+            #expect(errors[2].hasSuffix("has failed: exit status 3 (delivery 1)"))
+            func traced() async throws -> [String: Any] {
+                let trace = try #require(try await notifyctl.run("trace", "\(sequence)", "--json").objects.first)
+                return try #require((trace["states"] as? [[String: Any]])?.first)
+            }
+            var entry = try await traced()
+            let deadline = ContinuousClock.now + .seconds(60)
+            while entry["state"] as? String != "waiting", ContinuousClock.now < deadline { entry = try await traced() }
+            let reason = try #require(entry["reason"] as? String)
+            #expect(reason.hasPrefix("exit status 3\nxxx") && reason.hasSuffix("xxx\n\u{FFFD}[31mno\u{FFFD}disk"))
+            #expect((1_000...1_060).contains(reason.utf8.count))
+            #expect(entry["failures"] as? Int == 1 && entry["next_delivery"] is String)
+            let shown = try #require(try await notifyctl.run("durable", "show", "w", "--json").objects.first)
+            let failure = try #require(shown["last_failure"] as? [String: Any])
+            #expect(failure["reason"] as? String == reason && failure["sequence"] as? Int == Int(sequence))
+            // The daemon converts the time of its monotonic clock for each answer.
+            func date(_ time: Any?) throws -> Date {
+                try Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse(try #require(time as? String))
+            }
+            #expect(abs(try date(shown["next_delivery"]).timeIntervalSince(date(entry["next_delivery"]))) < 0.1)
+            let text = try await succeed("trace", "\(sequence)").joined(separator: "\n")
+            expectText(text, "w has failed once, the last time: exit status 3")
+            expectText(text, "w tries again at ")
+            worker.send(SIGTERM)
+            #expect(try await worker.waitForExit() == .status(0))
+
+            // After a restart, the log still has the reason.
+            try await daemon.stop()
+            try await daemon.start()
+            #expect(try await traced()["reason"] as? String == reason)
+            expectText(
+                try await succeed("durable", "show", "w").joined(separator: "\n"), "before the daemon's start, message")
+        }
+
         @Test func `a trace shows a message that failed as waiting, then as a dead letter`() async throws {
             _ = try await succeed(
                 "durable", "create", "w", "jobs.>", "--group", "--retry-after", "1h", "--max-deliveries", "2")
@@ -66,7 +163,7 @@ extension IntegrationTests {
             #expect(try await succeed("wait", "jobs.>", "--durable", "done") == ["one"])
             func states() async throws -> [[String: Any]] {
                 let trace = try #require(try await notifyctl.run("trace", "\(sequence)", "--json").objects.first)
-                return try #require(trace["subscriptions"] as? [[String: Any]])
+                return try #require(trace["states"] as? [[String: Any]])
             }
             func fail(_ status: Int) async throws {
                 let process = try notifyctl.start(

@@ -70,6 +70,18 @@ extension IntegrationTests {
             try await run.stop()
         }
 
+        @Test func `a check of the start fails where stored posts would be refused for lack of disk space`()
+            async throws
+        {
+            let process = try ChildProcess(
+                Programs.notifyd,
+                ["--check-start", "--socket", folder.file("n.sock"), "--database", folder.file("n.db")],
+                environment: Daemon.clean.merging(["NOTIFYD_LOG_MIN_FREE_BYTES": "16TiB"]) { $1 })
+            #expect(try await process.waitForExit() == .status(1))
+            let errors = try await process.standardError.wait("end of errors") { $0.isAtEnd ? $0.text : nil }
+            expectText(errors, "fewer than the 17592186044416 of log.min_free_bytes: make room on it")
+        }
+
         @Test func `a socket that is another file is found`() async throws {
             let path = try folder.write("letter", to: "n.sock")
             expectProblem(try await doctor(), "problem: \(path) is not a socket\n")
@@ -129,14 +141,95 @@ extension IntegrationTests {
             let posted = try await Notifyctl(daemon).shell(
                 """
                 notifyctl durable create inbox 'news.>' &&
-                    yes | head -n 99998 | notifyctl post other --lines --quiet && notifyctl post news.a x
+                    yes | head -n 99999 | notifyctl post news.a --lines --quiet &&
+                    yes | head -n 100001 | notifyctl post other --lines --quiet --durability stored
                 """)
             #expect(posted.status == .status(0), "\(posted.errors)")
             try await expectDoctor(0, "no problem found")
             _ = try await Notifyctl(daemon).run("post", "news.b", "x")
             try await expectDoctor(
-                1, "100000 or more sequences behind the end of the log: inbox of uid \(geteuid()) (100000)")
+                1, "have not acknowledged 100000 or more messages: inbox of uid \(geteuid()) (100000)")
             try await expectDoctor(1, "notifyctl durable remove NAME")
+        }
+
+        @Test func `a deleted database is found before anything is posted`() async throws {
+            let daemon = try await Daemon.start()
+            for file in ["", "-wal"] { unlink(daemon.database + file) }
+            let result = try await doctor(socket: daemon.socket)
+            #expect(result.status == .status(1))
+            #expect(
+                result.output == """
+                    problem: posts to be stored are refused: the database '\(daemon.database)' was deleted or moved away: \
+                    move it back, or reload notifyd (SIGHUP) for a new, empty log
+
+                    """)
+            #expect(try await Notifyctl(daemon).run("reload").status == .status(0))
+            #expect(try await doctor(socket: daemon.socket).status == .status(0))
+        }
+
+        @Test func `a failed reload is found, whichever file the daemon reads`() async throws {
+            let file = try folder.write("log_level: info\n", to: "other.yaml")
+            let daemon = try await Daemon.start(["--config", file])
+            #expect(try await doctor(socket: daemon.socket).status == .status(0))
+            _ = try folder.write("log_level: loud\n", to: "other.yaml")
+            let reload = try await Notifyctl(daemon).run("reload")
+            #expect(reload.status != .status(0))
+            let result = try await doctor(socket: daemon.socket)
+            expectProblem(
+                result,
+                "problem: the last reload has failed, and the previous configuration is in effect: \(file):1: log_level",
+                "  repair: correct it, then run notifyctl reload\n")
+            #expect(result.lines.count == 2)
+            _ = try folder.write("log_level: info\n", to: "other.yaml")
+            #expect(try await Notifyctl(daemon).run("reload").status == .status(0))
+            #expect(try await doctor(socket: daemon.socket).status == .status(0))
+        }
+
+        @Test func `a daemon that was stopped is found`() async throws {
+            let daemon = try await Daemon.start()
+            daemon.process.send(SIGSTOP)
+            try daemon.process.waitUntilStopped()
+            let pid = daemon.process.pid
+            let result = try await doctor(socket: daemon.socket)
+            daemon.process.send(SIGCONT)
+            #expect(
+                result.output == """
+                    problem: notifyd at \(daemon.socket), process \(pid), is stopped by a signal
+                      repair: kill -CONT \(pid)
+
+                    """)
+        }
+
+        @Test func `a daemon whose socket was deleted is found, not another one`() async throws {
+            let daemon = try await Daemon.start()
+            let pid = daemon.process.pid
+            unlink(daemon.socket)
+            let result = try await doctor(socket: daemon.socket)
+            #expect(result.status == .status(1))
+            #expect(
+                result.output == """
+                    problem: notifyd runs as process \(pid), but the file of its socket, \(daemon.socket), was deleted
+                      repair: restart notifyd: end the process with 'kill \(pid)', then start it as before
+
+                    """)
+        }
+
+        @Test func `a user's daemon whose socket was deleted is found although another one may answer`() async throws {
+            mkdir(folder.file("notifyd"), 0o700)
+            let own = folder.file("notifyd/notifyd.sock")
+            let run = try NotifydRun(
+                ["--socket", own, "--database", folder.file("n.db")], managerPath: folder.file("manager"))
+            try await run.ready()
+            unlink(own)
+            let command = [Programs.notifyctl, "doctor"]
+            let process = try ChildProcess(
+                command[0], [command[1]],
+                environment: Daemon.clean.merging(["XDG_RUNTIME_DIR": folder.path]) { $1 })
+            #expect(try await process.waitForExit() == .status(1))
+            let output = try await process.standardOutput.wait("end of output") { $0.isAtEnd ? $0 : nil }
+            expectText(
+                output.text,
+                "notifyd runs as process \(run.process.pid), but the file of its socket, \(own), was deleted\n")
         }
 
         // MARK: Starts that would fail
@@ -223,7 +316,7 @@ extension IntegrationTests {
             let result = try await doctor(
                 launcher: ["unshare", "--mount", "sh", "-c", script, "sh"],
                 environment: ["NOTIFYD_DATABASE": disk + "/n.db"])
-            expectProblem(result, "the file system of '\(disk)' is nearly full (0 MiB free): make room on it")
+            expectProblem(result, "the file system of '\(disk)' has 24576 free bytes, fewer than the 268435456 of")
         }
 
         @Test(.enabled(if: Requirements.canMount))

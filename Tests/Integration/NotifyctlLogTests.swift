@@ -46,6 +46,56 @@ extension IntegrationTests {
             #expect(object["payload"] as? String == "1" && object["sequence"] as? UInt64 == sequences[0])
         }
 
+        @Test func `log from a sequence reports what was deleted after it`() async throws {
+            _ = try store(1, "other")
+            let sequences = try store(5)
+            _ = try await notifyctl.run("purge", "a", "--before", "\(sequences[3])", "--yes")
+            let result = try await notifyctl.run(
+                "log", "a", "--from", "\(sequences[0])", "--format", "{sequence}")
+            #expect(result.lines.map(String.init) == sequences.suffix(2).map { "\($0)" })
+            expectText(
+                result.errors,
+                "lost 3 messages (\(sequences[0])–\(sequences[2])): they are no longer in the daemon's log\n")
+            let other = try await notifyctl.run("log", "other", "--from", "\(sequences[0] - 1)")
+            #expect(other.errors == "" && other.lines.count == 1, "others are not missed")
+            #expect(try await notifyctl.run("log", "a").errors == "", "nothing was deleted since its begin")
+        }
+
+        @Test func `a follower that a purge overtakes prints what is left, and reports what it missed`() async throws {
+            let (started, gate) = (daemon.folder.file("started"), daemon.folder.file("gate"))
+            let errors = daemon.folder.file("errors")
+            for path in [started, gate] { mkfifo(path, 0o600) }
+            let count = 3_000
+            let payload = String(repeating: "x", count: 1_000)
+            let requests = try (0..<count).map { _ in
+                try poster.send(post: "load.a", payload, durability: .stored)
+            }
+            for request in requests { _ = try poster.receipt(of: request) }
+            // The reader takes one line, waits until the gate is opened, and then counts the others.
+            let reader = """
+                import sys
+                sys.stdin.buffer.readline()
+                open(sys.argv[1], "w").write("started")
+                open(sys.argv[2]).read()
+                count = 1
+                while sys.stdin.buffer.readline() != b"end\\n":
+                    count += 1
+                print(count)
+                """
+            let log = "notifyctl log load.a --follow --format '{payload}' --limit \(count) 2> \(errors)"
+            let notifyctl = notifyctl
+            async let reading = notifyctl.shell("(\(log)) | python3 -c '\(reader)' \(started) \(gate)")
+            #expect(try await notifyctl.shell("cat \(started)").output == "started")
+            _ = try await notifyctl.run("purge", "load.>", "--yes")
+            _ = try poster.post("load.a", "end", durability: .stored)
+            #expect(try await notifyctl.shell("echo > \(gate)").status == .status(0))
+            let printed = try #require(Int(try await reading.output.trimmingCharacters(in: .whitespacesAndNewlines)))
+            let reported = try String(contentsOfFile: errors, encoding: .utf8)
+            let missed = reported.matches(of: /lost (?:up to )?(\d+) messages/).compactMap { Int($0.output.1) }
+            #expect(printed < count && missed.count == 1, "\(reported)")
+            #expect(printed + missed.reduce(0, +) == count, "\(reported)")
+        }
+
         @Test func `a message can't send escape sequences to a terminal`() async throws {
             _ = try poster.post("a", "\u{1B}[31mred", durability: .stored)
             // `script` runs the command on a terminal of its own.
@@ -79,8 +129,8 @@ extension IntegrationTests {
             let cases: [(arguments: [String], output: String, errors: String?)] = [
                 (["--from", "1h"], "1\n2\n", second), (["a", "--from", "1h", "--json"], "{", second),
                 (["a", "--from", "2h", "--to", "1h"], "", second), (["b", "-r", "--from", "2h"], "2\n", second),
-                (["c", "--from", "1h"], "", "no such message is stored; by default, messages are deleted 24 hours"),
-                (["c", "--from", "0s"], "", "no such message is stored; "), (["a", "--from", "0s"], "", nil),
+                (["c", "--from", "1h"], "", "no such message is stored\n"),
+                (["c", "--from", "0s"], "", "no such message is stored\n"), (["a", "--from", "0s"], "", nil),
                 (["a", "--from", "oldest"], "1\n", nil), (["a", "--from", "\(first.sequence)"], "1\n", nil),
                 (["a", "--from", "now"], "", nil), (["b", "--from", "1h", "--limit", "1"], "2\n", second),
             ]
@@ -94,6 +144,18 @@ extension IntegrationTests {
                 #expect(errors.map { reported.hasPrefix("notifyctl: \($0)") } ?? reported.isEmpty, "\(arguments)")
                 #expect(reported.split(separator: "\n").count == (errors == nil ? 0 : 1))
             }
+        }
+
+        @Test func `log names the rules of the log as a reason only if messages were deleted`() async throws {
+            try poster.post("a", "1", durability: .stored)
+            let before = try await notifyctl.run("log", "c", "--from", "1h")
+            #expect(before.errors == "notifyctl: no such message is stored\n")
+            #expect(try await notifyctl.run("purge", "a", "--yes").status == .status(0))
+            let after = try await notifyctl.run("log", "a", "--from", "1h")
+            #expect(
+                after.errors
+                    == "notifyctl: no such message is stored; since its start, notifyd has deleted messages, by the "
+                    + "rules of log.retention or by a purge\n")
         }
 
         @Test func `log prints the newest messages first`() async throws {
@@ -129,8 +191,8 @@ extension IntegrationTests {
             try poster.post("big", String(repeating: "x", count: 10_000), durability: .stored)
             let table = try await notifyctl.run("log", "--summary")
             #expect(table.status == .status(0) && table.lines.count == 3)
-            #expect(table.lines[0].hasPrefix("MESSAGES") && table.lines[1].hasSuffix(" big"))
-            #expect(table.lines[2].hasSuffix(" a"))
+            #expect(table.lines[0].hasPrefix("NAME") && table.lines[1].hasPrefix("big "))
+            #expect(table.lines[2].hasPrefix("a "))
             let objects = try await notifyctl.run("log", "--summary", "--json", "a").objects
             let object = try #require(objects.first)
             #expect(objects.count == 1 && object["name"] as? String == "a" && object["messages"] as? Int == 3)
@@ -161,7 +223,7 @@ extension IntegrationTests {
 
         @Test func `log refuses a start beyond the end`() async throws {
             let refused = try await notifyctl.run("log", "--from", "999999")
-            #expect(refused.status == .status(77))
+            #expect(refused.status == .status(64))
             expectText(refused.errors, "sequence 999999 is beyond the end of the log")
         }
 

@@ -42,6 +42,34 @@ extension IntegrationTests {
             #expect(try await stored() == [])
         }
 
+        @Test func `a job that waits for its next delivery is purged, and its worker learns of it`() async throws {
+            let worker = try notifyctl.start(
+                [
+                    "work", "jobs.>", "--durable", "w", "--group", "--retry-after", "1h", "--", "sh", "-c",
+                    "read job; echo $job; test $job = last",
+                ])
+            try daemon.waitForSubscriptions(1)
+            _ = try poster.post("jobs.a", "secret", durability: .stored)
+            func waiting() async throws -> Int? {
+                try await notifyctl.run("durable", "show", "w", "--json").objects.first?["waiting"] as? Int
+            }
+            let deadline = ContinuousClock.now + .seconds(60)
+            while try await waiting() != 1, ContinuousClock.now < deadline {}
+            // The copy is stored with this message at the latest.
+            _ = try poster.post("other", durability: .stored)
+            let result = try await notifyctl.run("purge", "jobs.>", "--yes")
+            expectText(
+                result.output, ", and 1 that waited for another delivery; 1 durable subscription had not read all")
+            #expect(try await waiting() == 0)
+            _ = try await worker.standardError.wait("the gap") {
+                $0.text.contains("lost up to 1 message") ? true : nil
+            }
+            _ = try poster.post("jobs.a", "last", durability: .stored)
+            #expect(try await worker.waitForLines(2) == ["secret", "last"])
+            worker.send(SIGTERM)
+            #expect(try await worker.waitForExit() == .status(0))
+        }
+
         @Test func `without a terminal purge requires a confirmation`() async throws {
             _ = try store(1, "a")
             let result = try await notifyctl.run("purge", "a")

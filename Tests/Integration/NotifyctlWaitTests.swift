@@ -1,4 +1,5 @@
 import Foundation
+import NotifyWire
 import TestSupport
 import Testing
 import WireTestSupport
@@ -60,13 +61,33 @@ extension IntegrationTests {
             #expect(try await last.waitForExit() == .status(124))
         }
 
+        @Test func `with --from, a stored message is taken`() async throws {
+            let client = try RawClient(daemon)
+            let sequences = try ["one", "two", "three"].map { text in
+                try client.post("jobs.a", text, durability: .stored).sequence
+            }
+            let stored = try await notifyctl.run("wait", "jobs.>", "--from", "\(sequences[1])", "--timeout", "60")
+            #expect(stored.status == .status(0) && stored.output == "two\n")
+            let durable = try await notifyctl.run(
+                "wait", "jobs.>", "--durable", "d", "--from", "\(sequences[2])", "--timeout", "60")
+            #expect(durable.status == .status(0) && durable.output == "three\n")
+            let none = try await notifyctl.run("wait", "jobs.>", "--durable", "d", "--timeout", "0")
+            #expect(none.status == .status(124))
+        }
+
+        @Test func `a pattern with a literal wildcard is reported`() async throws {
+            let result = try await notifyctl.run("wait", "jobs.web*", "--timeout", "0")
+            #expect(result.status == .status(124))
+            expectText(result.errors, "notifyctl: 'web*' in 'jobs.web*' is no wildcard and matches only itself: ")
+        }
+
         @Test func `a group is taken over only with --takeover`() async throws {
             func wait(_ sharing: String) async throws -> Notifyctl.Result {
                 try await notifyctl.run("wait", "jobs.>", "--durable", "d", "--timeout", "0", sharing)
             }
             #expect(try await wait("--group").status == .status(124))
             let refused = try await notifyctl.run("wait", "jobs.>", "--durable", "d", "--timeout", "0")
-            #expect(refused.status == .status(77))
+            #expect(refused.status == .status(1))
             #expect(refused.errors.contains("--takeover"))
             #expect(try await wait("--takeover").status == .status(124))
         }
@@ -89,9 +110,10 @@ extension IntegrationTests {
                 #expect(taken.status == .status(1))
                 #expect(taken.lines == [Substring(delivery)])
             }
-            #expect(try await take(script + "65").status == .status(1))
+            let taken = try await take("echo no such city >&2; exit 65")
+            #expect(taken.status == .status(1))
             let letters = try await notifyctl.run("dead", "list", "--json").objects
-            #expect(letters.first?["reason"] as? String == "exit status 65")
+            #expect(letters.first?["reason"] as? String == "exit status 65\nno such city")
             try post(["two"])
             #expect(try await take("cat; echo; exit 0").lines == ["two"])
         }

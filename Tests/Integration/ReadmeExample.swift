@@ -1,7 +1,7 @@
 import NotifyClient
 
 func bill() async throws {
-    try await withNotifyClient { client in
+    try await withNotificationClient { client in
         try await client.withSubscription(to: "orders.*", as: .durable("billing")) { orders in
             let receipt = try await client.post("orders.created", "one book")
             print("stored for \(receipt.stored) subscriptions")

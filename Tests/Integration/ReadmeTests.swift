@@ -46,7 +46,7 @@ extension IntegrationTests {
         @Test func `the shell session prints what the README shows`() async throws {
             let daemon = try await Daemon.start()
             let commands = try #require(blocks("console").first).components(separatedBy: "$ ").dropFirst()
-            #expect(commands.count == 5)
+            #expect(commands.count == 7)
             for text in commands {
                 let lines = text.split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false)
                 let folder = URL(filePath: Programs.notifyctl).deletingLastPathComponent().path

@@ -10,13 +10,13 @@ extension IntegrationTests {
     /// A client and a consumer in a service group that is shut down while messages arrive.
     @Suite struct ServiceGroupTests {
         private final class Consumer: Service {
-            let client: NotifyClient
+            let client: NotificationClient
             /// The sequences of the processed messages. The client acknowledges each message when its handler returns.
             let processed = Mutex<[UInt64]>([])
             private let reached: AsyncStream<Void>.Continuation
             private let goal: Int
 
-            init(_ client: NotifyClient, goal: Int, reached: AsyncStream<Void>.Continuation) {
+            init(_ client: NotificationClient, goal: Int, reached: AsyncStream<Void>.Continuation) {
                 self.client = client
                 self.goal = goal
                 self.reached = reached
@@ -37,7 +37,7 @@ extension IntegrationTests {
         ///
         /// - Returns: The sequences of the processed messages.
         private func process(_ count: Int, _ daemon: Daemon, clientIsFirst: Bool) async throws -> [UInt64] {
-            let client = NotifyClient(configuration: .init(socketPath: daemon.socket))
+            let client = NotificationClient(configuration: .init(socketPath: daemon.socket))
             let (reached, continuation) = AsyncStream.makeStream(of: Void.self)
             let consumer = Consumer(client, goal: count, reached: continuation)
             let services: [any Service] = clientIsFirst ? [client, consumer] : [consumer, client]
@@ -61,7 +61,7 @@ extension IntegrationTests {
                 processed += try await process(20, daemon, clientIsFirst: clientIsFirst)
                 // No message was processed twice across the groups, so every acknowledgement was committed.
                 #expect(processed == Array(sequences.prefix(processed.count)))
-                try await withNotifyClient(configuration: .init(socketPath: daemon.socket)) { client in
+                try await withNotificationClient(configuration: .init(socketPath: daemon.socket)) { client in
                     let kept = try await client.durableSubscriptions().first { $0.name == "d" }
                     #expect(kept?.holderPID == nil)
                     #expect(kept?.cursor == processed.last)

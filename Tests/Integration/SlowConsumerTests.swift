@@ -23,26 +23,26 @@ extension IntegrationTests {
         ///
         /// - Returns: The daemon's statistics.
         private func consume(
-            outboxBytes: Int, _ whenFull: NotifyClient.FullBufferPolicy,
-            _ body: (NotifyClient.Subscription, NotifyClient) async throws -> Void
+            outboxBytes: Int, _ whenFull: NotificationClient.FullBufferPolicy,
+            _ body: (NotificationClient.Subscription, NotificationClient) async throws -> Void
         ) async throws -> [String: UInt64] {
             let daemon = try await start(outboxBytes: outboxBytes)
-            let configuration = NotifyClient.Configuration(socketPath: daemon.socket)
-            try await withNotifyClient(configuration: configuration) { client in
-                let kind = NotifyClient.SubscriptionKind.volatile(
+            let configuration = NotificationClient.Configuration(socketPath: daemon.socket)
+            try await withNotificationClient(configuration: configuration) { client in
+                let kind = NotificationClient.SubscriptionKind.volatile(
                     bufferedMessages: Self.buffered, whenFull: whenFull)
                 try await client.withSubscription(to: "load", as: kind) { subscription in
-                    try await withNotifyClient(configuration: configuration) { try await post(on: $0) }
+                    try await withNotificationClient(configuration: configuration) { try await post(on: $0) }
                     try await body(subscription, client)
                 }
             }
             return try Bystander(daemon).statistics()
         }
 
-        private func post(on client: NotifyClient) async throws {
+        private func post(on client: NotificationClient) async throws {
             let pipeline = client.postPipeline()
             async let accepted = pipeline.results.reduce(0) { try $0 + ($1.get().subscribers == 1 ? 1 : 0) }
-            let message = try NotifyClient.OutgoingMessage(name: "load", durability: .volatile)
+            let message = try NotificationClient.OutgoingMessage(name: "load", durability: .volatile)
             try await pipeline.post(
                 contentsOf: (0..<Self.count).lazy.map { message.with(payload: Array("\($0)".utf8)) })
             pipeline.finish()
@@ -50,7 +50,8 @@ extension IntegrationTests {
         }
 
         /// Reads until every message was delivered or reported in a gap.
-        private func read(_ subscription: NotifyClient.Subscription) async throws -> (delivered: Int, missed: Int) {
+        private func read(_ subscription: NotificationClient.Subscription) async throws -> (delivered: Int, missed: Int)
+        {
             var (delivered, missed) = (0, 0)
             for try await batch in subscription.batches {
                 missed += batch.gaps.reduce(0) { $0 + Int($1.missed ?? 0) }

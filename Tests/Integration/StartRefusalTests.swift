@@ -59,7 +59,7 @@ extension IntegrationTests {
         @Test func `a path over 107 bytes is refused`() async throws {
             let longest = folder.file(String(repeating: "x", count: 107 - folder.path.utf8.count - 1))
             #expect(longest.utf8.count == 107)
-            expectText(try await refusal(socket: longest + "x"), "has 108 bytes")
+            expectText(try await refusal(socket: longest + "x"), "expected a path of at most 107 bytes")
             let run = try NotifydRun(
                 ["--socket", longest, "--database", folder.file("n.db")], managerPath: folder.file("manager"))
             #expect(try await run.ready() == longest)
@@ -229,11 +229,11 @@ extension IntegrationTests {
         private static let wrongFiles: [(text: String, line: Int, parts: [String])] = [
             ("log_level: info\nport: 80\n", 2, ["unknown key \"port\"", "expected one of socket"]),
             ("limits:\n  per_user:\n    conections: 5\n", 3, ["unknown key \"limits.per_user.conections\""]),
-            ("limits:\n  payload_bytes: \"5\"\n", 2, ["limits.payload_bytes", "expected an integer", "\"5\""]),
-            ("timeouts:\n  drain_seconds: soon\n", 2, ["timeouts.drain_seconds", "expected a number of seconds"]),
+            ("limits:\n  connections: \"5\"\n", 2, ["limits.connections", "expected an integer", "\"5\""]),
+            ("timeouts:\n  drain_seconds: soon\n", 2, ["timeouts.drain_seconds", "expected a duration"]),
             ("log_level: [info]\n", 1, ["log_level", "not a list or mapping"]),
             ("limits:\n  connections: 0\n", 2, ["limits.connections", "expected an integer from 1"]),
-            ("socket: relative.sock\n", 1, ["socket", "expected a path, absolute"]),
+            ("socket: relative.sock\n", 1, ["socket", "expected a path of at most 107 bytes, absolute"]),
             ("limits: [\n", 2, ["not YAML"]),
         ]
 

@@ -8,10 +8,10 @@ extension IntegrationTests {
     @Suite struct UncleanStartTests {
         @Test func `the gap after a kill equals the number of posts`() async throws {
             let daemon = try await Daemon.start()
-            var configuration = NotifyClient.Configuration(socketPath: daemon.socket)
+            var configuration = NotificationClient.Configuration(socketPath: daemon.socket)
             configuration.connectionWait = .seconds(300)
-            configuration.backoff = NotifyClient.Backoff(initial: .milliseconds(5), maximum: .milliseconds(50))
-            let client = NotifyClient(configuration: configuration)
+            configuration.backoff = NotificationClient.Backoff(initial: .milliseconds(5), maximum: .milliseconds(50))
+            let client = NotificationClient(configuration: configuration)
             let running = Task { try await client.run() }
             let subscription = try await client.subscribe(to: ["watched"])
             var events = subscription.makeAsyncIterator()

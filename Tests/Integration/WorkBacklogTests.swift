@@ -22,13 +22,15 @@ extension IntegrationTests {
         @Test(
             .timeLimit(.minutes(5)),
             arguments: [
-                (NotifyClient.SubscriptionKind.durable("w"), 1), (.durable("w"), 4),
+                (NotificationClient.SubscriptionKind.durable("w"), 1), (.durable("w"), 4),
                 (.durable("w", sharing: .group), 1), (.durable("w", sharing: .group), 4),
             ])
-        func `short handlers get every message once`(kind: NotifyClient.SubscriptionKind, parallel: Int) async throws {
+        func `short handlers get every message once`(kind: NotificationClient.SubscriptionKind, parallel: Int)
+            async throws
+        {
             let daemon = try await Daemon.start()
             let handled = Handled()
-            try await withNotifyClient(configuration: .init(socketPath: daemon.socket)) { client in
+            try await withNotificationClient(configuration: .init(socketPath: daemon.socket)) { client in
                 try await client.withSubscription(to: "load", as: kind) { _ in }
                 try await post(on: client)
                 let (ends, end) = AsyncStream<Void>.makeStream()
@@ -45,10 +47,10 @@ extension IntegrationTests {
             }
         }
 
-        private func post(on client: NotifyClient) async throws {
+        private func post(on client: NotificationClient) async throws {
             let pipeline = client.postPipeline()
             async let accepted = pipeline.results.reduce(0) { try $0 + ($1.get().sequence > 0 ? 1 : 0) }
-            let message = try NotifyClient.OutgoingMessage(name: "load", durability: .stored)
+            let message = try NotificationClient.OutgoingMessage(name: "load", durability: .stored)
             for _ in 0..<Self.messages { try await pipeline.post(message) }
             pipeline.finish()
             #expect(try await accepted == Self.messages)

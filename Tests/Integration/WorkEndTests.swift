@@ -79,6 +79,68 @@ extension IntegrationTests {
             daemon.process.send(SIGCONT)
         }
 
+        @Test(arguments: ["exec sleep 1000", "trap 'exit 143' TERM; sleep 1000 & wait", "sleep 1000 & wait"])
+        func `a stop of work and its command together is no failure, however often`(script: String) async throws {
+            #expect(try await notifyctl.run("durable", "create", "w", "jobs.>", "--group").status == .status(0))
+            try post(1)
+            for round in 0..<7 {
+                let worker = try start(script: "echo $NOTIFY_DELIVERY $$; \(script)")
+                let line = try await worker.waitForLines(1)[0].split(separator: " ")
+                #expect(line[0] == "1", "round \(round)")
+                let job = try #require(Int32(line[1]))
+                // As a service manager, which signals all processes of a service in no defined order.
+                if round.isMultiple(of: 2) {
+                    kill(job, SIGTERM)
+                    worker.send(SIGTERM)
+                } else {
+                    worker.send(SIGTERM)
+                    kill(job, SIGTERM)
+                }
+                #expect(try await worker.waitForExit() == .status(0))
+                kill(-job, SIGKILL)
+            }
+            #expect(try await notifyctl.run("dead", "list", "--json").objects.isEmpty)
+        }
+
+        @Test func `a signal to a command alone is a failure`() async throws {
+            let worker = try start(["--retry-after", "10ms"], script: "echo $NOTIFY_DELIVERY; kill -TERM $$")
+            try daemon.waitForSubscriptions(1)
+            try post(1)
+            #expect(try await worker.waitForLines(2) == ["1", "2"])
+            worker.send(SIGTERM)
+            #expect(try await worker.waitForExit() == .status(0))
+        }
+
+        @Test func `a stop of wait and its command together is no failure`() async throws {
+            #expect(try await notifyctl.run("durable", "create", "w", "jobs.>").status == .status(0))
+            try post(1)
+            for _ in 0..<2 {
+                let waiter = try notifyctl.start([
+                    "wait", "jobs.>", "--durable", "w", "--", "sh", "-c", "echo $NOTIFY_DELIVERY $$; exec sleep 1000",
+                ])
+                let line = try await waiter.waitForLines(1)[0].split(separator: " ")
+                #expect(line[0] == "1")
+                kill(try #require(Int32(line[1])), SIGTERM)
+                waiter.send(SIGTERM)
+                #expect(try await waiter.waitForExit() == .status(1))
+            }
+        }
+
+        @Test func `a signal ends the work although the daemon does not answer`() async throws {
+            let worker = try start(script: "echo started")
+            try daemon.waitForSubscriptions(1)
+            try post(1)
+            _ = try await worker.waitForLines(1)
+            daemon.process.send(SIGSTOP)
+            try daemon.process.waitUntilStopped()
+            let late = try start(script: "true")
+            for process in [worker, late] {
+                process.send(SIGTERM)
+                _ = try await process.waitForExit(within: .seconds(30))
+            }
+            daemon.process.send(SIGCONT)
+        }
+
         @Test func `a second signal ends the work although the reader of its output has stalled`() async throws {
             // 60,000 bytes fit into the pipe of the command; with the prefixes they do not fit into that of the reader.
             let process = try shell(
@@ -102,7 +164,7 @@ extension IntegrationTests {
             #expect(try await process.waitForLines(2).last == "end 0")
         }
 
-        @Test func `a stalled reader of the reports on failures holds up no other command`() async throws {
+        @Test func `stalled reports on failures hold up neither other commands nor the end`() async throws {
             // The pipe has no room for a report.
             let process = try shell(
                 """
@@ -116,7 +178,51 @@ extension IntegrationTests {
             try daemon.waitForSubscriptions(1)
             try post(4)
             #expect(try await process.waitForLines(3) == ["1", "2", "3"])
-            process.send(SIGKILL)
+            process.send(SIGTERM)
+            #expect(try await process.waitForExit(within: .seconds(60)) == .status(0))
+        }
+
+        @Test func `a signal ends the work although the reader of the errors of a command has stalled`() async throws {
+            let process = try shell(
+                """
+                cd "$FOLDER"
+                mkfifo err
+                exec 3<>err
+                head -c 65536 /dev/zero >&3
+                exec "$NOTIFYCTL" work 'jobs.>' --durable w -- sh -c 'echo lost >&2; echo written' 2>&3
+                """)
+            try daemon.waitForSubscriptions(1)
+            try post(1)
+            _ = try await process.waitForLines(1)
+            process.send(SIGTERM)
+            #expect(try await process.waitForExit(within: .seconds(60)) == .status(0))
+        }
+
+        @Test func `the lines that a stalled reader has missed are counted`() async throws {
+            let process = try shell(
+                """
+                cd "$FOLDER"
+                mkfifo err gate
+                exec 3<>err
+                head -c 65536 /dev/zero >&3
+                "$NOTIFYCTL" work 'jobs.>' --durable w --max-deliveries 1000 --retry-after 10ms -- \
+                    sh -c 'echo $NOTIFY_DELIVERY; exit 3' 2>&3 &
+                read line <gate
+                head -c 65536 <&3 >/dev/null
+                head -n 2 <&3
+                kill $!
+                """)
+            try daemon.waitForSubscriptions(1)
+            try post(1)
+            // The report on the first delivery precedes the second one.
+            _ = try await process.waitForLines(2)
+            try "go\n".write(toFile: folder.file("gate"), atomically: false, encoding: .utf8)
+            #expect(try await process.waitForExit(within: .seconds(60)) == .status(0))
+            let output = try await process.standardOutput.wait("the end of output") { $0.isAtEnd ? $0 : nil }
+            let notices = output.lines.filter { $0.hasPrefix("notifyctl: ") }
+            #expect(notices.count == 2)
+            #expect(notices.first?.hasSuffix(" not printed, because standard error was not read") == true)
+            #expect(notices.last?.contains(" has failed: exit status 3 (delivery ") == true)
         }
 
         @Test func `more commands than the soft limit of descriptors permits run at the same time`() async throws {
@@ -138,7 +244,7 @@ extension IntegrationTests {
                 "ulimit -n 200; exec \"$NOTIFYCTL\" work 'jobs.>' --durable w --parallel 150 -- cat")
             #expect(try await process.waitForExit() == .status(64))
             let errors = try await process.standardError.wait("end of errors") { $0.isAtEnd ? $0 : nil }
-            expectText(errors.text, "--parallel 150 needs 578 file descriptors, and the hard limit is 200")
+            expectText(errors.text, "--parallel 150 needs 878 file descriptors, and the hard limit is 200")
         }
     }
 }

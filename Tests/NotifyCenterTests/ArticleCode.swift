@@ -93,6 +93,22 @@ actor Archive {
 // end
 
 // snippet
+@globalActor actor Storage {
+    static let shared = Storage()
+}
+
+@Storage final class Ranking {
+    private(set) var counts: [String: Int] = [:]
+
+    func start(with center: LocalCenter) {
+        center.observe(UserDidFollow.self, owner: self, on: Storage.shared) { @Storage ranking, message in
+            ranking.counts[message.user, default: 0] += 1
+        }
+    }
+}
+// end
+
+// snippet
 @MainActor final class Screen {
     private(set) var title = ""
 

@@ -30,6 +30,13 @@ import Testing
         token.cancel()
     }
 
+    @Test @Storage func `an observer on a global actor uses its owner`() async {
+        let (center, ranking) = (LocalCenter(), Ranking())
+        ranking.start(with: center)
+        for user in ["ann", "bob", "ann"] { center.post(UserDidFollow(user: user)) }
+        #expect(await eventually { ranking.counts == ["ann": 2, "bob": 1] })
+    }
+
     @Test @MainActor func `a method of an actor runs on that actor`() async {
         let (center, screen) = (LocalCenter(), Screen())
         screen.start(with: center)

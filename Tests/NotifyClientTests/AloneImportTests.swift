@@ -1,9 +1,9 @@
-// Like a program that uses NotifyClient, this file imports no other module of the package.
+// Like a program that uses NotificationClient, this file imports no other module of the package.
 import NotifyClient
 import Testing
 
-/// Uses the interface of NotifyClient without another module of the package, with member import visibility and in every
-/// isolation.
+/// Uses the interface of NotificationClient without another module of the package, with member import visibility and in
+/// every isolation.
 @Suite(.timeLimit(.minutes(10))) struct AloneImportTests {
     private static let deliveries: [FakeDaemon.Delivery] = [
         .init(name: "orders.created", payload: "1"), .init(name: "orders.paid", payload: "2"),
@@ -22,7 +22,7 @@ import Testing
             }
             #expect(seen == ["created: orders.created", "orders.paid"])
         }
-        let outgoing = try NotifyClient.OutgoingMessage(name: "orders.created")
+        let outgoing = try NotificationClient.OutgoingMessage(name: "orders.created")
         #expect(outgoing.name == "orders.created")
     }
 

@@ -41,10 +41,10 @@ import Testing
 
     @Test func `a backup is requested chunk by chunk and complete under its name`() async throws {
         try await FakeDaemon.run { daemon in
-            try await withNotifyClient(configuration: .test(daemon.path)) { client in
+            try await withNotificationClient(configuration: .test(daemon.path)) { client in
                 async let served = serve(daemon.accept(), total: 11, ["dear ", "reader"])
                 let progress = Journal()
-                try await client.backUp(to: file) { progress.note("\($0.written) of \($0.total)") }
+                try await client.administration.backUp(to: file) { progress.note("\($0.written) of \($0.total)") }
                 let (begin, offsets) = try await served
                 #expect(offsets == [0, 5])
                 #expect(progress.take() == ["0 of 11", "5 of 11", "11 of 11"])
@@ -65,12 +65,12 @@ import Testing
     @Test func `a backup that is not complete has no name, where the file system can do that`() async throws {
         let unnamed = BackupTarget.unnamedFile(in: folder.path)
         if let unnamed { close(unnamed) }
-        _ = try folder.write("old", to: "copy")
+        _ = try folder.write("", to: "copy")
         try await FakeDaemon.run { daemon in
-            try await withNotifyClient(configuration: .test(daemon.path)) { client in
+            try await withNotificationClient(configuration: .test(daemon.path)) { client in
                 async let served = serve(daemon.accept(), total: 11, ["dear ", "reader"])
                 let counts = Journal()
-                try await client.backUp(to: file, replacingFile: true) { _ in
+                try await client.administration.backUp(to: file, replacingFile: true) { _ in
                     counts.note("\((try? files.count) ?? 0)")
                 }
                 _ = try await served
@@ -83,15 +83,15 @@ import Testing
     }
 
     @Test func `an existing file is replaced only on request`() async throws {
-        _ = try folder.write("mine", to: "copy")
+        try Self.header(version: 1).write(to: URL(fileURLWithPath: file))
         try await FakeDaemon.run { daemon in
-            try await withNotifyClient(configuration: .test(daemon.path)) { client in
-                let error = await #expect(throws: NotifyError.self) { try await client.backUp(to: file) }
+            try await withNotificationClient(configuration: .test(daemon.path)) { client in
+                let error = await #expect(throws: NotifyError.self) { try await client.administration.backUp(to: file) }
                 #expect(error?.code == .fileNotWritten)
                 #expect(error?.message == "the file '\(file)' exists already; it was not changed")
-                #expect(try String(contentsOfFile: file, encoding: .utf8) == "mine")
+                #expect(try Data(contentsOf: URL(fileURLWithPath: file)) == Self.header(version: 1))
                 async let served = serve(daemon.accept(), total: 3, ["new"])
-                try await client.backUp(to: file, replacingFile: true)
+                try await client.administration.backUp(to: file, replacingFile: true)
                 _ = try await served
             }
         }
@@ -99,12 +99,76 @@ import Testing
         #expect(try files == ["copy"])
     }
 
-    @Test func `a file that appears while the backup is written is kept`() async throws {
+    /// The header of a log: of a backup with version 1, and of the database of a daemon with version 2.
+    private static func header(version: UInt8) -> Data {
+        var header = Data("SQLite format 3\0".utf8) + Data(repeating: 0, count: 84)
+        header.replaceSubrange(18..<20, with: [version, version])
+        header.replaceSubrange(68..<72, with: Data("ntfd".utf8))
+        return header
+    }
+
+    @Test func `a file that is neither a backup nor empty is never replaced`() async throws {
+        var other = Self.header(version: 1)
+        other.replaceSubrange(68..<72, with: Data("abcd".utf8))
+        let client = NotificationClient(configuration: .test("/nowhere"))
+        func expectRefusal() async throws {
+            let error = await #expect(throws: NotifyError.self) {
+                try await client.administration.backUp(to: file, replacingFile: true)
+            }
+            #expect(error?.code == .fileNotWritten)
+            #expect(error?.message.contains("'\(file)' exists and is not a backup of notifyd") == true)
+        }
+        for content in [Data("4711\n".utf8), Self.header(version: 2), other, Self.header(version: 1).prefix(99)] {
+            try content.write(to: URL(fileURLWithPath: file))
+            try await expectRefusal()
+            #expect(try Data(contentsOf: URL(fileURLWithPath: file)) == content)
+        }
+        // A lock file that is held.
+        try Data().write(to: URL(fileURLWithPath: file))
+        let lock = open(file, O_RDWR | O_CLOEXEC)
+        defer { close(lock) }
+        #expect(flock(lock, LOCK_EX | LOCK_NB) == 0)
+        try await expectRefusal()
+        #expect(try files == ["copy"])
+    }
+
+    @Test func `a file that appears while a backup replaces an empty one is kept`() async throws {
+        _ = try folder.write("", to: "copy")
         try await FakeDaemon.run { daemon in
-            try await withNotifyClient(configuration: .test(daemon.path)) { client in
+            try await withNotificationClient(configuration: .test(daemon.path)) { client in
                 async let served = serve(daemon.accept(), total: 3, ["new"])
                 let error = await #expect(throws: NotifyError.self) {
-                    try await client.backUp(to: file) { _ in _ = try? folder.write("mine", to: "copy") }
+                    try await client.administration.backUp(to: file, replacingFile: true) { _ in
+                        _ = try? folder.write("mine", to: "copy")
+                    }
+                }
+                #expect(error?.code == .fileNotWritten)
+                _ = try await served
+            }
+        }
+        #expect(try String(contentsOfFile: file, encoding: .utf8) == "mine")
+        #expect(try files == ["copy"])
+    }
+
+    @Test func `a backup is written to an open file`() async throws {
+        let output = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+        defer { close(output) }
+        try await FakeDaemon.run { daemon in
+            try await withNotificationClient(configuration: .test(daemon.path)) { client in
+                async let served = serve(daemon.accept(), total: 11, ["dear ", "reader"])
+                try await client.administration.backUp(toDescriptor: output)
+                #expect(try await served.0.target == FileLocation(device: 0, inode: 0, name: ""))
+            }
+        }
+        #expect(try String(contentsOfFile: file, encoding: .utf8) == "dear reader")
+    }
+
+    @Test func `a file that appears while the backup is written is kept`() async throws {
+        try await FakeDaemon.run { daemon in
+            try await withNotificationClient(configuration: .test(daemon.path)) { client in
+                async let served = serve(daemon.accept(), total: 3, ["new"])
+                let error = await #expect(throws: NotifyError.self) {
+                    try await client.administration.backUp(to: file) { _ in _ = try? folder.write("mine", to: "copy") }
                 }
                 #expect(error?.code == .fileNotWritten)
                 _ = try await served
@@ -118,17 +182,19 @@ import Testing
     func `an unusable path is refused without a request`(path: String) async throws {
         try FileManager.default.createDirectory(atPath: folder.file("folder"), withIntermediateDirectories: false)
         try FileManager.default.createSymbolicLink(atPath: folder.file("link"), withDestinationPath: "folder")
-        let client = NotifyClient(configuration: .test("/nowhere"))
+        let client = NotificationClient(configuration: .test("/nowhere"))
         let path = path.isEmpty || path == "/" ? path : folder.file(path)
-        let error = await #expect(throws: NotifyError.self) { try await client.backUp(to: path, replacingFile: true) }
+        let error = await #expect(throws: NotifyError.self) {
+            try await client.administration.backUp(to: path, replacingFile: true)
+        }
         #expect([.invalidArgument, .fileNotWritten].contains(error?.code))
         #expect(try files.sorted() == ["folder", "link"])
     }
 
     @Test func `a refused backup leaves no file`() async throws {
         try await FakeDaemon.run { daemon in
-            try await withNotifyClient(configuration: .test(daemon.path)) { client in
-                let backup = Task { try await client.backUp(to: file) }
+            try await withNotificationClient(configuration: .test(daemon.path)) { client in
+                let backup = Task { try await client.administration.backUp(to: file) }
                 let connection = try await daemon.accept()
                 let begin: BackupRequest = try await connection.expect()
                 connection.send(ErrorFrame(request: begin.request, code: .logFull, message: "no room"))
@@ -141,8 +207,8 @@ import Testing
 
     @Test func `a lost connection fails the backup and leaves no file`() async throws {
         try await FakeDaemon.run { daemon in
-            try await withNotifyClient(configuration: .test(daemon.path)) { client in
-                let backup = Task { try await client.backUp(to: file) }
+            try await withNotificationClient(configuration: .test(daemon.path)) { client in
+                let backup = Task { try await client.administration.backUp(to: file) }
                 let connection = try await daemon.accept()
                 let begin: BackupRequest = try await connection.expect()
                 connection.send(BackupReady(request: begin.request, bytes: 10))
@@ -157,8 +223,8 @@ import Testing
 
     @Test func `a cancelled backup is ended`() async throws {
         try await FakeDaemon.run { daemon in
-            try await withNotifyClient(configuration: .test(daemon.path)) { client in
-                let backup = Task { try await client.backUp(to: file) }
+            try await withNotificationClient(configuration: .test(daemon.path)) { client in
+                let backup = Task { try await client.administration.backUp(to: file) }
                 let connection = try await daemon.accept()
                 let begin: BackupRequest = try await connection.expect()
                 backup.cancel()
@@ -175,9 +241,9 @@ import Testing
 
     @Test func `an empty chunk before the end is an error`() async throws {
         try await FakeDaemon.run { daemon in
-            try await withNotifyClient(configuration: .test(daemon.path)) { client in
+            try await withNotificationClient(configuration: .test(daemon.path)) { client in
                 async let served = serve(daemon.accept(), total: 9, ["new"])
-                let error = await #expect(throws: NotifyError.self) { try await client.backUp(to: file) }
+                let error = await #expect(throws: NotifyError.self) { try await client.administration.backUp(to: file) }
                 #expect(error?.code == .protocolViolation)
                 _ = try await served
             }

@@ -8,12 +8,12 @@ import Testing
     /// Takes what has arrived, as messages.
     private func messages(
         _ harness: MachineHarness, _ subscription: MachineHarness.Subscribed, count: Int
-    ) async throws -> [NotifyClient.Message] {
-        var messages: [NotifyClient.Message] = []
+    ) async throws -> [NotificationClient.Message] {
+        var messages: [NotificationClient.Message] = []
         while messages.count < count {
             let taken = try await subscription.buffer.next()
             let batch = try #require(taken.batch)
-            messages += taken.range.map { NotifyClient.Message(batch: batch, index: $0) }
+            messages += taken.range.map { NotificationClient.Message(batch: batch, index: $0) }
         }
         harness.reportChangedBuffers()
         return messages
@@ -21,7 +21,7 @@ import Testing
 
     /// Subscribes so that answers reach the machine as they do in a client.
     private func attached(
-        _ harness: MachineHarness, _ kind: NotifyClient.SubscriptionKind = .durable("d", window: 4),
+        _ harness: MachineHarness, _ kind: NotificationClient.SubscriptionKind = .durable("d", window: 4),
         limit: Int? = nil
     ) throws -> MachineHarness.Subscribed {
         try harness.subscribed(["a.>"], kind, limit: limit)
@@ -44,13 +44,13 @@ import Testing
         }
         let got = try await messages(harness, one, count: 4)
         #expect(got.map(\.delivery) == [1, 1, 3, 3])
-        got[0].reject(delay: .seconds(5), reason: String(repeating: "é", count: 600))
+        got[0].reject(delay: .seconds(5), reason: String(repeating: "é", count: 700))
         got[1].giveBack()
         got[2].fail(reason: "broken")
         got[3].extendDeadline(.seconds(60))
         let frames = try flush(harness, one)
         #expect(frames.map(\.kind) == [.reject, .reject, .reject, .extend])
-        let reason = String(repeating: "é", count: 510) + "…"
+        let reason = String(repeating: "é", count: 638) + "…"
         #expect(
             try frames.prefix(3).map { try $0.read(Reject.self) } == [
                 Reject(
@@ -130,7 +130,7 @@ import Testing
 
     @Test func `a subscription is taken over at its first attachment only`() throws {
         let harness = try MachineHarness.ready()
-        let settings = NotifyClient.DurableSettings(deadline: .seconds(1))
+        let settings = NotificationClient.DurableSettings(deadline: .seconds(1))
         _ = try harness.subscribe(["a.>"], .durable("d", sharing: .group, settings: settings, takesOver: true))
         let first = try harness.acceptSubscriptions()[0]
         #expect(first.sharing == .group && first.takesOver)
@@ -142,8 +142,8 @@ import Testing
 
     // MARK: Extending deadlines
 
-    private func working(window: Int? = nil) -> NotifyClient.SubscriptionKind {
-        var kind = NotifyClient.SubscriptionKind.durable("d", window: window, sharing: .group)
+    private func working(window: Int? = nil) -> NotificationClient.SubscriptionKind {
+        var kind = NotificationClient.SubscriptionKind.durable("d", window: window, sharing: .group)
         guard case .durable(var durable) = kind.storage else { return kind }
         durable.extendsDeadlines = true
         kind.storage = .durable(durable)

@@ -7,7 +7,7 @@ import Testing
 
 /// Durable subscriptions that are reset or edited.
 @Suite(.timeLimit(.minutes(10))) struct ClientMachineChangingTests {
-    private let durable = NotifyClient.SubscriptionKind.durable("d", from: .oldest)
+    private let durable = NotificationClient.SubscriptionKind.durable("d", from: .oldest)
 
     private func change(_ harness: MachineHarness, _ number: UInt32, request: UInt64 = 0, isEdited: Bool = false) {
         harness.receive { buffer in
@@ -35,6 +35,7 @@ import Testing
         earlier.acknowledge(1)
         let frames = try harness.acceptSubscriptions(generation: 8, isResumed: true)
         #expect(frames.map(\.patterns) == [[">"]] && frames.map(\.subscription) == [one.number])
+        #expect(frames.map(\.creation) == [.never])
         earlier.acknowledge(2)
         #expect(try acknowledged(harness).isEmpty)
         harness.receive { $0.writeRun(one.number, [1, 2, 3], isRedelivery: true) }
@@ -73,6 +74,34 @@ import Testing
         let frames = try harness.acceptSubscriptions(isResumed: true)
         #expect(frames.count == 1)
         _ = try await one.openWaiter.wait()
+    }
+
+    @Test func `a changed subscription that was removed since is not created again, also after a reconnect`()
+        async throws
+    {
+        let harness = try MachineHarness.ready()
+        let one = try harness.subscribe([">"], durable)
+        #expect(try harness.acceptSubscriptions().map(\.creation) == [.ifMissing])
+        change(harness, one.number)
+        #expect(try harness.read().map { try $0.read(Subscribe.self).creation } == [.never])
+        try harness.reconnect()
+        let requested = try #require(try harness.read().first).read(Subscribe.self)
+        #expect(requested.creation == .never)
+        harness.receive { buffer in
+            ErrorFrame(request: requested.request, code: .unknownSubscription, message: "removed").write(to: &buffer)
+        }
+        let ended = await #expect(throws: NotifyError.self) { try await one.buffer.next() }
+        #expect(ended?.code == .unknownSubscription)
+    }
+
+    @Test func `a changed subscription is created again if it is removed after the next attachment`() throws {
+        let harness = try MachineHarness.ready()
+        let one = try harness.subscribe([">"], durable)
+        _ = try harness.acceptSubscriptions()
+        change(harness, one.number)
+        _ = try harness.acceptSubscriptions(generation: 2, isResumed: true)
+        try harness.reconnect()
+        #expect(try harness.acceptSubscriptions(generation: 3).map(\.creation) == [.ifMissing])
     }
 
     @Test func `a change during a detach or of an unknown subscription is ignored`() async throws {
@@ -122,8 +151,8 @@ import Testing
 
     private func call(
         _ harness: MachineHarness, _ action: DurableRequest.Action, uid: UInt32? = nil
-    ) throws -> ReplySlot<NotifyClient.DurableDetails> {
-        let slot = ReplySlot<NotifyClient.DurableDetails>()
+    ) throws -> ReplySlot<NotificationClient.DurableDetails> {
+        let slot = ReplySlot<NotificationClient.DurableDetails>()
         let request = try DurableRequest(action, "d", uid: uid)
         harness.process { [now = harness.now] in $0.call(.durable(request, slot), now: now, &$1) }
         return slot
@@ -169,7 +198,7 @@ import Testing
     }
 
     @Test func `what the daemon does not know is nil`() async throws {
-        let details = NotifyClient.DurableDetails(
+        let details = NotificationClient.DurableDetails(
             DurableDescription(
                 DurableEntry(request: 1, uid: 2, durableName: "d", patterns: ["a"]), settings: .init(retryDelays: [0])))
         #expect(details.created == nil && details.lastAttachment == nil)
@@ -188,7 +217,7 @@ import Testing
     @Test func `bad arguments are refused before they are sent`() async throws {
         #expect(throws: NotifyError.self) { try DurableRequest(.describe, "a b", uid: nil) }
         #expect(throws: NotifyError.self) { try DurableRequest(.describe, "a", uid: .max) }
-        let client = NotifyClient()
+        let client = NotificationClient()
         await #expect(throws: NotifyError.self) { try await client.editDurableSubscription("d", patterns: []) }
         await #expect(throws: NotifyError.self) { try await client.editDurableSubscription("d", patterns: ["a..b"]) }
         await #expect(throws: NotifyError.self) { try await client.resetDurableSubscription("d", to: .sequence(0)) }

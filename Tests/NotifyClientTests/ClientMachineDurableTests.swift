@@ -5,7 +5,7 @@ import Testing
 @testable import NotifyClient
 
 @Suite(.timeLimit(.minutes(10))) struct ClientMachineDurableTests {
-    private func durable(window: Int? = nil) -> NotifyClient.SubscriptionKind {
+    private func durable(window: Int? = nil) -> NotificationClient.SubscriptionKind {
         .durable("d", from: .oldest, window: window)
     }
 

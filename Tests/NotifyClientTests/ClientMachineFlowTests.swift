@@ -6,7 +6,7 @@ import Testing
 
 /// Back-pressure, and reports of messages that the client dropped.
 @Suite(.timeLimit(.minutes(10))) struct ClientMachineFlowTests {
-    private static let pauseReading = NotifyClient.SubscriptionKind.volatile(
+    private static let pauseReading = NotificationClient.SubscriptionKind.volatile(
         bufferedMessages: 4, whenFull: .pauseReading)
 
     private func deliver(_ sequences: ClosedRange<UInt64>, _ harness: MachineHarness, _ name: String = "a.b") {

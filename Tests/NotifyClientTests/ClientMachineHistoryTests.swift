@@ -39,7 +39,7 @@ struct ClientMachineHistoryTests {
         }
         let page = try await slot.wait()
         #expect(sequences(page) == [3, 5, 9])
-        #expect(page.header.through == 9 && page.gap == nil)
+        #expect(page.header.through == 9 && page.gaps.isEmpty)
     }
 
     @Test func `a page without messages is answered at once`() async throws {
@@ -54,6 +54,36 @@ struct ClientMachineHistoryTests {
         let page = try await slot.wait()
         #expect(page.contents.flatMap(\.gaps).map(\.sequences) == [3...6])
         #expect(sequences(page).isEmpty)
+    }
+
+    @Test func `a page reports what was deleted before it was read, and then what is damaged`() async throws {
+        let harness = try MachineHarness.ready()
+        let (number, slot) = try request(harness)
+        harness.receive { buffer in
+            LogPage(
+                request: number, count: 0, isEnd: false, through: 30, damaged: 2,
+                damagedRange: SequenceRange(first: 3, last: 6),
+                deleted: .init(messages: 7, isUpperBound: false, range: SequenceRange(first: 10, last: 20))
+            ).write(to: &buffer)
+        }
+        let gaps = try await slot.wait().contents.flatMap(\.gaps)
+        #expect(gaps.map(\.reason) == [.deleted, .damaged] && gaps[0].sequences == 10...20)
+        #expect(gaps[0].missed == 7 && !gaps[0].isUpperBound)
+        #expect(gaps[0].description == "lost 7 messages (10–20): they are no longer in the daemon's log")
+    }
+
+    @Test func `every page after the first asks for the deletions since the first`() throws {
+        let query = try LogQuery(patterns: ["a"], object: nil, from: .oldest, to: nil, limit: nil, follows: true)
+        var cursor = LogCursor(query, from: Found(request: 1, sequence: 1, last: 20), to: nil)
+        #expect(cursor.request.deletionMark == 0)
+        cursor.received(LogPage(request: 1, count: 2, isEnd: false, through: 7, deletionMark: 500))
+        #expect(cursor.request.deletionMark == 500)
+        cursor.received(LogPage(request: 1, count: 2, isEnd: false, through: 9, deletionMark: 600))
+        #expect(cursor.request.deletionMark == 500)
+        // A reader that continues after a message learns of all that is known.
+        let next = try LogQuery(
+            patterns: ["a"], object: nil, from: .sequence(18), to: nil, limit: nil, follows: false)
+        #expect(LogCursor(next, from: Found(request: 1, sequence: 18, last: 20), to: nil).request.deletionMark == 1)
     }
 
     @Test(arguments: [false, true]) func `a cancelled request is ended if it waits`(_ isWaiting: Bool) async throws {
@@ -123,7 +153,7 @@ struct ClientMachineHistoryTests {
         var cursor = LogCursor(endless, from: start, to: nil)
         cursor.received(LogPage(request: 1, count: 1, isEnd: true, through: 30))
         #expect(!cursor.isAtEnd && cursor.request.first == 31 && cursor.request.isWaiting)
-        for end in [.now, .sequence(30), .age(.zero), .time(Date())] as [NotifyClient.Start] {
+        for end in [.now, .sequence(30), .age(.zero), .time(Date())] as [NotificationClient.Start] {
             #expect(throws: NotifyError.self) {
                 try LogQuery(patterns: ["a"], object: nil, from: .now, to: end, limit: nil, follows: true)
             }

@@ -15,6 +15,26 @@ import Testing
         }
     }
 
+    @Test func `a request that waits for a message does not hold up posts, however many there are`() async throws {
+        let harness = try MachineHarness.ready(postWindow: 8)
+        let read = ReadLog(
+            request: 0, first: 1, last: .max, maximumMessages: 1, isWaiting: true, object: "", patterns: ["a"])
+        let page = harness.call { .log(read, $0, page: nil) }
+        let readRequest = try #require(try harness.read().first).read(ReadLog.self).request
+        for sequence in 1...UInt64(2 * RequestTable<ClientMachine.PendingRequest>.maximumSpan) {
+            let posted = try harness.post()
+            let request = try #require(try harness.readPosts().first, "post \(sequence) was not sent").request
+            harness.receive {
+                NotifyWire.Receipt(
+                    request: request, sequence: sequence, subscribers: 0, stored: 0, durability: .volatile
+                ).write(to: &$0)
+            }
+            try #require(posted.isAnswered)
+        }
+        harness.receive { LogPage(request: readRequest, count: 0, isEnd: true, through: 5).write(to: &$0) }
+        #expect(try await page.wait().header.through == 5)
+    }
+
     @Test func `posts are sent in order, and receipts are matched in any order`() async throws {
         let harness = try MachineHarness.ready()
         let first = try harness.post("a.b", "1")

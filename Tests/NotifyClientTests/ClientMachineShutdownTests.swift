@@ -75,7 +75,7 @@ import Testing
         let one = try harness.subscribed([">"], .durable("d"))
         harness.receive { $0.writeRun(one.number, [1]) }
         let (_, end) = shutDown(harness)
-        let half = NotifyClient.Configuration.manual.closingTimeout / 2
+        let half = NotificationClient.Configuration.manual.closingTimeout / 2
         harness.advance(by: half - .nanoseconds(1))
         harness.receive { $0.writeRun(one.number, [2]) }
         harness.advance(by: .nanoseconds(1))

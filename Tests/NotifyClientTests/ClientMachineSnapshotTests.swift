@@ -8,7 +8,7 @@ import Testing
     enum Kind: CaseIterable {
         case volatile, durable
 
-        var kind: NotifyClient.SubscriptionKind { self == .volatile ? .volatile() : .durable("d") }
+        var kind: NotificationClient.SubscriptionKind { self == .volatile ? .volatile() : .durable("d") }
     }
 
     /// Returns a number for each event that a consumer receives: the sequence of a live message, the negated sequence
@@ -28,7 +28,7 @@ import Testing
     }
 
     private func subscribed(
-        _ harness: MachineHarness, _ kind: NotifyClient.SubscriptionKind, after sequence: UInt64 = 10
+        _ harness: MachineHarness, _ kind: NotificationClient.SubscriptionKind, after sequence: UInt64 = 10
     ) throws -> MachineHarness.Subscribed {
         let subscription = try harness.subscribe([">"], kind)
         _ = try harness.acceptSubscriptions(after: sequence, hasSnapshot: true)
@@ -113,7 +113,7 @@ import Testing
         }
         for _ in 0..<2 {
             let taken = try await one.buffer.next()
-            NotifyClient.Message(batch: try #require(taken.batch), index: 0).acknowledge()
+            NotificationClient.Message(batch: try #require(taken.batch), index: 0).acknowledge()
         }
         harness.process { machine, _ in machine.acknowledgementsPending(one.ledger.unsafelyUnwrapped) }
         let frames = try harness.read().map { try $0.read(Acknowledge.self) }

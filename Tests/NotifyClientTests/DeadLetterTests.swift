@@ -38,8 +38,8 @@ import WireTestSupport
                 connection.send { [buffer] in $0.writeImmutableBuffer(buffer) }
                 return read
             }()
-            let letters = try await withNotifyClient(configuration: .test(daemon.path)) { client in
-                var letters: [NotifyClient.DeadLetter] = []
+            let letters = try await withNotificationClient(configuration: .test(daemon.path)) { client in
+                var letters: [NotificationClient.DeadLetter] = []
                 for try await letter in try await client.deadLetters(of: "d") { letters.append(letter) }
                 return letters
             }
@@ -70,7 +70,7 @@ import WireTestSupport
                 }
                 return requests
             }()
-            try await withNotifyClient(configuration: .test(daemon.path)) { client in
+            try await withNotificationClient(configuration: .test(daemon.path)) { client in
                 let many = Array((1...1_025).reversed()) as [UInt64]
                 let results = [
                     try await client.retryDeadLetters(),
@@ -89,7 +89,7 @@ import WireTestSupport
     }
 
     @Test func `bad arguments are refused before they are sent`() async {
-        let client = NotifyClient()
+        let client = NotificationClient()
         await #expect(throws: NotifyError.self) { _ = try await client.deadLetters(of: "a b") }
         await #expect(throws: NotifyError.self) { try await client.retryDeadLetters(of: "a b") }
         await #expect(throws: NotifyError.self) { try await client.purgeDeadLetters(uid: .max) }

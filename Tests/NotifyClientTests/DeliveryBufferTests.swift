@@ -23,7 +23,7 @@ import Testing
         buffer.put(.batch(batch([3, 4])))
         let dropped = UInt64(max(0, 4 - bound))
         #expect(buffer.droppedCount == dropped)
-        var gaps: [NotifyClient.Gap] = []
+        var gaps: [NotificationClient.Gap] = []
         var sequences: [UInt64] = []
         while sequences.last != 4 {
             let taken = try await buffer.next()

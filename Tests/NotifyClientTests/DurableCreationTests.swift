@@ -7,15 +7,26 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct DurableCreationTests {
     @Test func `a created subscription is not attached`() async throws {
         try await FakeDaemon.run { daemon in
-            try await withNotifyClient(configuration: .test(daemon.path)) { client in
+            try await withNotificationClient(configuration: .test(daemon.path)) { client in
                 async let served: Void = {
                     let connection = try await daemon.accept()
-                    let subscribe = try await connection.acceptSubscription()
-                    #expect(subscribe.durableName == "billing" && subscribe.patterns == ["a.>", "b"])
-                    #expect(subscribe.object == "o" && subscribe.start == .oldest && subscribe.credit == 0)
-                    try await connection.expectDetach()
+                    for existed in [false, true] {
+                        let subscribe: Subscribe = try await connection.expect()
+                        #expect(subscribe.durableName == "billing" && subscribe.patterns == ["a.>", "b"])
+                        #expect(subscribe.object == "o" && subscribe.start == .oldest && subscribe.creation == .only)
+                        connection.send(
+                            DurableDescription(
+                                DurableEntry(
+                                    request: subscribe.request, uid: 1000, durableName: "billing",
+                                    patterns: ["a.>", "b"]),
+                                settings: .init(defaultsFor: .exclusive), existed: existed))
+                    }
                 }()
-                try await client.createDurableSubscription("billing", to: ["a.>", "b"], object: "o", from: .oldest)
+                for existed in [false, true] {
+                    let details = try await client.createDurableSubscription(
+                        "billing", to: ["a.>", "b"], object: "o", from: .oldest)
+                    #expect(details.existed == existed)
+                }
                 try await served
             }
         }
@@ -23,7 +34,7 @@ import Testing
 
     @Test func `a refusal is thrown`() async throws {
         try await FakeDaemon.run { daemon in
-            try await withNotifyClient(configuration: .test(daemon.path)) { client in
+            try await withNotificationClient(configuration: .test(daemon.path)) { client in
                 let creating = Task { try await client.createDurableSubscription("billing", to: ["a"]) }
                 let connection = try await daemon.accept()
                 let subscribe: Subscribe = try await connection.expect()
@@ -35,7 +46,7 @@ import Testing
     }
 
     @Test func `a volatile subscription with a limit of zero is refused`() async throws {
-        let client = NotifyClient(configuration: .test("/nowhere"))
+        let client = NotificationClient(configuration: .test("/nowhere"))
         let error = await #expect(throws: NotifyError.self) { _ = try await client.subscribe(to: ["a"], limit: 0) }
         #expect(error?.code == .invalidArgument)
     }

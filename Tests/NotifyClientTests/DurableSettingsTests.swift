@@ -5,8 +5,8 @@ import Testing
 
 @Suite struct DurableSettingsTests {
     @Test func `settings that are not chosen stay as they are`() throws {
-        #expect(try NotifyClient.DurableSettings().changes().isEmpty)
-        let all = NotifyClient.DurableSettings(
+        #expect(try NotificationClient.DurableSettings().changes().isEmpty)
+        let all = NotificationClient.DurableSettings(
             deadline: .zero, retryDelays: [.zero, .milliseconds(1)], maximumDeliveries: 0, maximumInFlight: 9)
         #expect(
             try all.changes()
@@ -21,8 +21,8 @@ import Testing
             .init(retryDelays: [.seconds(-1)]), .init(retryDelays: Array(repeating: .zero, count: 17)),
             .init(maximumDeliveries: -1), .init(maximumDeliveries: 1 << 32), .init(maximumInFlight: 65_537),
             .init(maximumInFlight: -1),
-        ] as [NotifyClient.DurableSettings])
-    func `values out of range are refused`(_ settings: NotifyClient.DurableSettings) {
+        ] as [NotificationClient.DurableSettings])
+    func `values out of range are refused`(_ settings: NotificationClient.DurableSettings) {
         let error = #expect(throws: NotifyError.self) { try settings.changes() }
         #expect(error?.code == .invalidArgument)
         #expect(throws: NotifyError.self) {

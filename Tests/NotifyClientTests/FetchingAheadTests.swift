@@ -15,9 +15,9 @@ import Testing
         let subscribe: Subscribe
         private var describe: Describe
 
-        init(_ sharing: NotifyClient.DurableSharing = .exclusive) throws {
+        init(_ sharing: NotificationClient.DurableSharing = .exclusive) throws {
             harness = try MachineHarness.ready()
-            var kind = NotifyClient.SubscriptionKind.durable("d", sharing: sharing)
+            var kind = NotificationClient.SubscriptionKind.durable("d", sharing: sharing)
             if case .durable(var durable) = kind.storage {
                 (durable.window, durable.extendsDeadlines) = (FetchingAheadTests.parallel, true)
                 kind.storage = .durable(durable)

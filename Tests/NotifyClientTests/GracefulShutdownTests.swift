@@ -12,7 +12,7 @@ import Testing
 
     /// Consumes a durable subscription and acknowledges every message.
     private struct Consumer: Service {
-        let client: NotifyClient
+        let client: NotificationClient
         let form: Form
         /// Called with the payload of each message.
         let process: @Sendable (String) async throws -> Void
@@ -39,7 +39,7 @@ import Testing
             }
         }
 
-        private func consume(_ subscription: NotifyClient.Subscription) async throws {
+        private func consume(_ subscription: NotificationClient.Subscription) async throws {
             for try await case .message(let message) in subscription {
                 try await process(message.text ?? "")
                 message.acknowledge()
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    private func group(_ order: Order, _ client: NotifyClient, _ consumer: some Service) -> ServiceGroup {
+    private func group(_ order: Order, _ client: NotificationClient, _ consumer: some Service) -> ServiceGroup {
         let services: [any Service] = order == .clientFirst ? [client, consumer] : [consumer, client]
         return ServiceGroup(
             services: services, logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
@@ -58,7 +58,7 @@ import Testing
         order: Order, form: Form
     ) async throws {
         try await FakeDaemon.run { daemon in
-            let client = NotifyClient(configuration: .test(daemon.path))
+            let client = NotificationClient(configuration: .test(daemon.path))
             let (seen, permits) = (Inbox<String>(), Inbox<Void>())
             let group = group(
                 order, client,
@@ -96,7 +96,7 @@ import Testing
     @Test(arguments: Order.allCases, Form.allCases)
     func `a waiting consumer ends immediately`(order: Order, form: Form) async throws {
         try await FakeDaemon.run { daemon in
-            let client = NotifyClient(configuration: .test(daemon.path))
+            let client = NotificationClient(configuration: .test(daemon.path))
             let group = group(order, client, Consumer(client: client, form: form) { _ in })
             async let running: Void = group.run()
             let connection = try await daemon.accept()
@@ -114,7 +114,7 @@ import Testing
     @Test(arguments: Order.allCases)
     func `a shutdown without a connection ends`(order: Order) async throws {
         try await FakeDaemon.run { daemon in
-            let client = NotifyClient(configuration: .test(daemon.path))
+            let client = NotificationClient(configuration: .test(daemon.path))
             let group = group(order, client, Consumer(client: client, form: .scoped) { _ in })
             async let running: Void = group.run()
             let connection = try await daemon.accept()
@@ -124,5 +124,124 @@ import Testing
             await group.triggerGracefulShutdown()
             try await running
         }
+    }
+
+    // MARK: Without a daemon
+
+    /// Runs a service with a client whose daemon is not up, and shuts the group down while the client waits for it.
+    private func shutDownWithoutDaemon(
+        _ order: Order, _ run: @escaping @Sendable (NotificationClient) async throws -> Void
+    ) async throws {
+        try await FakeDaemon.run(listening: false) { daemon in
+            let attempts = Inbox<Void>()
+            var configuration = NotificationClient.Configuration.test(daemon.path)
+            configuration.connectionWait = .seconds(86_400)
+            configuration.onConnectionChange = { _ in attempts.put(()) }
+            let client = NotificationClient(configuration: configuration)
+            let group = group(order, client, ClosureService(client: client, body: run))
+            async let running: Void = group.run()
+            try await attempts.next()
+            await group.triggerGracefulShutdown()
+            try await running
+        }
+    }
+
+    private struct ClosureService: Service {
+        let client: NotificationClient
+        let body: @Sendable (NotificationClient) async throws -> Void
+
+        func run() async throws {
+            try await body(client)
+            // The end of a service before the shutdown would be a failure.
+            try? await gracefulShutdown()
+        }
+    }
+
+    @Test(arguments: Order.allCases, Form.allCases)
+    func `a shutdown ends the wait for the first connection with success`(order: Order, form: Form) async throws {
+        try await shutDownWithoutDaemon(order) { client in
+            try await Consumer(client: client, form: form) { _ in }.run()
+        }
+    }
+
+    @Test(arguments: Order.allCases)
+    func `a shutdown ends the wait of a worker with success`(order: Order) async throws {
+        try await shutDownWithoutDaemon(order) { client in
+            try await client.work(on: ">", as: .durable("d", sharing: .group)) { _ in }
+        }
+    }
+
+    @Test func `a shutdown ends the wait for the stored messages of a subscription with success`() async throws {
+        try await shutDownWithoutDaemon(.clientFirst) { client in
+            try await client.subscribe(to: ">", as: .volatile(from: .oldest), onGap: { _ in }) { _ in }
+        }
+    }
+
+    @Test func `a shutdown ends the wait of posts and other requests with an error`() async throws {
+        try await shutDownWithoutDaemon(.clientFirst) { client in
+            let post = await #expect(throws: NotifyError.self) { try await client.post("a.b") }
+            #expect(post?.code == .cancelled)
+            let send = await #expect(throws: NotifyError.self) { try await client.send("a.b") }
+            #expect(send?.code == .cancelled)
+            let ping = await #expect(throws: NotifyError.self) { try await client.ping() }
+            #expect(ping?.code == .cancelled)
+        }
+    }
+
+    @Test func `a shutdown ends the wait of a pipeline's posts`() async throws {
+        try await shutDownWithoutDaemon(.clientFirst) { client in
+            let pipeline = client.postPipeline(capacity: 2)
+            let message = try NotificationClient.OutgoingMessage(name: "a")
+            try await pipeline.post(contentsOf: [message, message])
+            var results = pipeline.results.makeAsyncIterator()
+            #expect(try await [results.next()?.code, results.next()?.code] == [.cancelled, .cancelled])
+            // Without a connection, later ones don't wait.
+            try await pipeline.post(message)
+            #expect(try await results.next()?.code == .cancelled)
+        }
+    }
+
+    @Test func `a request that was sent does not wait for a second connection after a shutdown`() async throws {
+        try await FakeDaemon.run { daemon in
+            let errors = Inbox<NotifyError>()
+            var configuration = NotificationClient.Configuration.test(daemon.path)
+            configuration.connectionWait = .seconds(86_400)
+            let client = NotificationClient(configuration: configuration)
+            let service = ClosureService(client: client) { client in
+                await withTaskGroup(of: Void.self) { group in
+                    group.addTask {
+                        do throws(NotifyError) { try await client.post("a") } catch { errors.put(error) }
+                    }
+                    group.addTask {
+                        do throws(NotifyError) {
+                            _ = try await client.administration.statistics()
+                        } catch {
+                            errors.put(error)
+                        }
+                    }
+                }
+            }
+            let group = ServiceGroup(
+                services: [service], logger: Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }))
+            async let running: Void = group.run()
+            async let client2: Void = client.run()
+            let connection = try await daemon.accept()
+            for _ in 0..<2 { _ = try await connection.next() }
+            await group.triggerGracefulShutdown()
+            try await daemon.stopListening()
+            connection.send(Closing(lastRequest: 0))
+            try await connection.close()
+            #expect(try await [errors.next(), errors.next()].map(\.code) == [.cancelled, .cancelled])
+            try await running
+            await client.stop()
+            try await client2
+        }
+    }
+}
+
+extension NotificationClient.PostPipeline.Outcome {
+    /// The code of the error; nil for a receipt.
+    fileprivate var code: NotifyError.Code? {
+        if case .failure(let error) = self { error.code } else { nil }
     }
 }

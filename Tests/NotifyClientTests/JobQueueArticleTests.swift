@@ -11,14 +11,14 @@ import Testing
     private func snippets(
         resize: @escaping @Sendable (Image) async throws -> Void,
         hasSpace: @escaping @Sendable () async throws -> Bool,
-        isResized: @escaping @Sendable (NotifyClient.Message) async throws -> Bool
+        isResized: @escaping @Sendable (NotificationClient.Message) async throws -> Bool
     ) async throws {
-        try await withNotifyClient { client in
+        try await withNotificationClient { client in
             // snippet
             try await client.createDurableSubscription("resize", to: ["images.uploaded"], sharing: .group)
             // end
             // snippet
-            let queue = NotifyClient.SubscriptionKind.durable("resize", sharing: .group)
+            let queue = NotificationClient.SubscriptionKind.durable("resize", sharing: .group)
             try await client.work(on: "images.uploaded", as: queue, parallel: 8) { job in
                 let image = try job.decode(as: Image.self)
                 try await resize(image)
@@ -28,16 +28,16 @@ import Testing
             try await client.work(on: "images.uploaded", as: queue, parallel: 8) { job in
                 guard try await hasSpace() else {
                     // This is not the fault of the job: it does not count as a failure.
-                    throw NotifyClient.JobError.giveBack(after: .seconds(60))
+                    throw NotificationClient.JobError.giveBack(after: .seconds(60))
                 }
                 guard job.payload.count < 1_000_000 else {
                     // It can never succeed: a dead letter at once.
-                    throw NotifyClient.JobError.fail("the image is too large")
+                    throw NotificationClient.JobError.fail("the image is too large")
                 }
                 do {
                     try await resize(try job.decode(as: Image.self))
                 } catch is ServiceBusy {
-                    throw NotifyClient.JobError.retry(
+                    throw NotificationClient.JobError.retry(
                         "the service was busy at attempt \(job.delivery)", after: .seconds(5))
                 }
             }
@@ -51,7 +51,7 @@ import Testing
             }
             // end
             // snippet
-            let settings = NotifyClient.DurableSettings(
+            let settings = NotificationClient.DurableSettings(
                 deadline: .seconds(120), retryDelays: [.seconds(1), .seconds(10), .seconds(60)], maximumDeliveries: 3)
             try await client.createDurableSubscription(
                 "thumbnails", to: ["images.*"], sharing: .group, settings: settings)
@@ -60,7 +60,7 @@ import Testing
         }
         // snippet
         struct Resizing: Service {
-            let client: NotifyClient
+            let client: NotificationClient
 
             func run() async throws {
                 try await client.work(on: "images.uploaded", as: .durable("resize", sharing: .group), parallel: 8) {

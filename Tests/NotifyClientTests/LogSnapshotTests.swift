@@ -16,7 +16,7 @@ import Testing
     private func page(
         _ sequences: [UInt64], through: UInt64, isEnd: Bool = false, damaged: UInt64 = 0, to buffer: DeliveryBuffer
     ) throws {
-        let (range, _) = try #require(buffer.rangeToRead())
+        let range = try #require(buffer.rangeToRead()).range
         var page = ReceivedLogPage(
             LogPage(
                 request: 1, count: UInt32(sequences.count), isEnd: isEnd, through: through, damaged: damaged,
@@ -118,7 +118,7 @@ import Testing
 
     @Test func `messages that lose their room while a page is read are requested next`() async throws {
         let buffer = buffer(1, 9, bound: 1)
-        let (range, _) = try #require(buffer.rangeToRead())
+        let range = try #require(buffer.rangeToRead()).range
         for sequence: UInt64 in 10...11 { buffer.put(.batch(batch([sequence]))) }
         let header = LogPage(request: 1, count: 0, isEnd: true, through: 9)
         buffer.put(.page(ReceivedLogPage(header), of: range))
@@ -173,7 +173,9 @@ import Testing
     }
 
     /// The sequences of the next messages, and 0 for gaps.
-    private func take(_ count: Int, from iterator: inout NotifyClient.Subscription.Iterator) async throws -> [UInt64] {
+    private func take(_ count: Int, from iterator: inout NotificationClient.Subscription.Iterator) async throws
+        -> [UInt64]
+    {
         var seen: [UInt64] = []
         while seen.count < count, let event = try await iterator.next() {
             switch event {
@@ -186,7 +188,7 @@ import Testing
 
     @Test func `a lost connection does not repeat the snapshot`() async throws {
         try await FakeDaemon.run { daemon in
-            try await withNotifyClient(configuration: .test(daemon.path)) { client in
+            try await withNotificationClient(configuration: .test(daemon.path)) { client in
                 async let served: Void = {
                     let first = try await daemon.accept()
                     let find: Find = try await first.expect()
@@ -219,9 +221,39 @@ import Testing
         }
     }
 
+    @Test func `a page that does not arrive in time is requested again`() async throws {
+        try await FakeDaemon.run { daemon in
+            let clock = SteppingClock()
+            var configuration = NotificationClient.Configuration.test(daemon.path)
+            configuration.requestTimeout = .seconds(8)
+            let core = ClientCore(configuration: configuration, logger: nil, clock: clock)
+            let client = NotificationClient(core: core)
+            core.start()
+            async let served: Void = {
+                let connection = try await daemon.accept()
+                let find: Find = try await connection.expect()
+                connection.send(Found(request: find.request, sequence: 1, last: 8))
+                try await connection.acceptSubscription(after: 9)
+                let late: ReadLog = try await connection.expect()
+                for _ in 0..<10 { clock.advance(by: .seconds(1)) }
+                let again: ReadLog = try await connection.expect()
+                #expect(again.first == late.first && again.request > late.request)
+                sendPage(late, [1, 2], through: 9, isEnd: true, over: connection)
+                sendPage(again, [1, 2], through: 9, isEnd: true, over: connection)
+                try await connection.expectDetach()
+            }()
+            let subscription = try await client.subscribe(to: ["a.b"], as: .volatile(from: .oldest))
+            var iterator = subscription.makeAsyncIterator()
+            #expect(try await take(2, from: &iterator) == [1, 2])
+            try await subscription.leave()
+            try await served
+            await client.stop()
+        }
+    }
+
     @Test func `a refused page ends the subscription with its error`() async throws {
         try await FakeDaemon.run { daemon in
-            try await withNotifyClient(configuration: .test(daemon.path)) { client in
+            try await withNotificationClient(configuration: .test(daemon.path)) { client in
                 async let served: Void = {
                     let connection = try await daemon.accept()
                     let find: Find = try await connection.expect()
@@ -241,7 +273,7 @@ import Testing
 
     @Test func `a cancelled task ends its request, and the next one continues the snapshot`() async throws {
         try await FakeDaemon.run { daemon in
-            try await withNotifyClient(configuration: .test(daemon.path)) { client in
+            try await withNotificationClient(configuration: .test(daemon.path)) { client in
                 let accepted = Task { try await daemon.accept() }
                 let opening = Task {
                     try await client.subscribe(to: ["a.b"], as: .volatile(from: .sequence(3)))

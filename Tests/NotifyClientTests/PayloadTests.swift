@@ -12,7 +12,7 @@ import Testing
 
     /// Sends with a client, and returns the payloads that arrived.
     private func arrivals(
-        _ count: Int, of sending: (NotifyClient) async throws -> Void
+        _ count: Int, of sending: (NotificationClient) async throws -> Void
     ) async throws -> [[UInt8]] {
         try await FakeDaemon.run { daemon in
             let served = Task {
@@ -25,7 +25,7 @@ import Testing
                 }
                 return payloads
             }
-            try await withNotifyClient(configuration: .test(daemon.path)) { try await sending($0) }
+            try await withNotificationClient(configuration: .test(daemon.path)) { try await sending($0) }
             return try await served.value
         }
     }
@@ -62,10 +62,10 @@ import Testing
     }
 
     @Test func `a message can be made of any collection of bytes`() throws {
-        let message = try NotifyClient.OutgoingMessage(name: "a", payload: Data([1, 2]))
+        let message = try NotificationClient.OutgoingMessage(name: "a", payload: Data([1, 2]))
         #expect(message.payload == [1, 2])
         #expect(message.with(payload: [3, 4, 5].dropFirst()).payload == [4, 5])
-        let empty = try NotifyClient.OutgoingMessage(name: "a", object: "o")
+        let empty = try NotificationClient.OutgoingMessage(name: "a", object: "o")
         #expect(empty.payload == [])
     }
 

@@ -32,6 +32,24 @@ import Testing
         #expect(table[1] == "a")
     }
 
+    @Test func `an entry that stays pending holds no places of later ones`() {
+        var table = RequestTable<Int>()
+        let span = RequestTable<Int>.maximumSpan
+        for number in 1...2 * span {
+            #expect(table.append(number) == number)
+            if number > 2 { #expect(table.take(UInt64(number)) == number) }
+        }
+        #expect(table.span <= span && table.count == 2 && table.answeredBelow == 1)
+        #expect(table.pending(below: 2) == [1] && table.pending(below: .max) == [1, 2])
+        #expect(table[2] == 2 && table[3] == nil && table.firstRequest { $0 == 2 } == 2)
+        table.update(2) { $0 = 22 }
+        #expect(table.take(1) == 1 && table.take(1) == nil)
+        #expect(table.answeredBelow == 2)
+        let last = table.append(5)
+        #expect(table.takeAll().map(\.request) == [2, last] && table.isEmpty && table.take(2) == nil)
+        #expect(table.answeredBelow == last + 1 && table.nextRequest == last + 1)
+    }
+
     @Test func `slots in the middle are released together with those before them`() {
         var table = RequestTable<Int>()
         for number in 1...1000 { _ = table.append(number) }

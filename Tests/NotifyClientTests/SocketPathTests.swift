@@ -23,8 +23,11 @@ import Testing
         return path
     }
 
-    private func search(_ environment: [String: String], _ folder: String, uid: uid_t = getuid()) -> SocketSearch {
-        SocketSearch(environment: environment, uid: uid, runtimeFolder: folder + "/run", temporaryFolder: folder)
+    private func search(
+        _ environment: [String: String], _ folder: String, uid: uid_t = getuid(), onSkip: ((String) -> Void)? = nil
+    ) -> SocketSearch {
+        SocketSearch(
+            environment: environment, onSkip: onSkip, uid: uid, runtimeFolder: folder + "/run", temporaryFolder: folder)
     }
 
     @Test func `the order is explicit path, environment, the user's socket, the system's socket`() async throws {
@@ -74,19 +77,91 @@ import Testing
         }
     }
 
+    /// Another user's runtime folder, as after `su`; its parts are a parent, a folder and a socket.
+    @Test(.enabled(if: getuid() == 0), arguments: ["", "/notifyd", "/notifyd/notifyd.sock"])
+    func `what belongs to another user is skipped with the reason, and the search goes on`(_ part: String) async throws
+    {
+        try await withFolder { folder in
+            _ = try makeSocket("\(folder)/xdg/notifyd/notifyd.sock")
+            let next = try makeSocket("\(folder)/notifyd-0/notifyd.sock")
+            try #require(chown("\(folder)/xdg\(part)", 12345, 0) == 0)
+            var skipped: [String] = []
+            let environment = ["XDG_RUNTIME_DIR": "\(folder)/xdg"]
+            let found = try search(environment, folder) { skipped.append($0) }.path(explicit: nil)
+            #expect(found == next)
+            let variable = part.isEmpty ? "$XDG_RUNTIME_DIR, " : ""
+            #expect(
+                skipped == [
+                    "no socket in '\(folder)/xdg/notifyd' is used: \(variable)'\(folder)/xdg\(part)' belongs to uid 12345"
+                ])
+            // What is named is used as it is.
+            skipped = []
+            let named = environment.merging(["NOTIFYD_SOCKET": "\(folder)/xdg/notifyd/notifyd.sock"]) { $1 }
+            #expect(try search(named, folder) { skipped.append($0) }.path(explicit: nil).hasPrefix("\(folder)/xdg"))
+            #expect(skipped.isEmpty)
+        }
+    }
+
+    @Test func `folders that others may write to are skipped, and a sticky parent is not`() async throws {
+        try await withFolder { folder in
+            let path = try makeSocket("\(folder)/xdg/notifyd/notifyd.sock")
+            let environment = ["XDG_RUNTIME_DIR": "\(folder)/xdg"]
+            for (parent, own, isUsed) in [
+                (0o777, 0o700, false), (0o1777, 0o700, true), (0o700, 0o770, false), (0o700, 0o1777, false),
+            ] as [(mode_t, mode_t, Bool)] {
+                try #require(chmod("\(folder)/xdg", parent) == 0 && chmod("\(folder)/xdg/notifyd", own) == 0)
+                var skipped: [String] = []
+                let found = try search(environment, folder) { skipped.append($0) }.path(explicit: nil)
+                #expect(found == (isUsed ? path : SocketSearch.systemPath))
+                #expect(skipped.count == (isUsed ? 0 : 1))
+                #expect(skipped.allSatisfy { $0.contains("other users may write to") })
+            }
+        }
+    }
+
+    @Test(.enabled(if: getuid() == 0))
+    func `the searched paths are those in folders that no other user may write to`() async throws {
+        try await withFolder { folder in
+            let environment = ["XDG_RUNTIME_DIR": "\(folder)/xdg"]
+            let paths = ["xdg/notifyd", "run/0/notifyd", "notifyd-0"].map { "\(folder)/\($0)/notifyd.sock" }
+            #expect(search(environment, folder).searchedPaths == paths)
+            for (index, path) in paths.enumerated() {
+                _ = try makeSocket(path)
+                let own = (path as NSString).deletingLastPathComponent
+                try #require(chown(own, 12345, 0) == 0)
+                #expect(search(environment, folder).searchedPaths == paths.filter { $0 != path }, "\(index)")
+                try #require(chown(own, 0, 0) == 0)
+            }
+            #expect(search(environment, folder).searchedPaths == paths)
+            #expect(search(["NOTIFYD_SOCKET": "/named"], folder).searchedPaths.isEmpty)
+        }
+    }
+
+    @Test func `a folder of another user without a socket's folder is not mentioned`() async throws {
+        try await withFolder { folder in
+            mkdir("\(folder)/xdg", 0o777)
+            chmod("\(folder)/xdg", 0o777)
+            var skipped: [String] = []
+            let environment = ["XDG_RUNTIME_DIR": "\(folder)/xdg"]
+            let found = try search(environment, folder) { skipped.append($0) }.path(explicit: nil)
+            #expect(found == SocketSearch.systemPath)
+            #expect(skipped.isEmpty)
+        }
+    }
+
     @Test(arguments: [106, 107, 108])
     func `a path has at most 107 bytes`(count: Int) {
         let path = "/" + String(repeating: "x", count: count - 1)
         if count <= 107 {
-            #expect(throws: Never.self) { try NotifyClient.socketPath(explicit: path) }
+            #expect(throws: Never.self) { try NotificationClient.socketPath(explicit: path) }
         } else {
-            let error = #expect(throws: NotifyError.self) { try NotifyClient.socketPath(explicit: path) }
+            let error = #expect(throws: NotifyError.self) { try NotificationClient.socketPath(explicit: path) }
             #expect(error?.code == .invalidSocketPath)
         }
     }
 
     @Test func `an empty path is refused, an empty variable is ignored`() {
-        #expect(throws: NotifyError.self) { try NotifyClient.socketPath(explicit: "") }
-        #expect(throws: Never.self) { try NotifyClient.socketPath(environment: ["NOTIFYD_SOCKET": ""]) }
+        #expect(throws: NotifyError.self) { try NotificationClient.socketPath(explicit: "") }
+        #expect(throws: Never.self) { try NotificationClient.socketPath(environment: ["NOTIFYD_SOCKET": ""]) }
     }
 }

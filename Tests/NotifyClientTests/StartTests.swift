@@ -7,8 +7,8 @@ import WireTestSupport
 
 /// Where a new durable subscription begins.
 @Suite struct StartTests {
-    private func position(_ start: NotifyClient.Start) throws -> LogPosition {
-        let kind = NotifyClient.SubscriptionKind.durable("d", from: start)
+    private func position(_ start: NotificationClient.Start) throws -> LogPosition {
+        let kind = NotificationClient.SubscriptionKind.durable("d", from: start)
         let spec = try SubscriptionSpec(patterns: ["a"], object: nil, kind: kind, limit: nil)
         return spec.frame(request: 1, number: 1, credit: 1, maximumWindow: 9).start
     }
@@ -25,8 +25,8 @@ import WireTestSupport
             (.time(Date(timeIntervalSince1970: 1_795_348_800.25)), .time(microseconds: 1_795_348_800_250_000)),
             (.time(Date(timeIntervalSince1970: -1)), .time(microseconds: 0)),
             (.time(.distantPast), .time(microseconds: 0)),
-        ] as [(NotifyClient.Start, LogPosition)])
-    func `a start is sent as a position in the log`(start: NotifyClient.Start, expected: LogPosition) throws {
+        ] as [(NotificationClient.Start, LogPosition)])
+    func `a start is sent as a position in the log`(start: NotificationClient.Start, expected: LogPosition) throws {
         #expect(try position(start) == expected)
         #expect(
             try Subscribe.decode(Subscribe(request: 1, subscription: 1, patterns: ["a"], start: expected).encoded)
@@ -58,8 +58,8 @@ import WireTestSupport
     @Test(
         arguments: [
             .sequence(0), .sequence(1 << 53), .sequence(.max), .age(.microseconds(-1)),
-        ] as [NotifyClient.Start])
-    func `an invalid start is refused without the daemon`(_ start: NotifyClient.Start) {
+        ] as [NotificationClient.Start])
+    func `an invalid start is refused without the daemon`(_ start: NotificationClient.Start) {
         let error = #expect(throws: NotifyError.self) { try position(start) }
         #expect(error?.code == .invalidArgument)
     }

@@ -7,15 +7,26 @@ import Testing
 import UnixSignals
 
 /// The snippets of the article "Getting started", compiled verbatim. A test compares them with the article. Snippets
-/// that use a `client` are enclosed in `withNotifyClient`.
+/// that use a `client` are enclosed in `withNotificationClient`.
 @Suite struct TutorialTests {
     private func bill(_ order: Order) async throws {}
 
     private func connect() async throws {
         // snippet
-        try await withNotifyClient { client in
+        try await withNotificationClient { client in
             let receipt = try await client.post("greetings", "hello")
             print("posted as \(receipt.sequence) to \(receipt.subscribers) subscribers")
+        }
+        // end
+    }
+
+    private func configure() async throws {
+        // snippet
+        var settings = NotificationClient.Configuration(socketPath: "/run/notifyd/notifyd.sock")
+        settings.connectionWait = .seconds(60)
+        settings.requestTimeout = .seconds(10)
+        try await withNotificationClient(configuration: settings, logger: Logger(label: "orders")) { client in
+            print(try await client.post("greetings", "hello", timeout: .seconds(2)).sequence)
         }
         // end
     }
@@ -28,7 +39,7 @@ import UnixSignals
     // end
 
     private func post() async throws {
-        try await withNotifyClient { client in
+        try await withNotificationClient { client in
             // snippet
             try await client.post("greetings", "hello")
             try await client.post("scans.new", Data([0x25, 0x50, 0x44, 0x46]))
@@ -42,7 +53,7 @@ import UnixSignals
     }
 
     private func subscribe() async throws {
-        try await withNotifyClient { client in
+        try await withNotificationClient { client in
             // snippet
             try await client.withSubscription(to: "orders.>") { subscription in
                 for try await event in subscription {
@@ -72,7 +83,7 @@ import UnixSignals
             // end
             // snippet
             try await client.createDurableSubscription("audit", to: ["orders.>"], from: .oldest)
-            let lastMinutes = NotifyClient.SubscriptionKind.volatile(from: .age(.seconds(600)))
+            let lastMinutes = NotificationClient.SubscriptionKind.volatile(from: .age(.seconds(600)))
             try await client.subscribe(to: "orders.>", as: lastMinutes, onGap: { print($0) }) { message in
                 print(message.date, message.text ?? "")
             }
@@ -81,7 +92,7 @@ import UnixSignals
     }
 
     private func decode() async throws {
-        try await withNotifyClient { client in
+        try await withNotificationClient { client in
             // snippet
             try await client.withSubscription(to: "orders.*", as: .durable("billing")) { subscription in
                 for try await order in subscription.messages(as: Order.self) {
@@ -98,7 +109,7 @@ import UnixSignals
     }
 
     private func read() async throws {
-        try await withNotifyClient { client in
+        try await withNotificationClient { client in
             // snippet
             for try await event in try client.log("orders.>", from: .age(.seconds(3600)), limit: 100) {
                 switch event {
@@ -108,7 +119,7 @@ import UnixSignals
             }
             // end
             // snippet
-            for name in try await client.logSummary(["orders.>"], limit: 10).names {
+            for name in try await client.administration.logSummary(["orders.>"], limit: 10).names {
                 print(name.name, name.totals.messages, name.totals.bytes)
             }
             // end
@@ -116,7 +127,7 @@ import UnixSignals
     }
 
     private func manage() async throws {
-        try await withNotifyClient { client in
+        try await withNotificationClient { client in
             // snippet
             for subscription in try await client.durableSubscriptions() {
                 let pending = subscription.pending.map { "\($0.count.messages) pending" } ?? "not counted yet"
@@ -130,12 +141,12 @@ import UnixSignals
             try await client.editDurableSubscription("billing", patterns: ["orders.>", "refunds.>"])
             // end
             // snippet
-            let purged = try await client.purge(["metrics.>"], before: .age(.seconds(86_400)))
+            let purged = try await client.administration.purge(["metrics.>"], before: .age(.seconds(86_400)))
             print("deleted \(purged.messages) messages, \(purged.bytes) bytes")
-            try await client.backUp(to: "/var/backups/notifyd.db", replacingFile: true)
+            try await client.administration.backUp(to: "/var/backups/notifyd.db", replacingFile: true)
             // end
             // snippet
-            let check = try await client.check(full: true) { print("\($0) %") }
+            let check = try await client.administration.check(full: true) { print("\($0) %") }
             if !check.isSound { print(check.damagedMessages, "damaged messages", check.problems.map(\.text)) }
             // end
         }
@@ -144,7 +155,7 @@ import UnixSignals
     private func serve() async throws {
         // snippet
         struct Billing: Service {
-            let client: NotifyClient
+            let client: NotificationClient
 
             func run() async throws {
                 try await client.subscribe(to: "orders.*", as: .durable("invoices"), onGap: { print($0) }) { message in
@@ -154,7 +165,7 @@ import UnixSignals
         }
         // end
         // snippet
-        let client = NotifyClient()
+        let client = NotificationClient()
         var configuration = ServiceGroupConfiguration(
             services: [client, Billing(client: client)], gracefulShutdownSignals: [.sigterm],
             cancellationSignals: [.sigint], logger: Logger(label: "billing"))
@@ -166,7 +177,7 @@ import UnixSignals
 
     private func fail() async throws {
         // snippet
-        try await withNotifyClient { client in
+        try await withNotificationClient { client in
             do {
                 try await client.post("orders.created", json: Order(number: 43, item: "coffee"))
             } catch let error as NotifyError where error.code == .outcomeUnknown {

@@ -10,7 +10,7 @@ import Testing
     private func bill(_ order: Order) async throws {}
 
     private func snippets() async throws {
-        try await withNotifyClient { client in
+        try await withNotificationClient { client in
             // snippet
             try await client.withSubscription(to: "orders.*", as: .durable("billing")) { subscription in
                 for try await order in subscription.messages(as: Order.self) {

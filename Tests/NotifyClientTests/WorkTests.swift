@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    private static let kind = NotifyClient.SubscriptionKind.durable("w", sharing: .group)
+    private static let kind = NotificationClient.SubscriptionKind.durable("w", sharing: .group)
     /// The deadline is so long that it is not extended, however slow the machine is.
     private static let settings: NotifyWire.DurableSettings = {
         var settings = NotifyWire.DurableSettings(defaultsFor: .group)
@@ -56,13 +56,13 @@ import Testing
 
     /// Runs `work` in a task, and passes the queue to `body`, which ends the work by cancelling the task.
     private func work(
-        parallel: Int = 4, handler: @escaping @Sendable (NotifyClient.Message) async throws -> Void,
+        parallel: Int = 4, handler: @escaping @Sendable (NotificationClient.Message) async throws -> Void,
         _ body: (Queue, Task<Void, any Error>) async throws -> Void
     ) async throws {
         try await FakeDaemon.run { daemon in
             let path = daemon.path
             let worker = Task {
-                try await withNotifyClient(configuration: .test(path)) { client in
+                try await withNotificationClient(configuration: .test(path)) { client in
                     try await client.work(on: "jobs.>", as: Self.kind, parallel: parallel, handler)
                 }
             }
@@ -87,14 +87,14 @@ import Testing
     }
 
     @Test func `what a handler throws decides the answer`() async throws {
-        let handler = { @Sendable (job: NotifyClient.Message) async throws in
+        let handler = { @Sendable (job: NotificationClient.Message) async throws in
             switch job.sequence {
             case 1: break
             case 2: throw Broken()
-            case 3: throw NotifyClient.JobError.retry("busy", after: .seconds(2))
-            case 4: throw NotifyClient.JobError.retry()
-            case 5: throw NotifyClient.JobError.giveBack(after: .zero)
-            case 6: throw NotifyClient.JobError.fail("no such account")
+            case 3: throw NotificationClient.JobError.retry("busy", after: .seconds(2))
+            case 4: throw NotificationClient.JobError.retry()
+            case 5: throw NotificationClient.JobError.giveBack(after: .zero)
+            case 6: throw NotificationClient.JobError.fail("no such account")
             case 7: _ = try job.decode(as: [String].self)
             case 8:
                 job.fail(reason: "own answer")
@@ -107,7 +107,7 @@ import Testing
         let expected = [
             "1 acknowledged", "2 failed: exit status 3", "3 failed after 2000000 µs: busy", "4 failed: ",
             "5 returned after 0 µs: ", "6 dead: no such account", "7 dead: the payload of 'a.b'",
-            "8 dead: own answer", "9 failed: no number", "10 failed: CancellationError()",
+            "8 dead: own answer", "9 failed: coding: no number", "10 failed: CancellationError()",
         ]
         try await work(parallel: 1, handler: handler) { queue, _ in
             for (index, expected) in expected.enumerated() {
@@ -123,7 +123,7 @@ import Testing
         let running = Atomic<Int>(0)
         let highest = Atomic<Int>(0)
         let started = Inbox<UInt64>()
-        let handler = { @Sendable (job: NotifyClient.Message) async throws in
+        let handler = { @Sendable (job: NotificationClient.Message) async throws in
             let count = running.add(1, ordering: .relaxed).newValue
             highest.max(count, ordering: .relaxed)
             started.put(job.sequence)
@@ -147,7 +147,7 @@ import Testing
 
     @Test func `a cancellation ends with the answers of the handlers, and a confirmed detach`() async throws {
         let started = Inbox<UInt64>()
-        let handler = { @Sendable (job: NotifyClient.Message) async throws in
+        let handler = { @Sendable (job: NotificationClient.Message) async throws in
             started.put(job.sequence)
             // Waits until the handler is cancelled.
             try? await Inbox<Void>().next()
@@ -164,7 +164,7 @@ import Testing
 
     @Test func `the end of the subscription cancels the handlers and is thrown`() async throws {
         let started = Inbox<UInt64>()
-        let handler = { @Sendable (job: NotifyClient.Message) async throws in
+        let handler = { @Sendable (job: NotificationClient.Message) async throws in
             started.put(job.sequence)
             // Waits until the handler is cancelled.
             try? await Inbox<Void>().next()
@@ -184,7 +184,7 @@ import Testing
         let gates = (0...5).map { _ in Inbox<Void>() }
         let kind = Self.kind
         try await FakeDaemon.run { daemon in
-            let client = NotifyClient(configuration: .test(daemon.path))
+            let client = NotificationClient(configuration: .test(daemon.path))
             let service = Worker { [client] in
                 try await client.work(on: "jobs.>", as: kind, parallel: 2) { job in
                     started.put(job.sequence)
@@ -231,8 +231,8 @@ import Testing
     }
 
     @Test func `a message that fails is handed out again, with its number`() async throws {
-        let handler = { @Sendable (job: NotifyClient.Message) async throws in
-            if job.delivery < 3 { throw NotifyClient.JobError.retry("attempt \(job.delivery)") }
+        let handler = { @Sendable (job: NotificationClient.Message) async throws in
+            if job.delivery < 3 { throw NotificationClient.JobError.retry("attempt \(job.delivery)") }
         }
         try await work(handler: handler) { queue, _ in
             queue.deliver([5])
@@ -248,14 +248,14 @@ import Testing
     @Test func `a connection lost while handlers run hands out no message twice and loses none`() async throws {
         let started = Inbox<UInt64>()
         let gates = (0...3).map { _ in Inbox<Void>() }
-        let handler = { @Sendable (job: NotifyClient.Message) async throws in
+        let handler = { @Sendable (job: NotificationClient.Message) async throws in
             started.put(job.sequence)
             try await gates[Int(job.sequence)].next()
         }
         try await FakeDaemon.run { daemon in
             let path = daemon.path
             let worker = Task {
-                try await withNotifyClient(configuration: .test(path)) { client in
+                try await withNotificationClient(configuration: .test(path)) { client in
                     try await client.work(on: "jobs.>", as: Self.kind, parallel: 2, handler)
                 }
             }
@@ -291,7 +291,7 @@ import Testing
     @Test func `a message that waits for a handler too long is given back, and handed out later`() async throws {
         let started = Inbox<UInt64>()
         let gate = Inbox<Void>()
-        let handler = { @Sendable (job: NotifyClient.Message) async throws in
+        let handler = { @Sendable (job: NotificationClient.Message) async throws in
             started.put(job.sequence)
             if job.sequence == 1 { try await gate.next() }
         }
@@ -315,9 +315,9 @@ import Testing
     }
 
     @Test func `bad arguments are refused`() async {
-        let client = NotifyClient()
+        let client = NotificationClient()
         for (kind, parallel) in [(.volatile(), 1), (Self.kind, 0), (Self.kind, 16_385)]
-            as [(NotifyClient.SubscriptionKind, Int)]
+            as [(NotificationClient.SubscriptionKind, Int)]
         {
             let error = await #expect(throws: NotifyError.self) {
                 try await client.work(on: "a", as: kind, parallel: parallel) { _ in }

@@ -64,6 +64,25 @@ import Testing
         }
     }
 
+    @Test func `an identity may receive everything only if no rule denies names for good`() {
+        let root = Identity(uid: 0, gid: 0)
+        func mayReceiveEverything(_ identity: Identity, _ rules: AccessRule...) -> Bool {
+            AccessPolicy(rules: rules).mayReceiveEverything(identity)
+        }
+        let denial = AccessRule(.deny, [.subscribe], names: ["a.*"])
+        #expect(mayReceiveEverything(root))
+        #expect(!mayReceiveEverything(Identity(uid: 1000, gid: 5)), "names of other users")
+        #expect(!mayReceiveEverything(root, denial))
+        let part = AccessRule(.allow, [.subscribe], names: ["a.b"], uids: [0])
+        #expect(!mayReceiveEverything(root, denial, part))
+        let all = AccessRule(.allow, [.subscribe], names: ["a.>"], uids: [0])
+        #expect(mayReceiveEverything(root, denial, all) && !mayReceiveEverything(root, all, denial))
+        let own = AccessRule(.deny, [.subscribe], names: ["a.$uid"], uids: [0])
+        #expect(!mayReceiveEverything(root, own))
+        let others = AccessRule(.deny, [.subscribe], names: ["a"], uids: [5])
+        #expect(mayReceiveEverything(root, others))
+    }
+
     @Test func `uids up to the highest are recognized`() {
         #expect(mayPost("user.4294967295.a", .max))
         #expect(!mayPost("user.4294967295.a", 1))
@@ -96,11 +115,25 @@ import Testing
         #expect(!policy.mayManageEverything(user))
     }
 
-    @Test func `access is equal under the same generation and identity`() {
+    @Test func `several identities may read what one of them may`() {
+        let policy = AccessPolicy(rules: [
+            AccessRule(.deny, [.subscribe], names: ["hr.>"]),
+            AccessRule(.allow, [.subscribe], names: ["hr.>"], gids: [5]),
+        ])
+        let identities = [Identity(uid: 1, gid: 1), Identity(uid: 1, gid: 1, groups: [5])]
+        func permits(_ identities: [Identity], _ name: String) -> Bool {
+            Array(name.utf8).withUnsafeBytes { ReadAccess(policy: policy, identities: identities).permits($0) }
+        }
+        for name in ["hr.pay", "other"] { #expect(permits(identities, name)) }
+        #expect(!permits([identities[0]], "hr.pay") && permits([identities[0]], "other"))
+        #expect(permits([identities[1]], "hr.pay"))
+    }
+
+    @Test func `access is equal under the same generation and identities`() {
         let access = ReadAccess(policy: AccessPolicy(generation: 1), identity: Identity(uid: 1, gid: 1, groups: [2]))
         var other = access
         #expect(access.agrees(with: other))
-        other.identity.groups = []
+        other.identities[0].groups = []
         #expect(!access.agrees(with: other))
         other = access
         other.policy = AccessPolicy(generation: 2)

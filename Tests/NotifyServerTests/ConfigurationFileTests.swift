@@ -69,32 +69,42 @@ import TestSupport
         // wrong types
         (
             "limits:\n  payload_bytes: lots\n",
-            "notifyd.yaml:2: limits.payload_bytes: expected an integer from 0 to 67108864, not lots"
+            "notifyd.yaml:2: limits.payload_bytes: expected a size from 0 to 64MiB, a number of bytes or one with the unit "
+                + "KiB, MiB, GiB or TiB, not lots"
         ),
         (
-            "limits:\n  payload_bytes: \"5\"\n",
-            "limits.payload_bytes: expected an integer from 0 to 67108864, not \"5\""
+            "limits:\n  connections: \"5\"\n",
+            "limits.connections: expected an integer from 1 to 1000000, not \"5\""
         ),
-        ("limits:\n  payload_bytes: 5.5\n", "expected an integer"),
-        ("limits:\n  payload_bytes: true\n", "expected an integer"),
-        ("limits:\n  payload_bytes:\n", "expected an integer"),
+        ("limits:\n  connections: 5.5\n", "expected an integer"),
+        ("limits:\n  connections: true\n", "expected an integer"),
+        ("limits:\n  connections:\n", "expected an integer"),
+        // YAML reads these as 8 and 90.
+        ("limits:\n  connections: 010\n", "limits.connections: expected an integer from 1 to 1000000, not 010"),
+        ("limits:\n  connections: 1:30\n", "limits.connections: expected an integer from 1 to 1000000, not 1:30"),
+        ("log:\n  max_bytes: 010000000\n", "log.max_bytes: expected a size from 1MiB to 16TiB"),
+        ("limits:\n  payload_bytes: 010\n", "limits.payload_bytes: expected a size from 0 to 64MiB"),
+        ("limits:\n\tpayload_bytes: 10\n", "notifyd.yaml:2: not YAML: the line is indented with a TAB character"),
         ("limits:\n  payload_bytes: [5]\n", "not a list or mapping"),
         ("limits:\n  payload_bytes: {a: 5}\n", "not a list or mapping"),
-        ("limits:\n  payload_bytes: 99999999999999999999999\n", "expected an integer"),
+        ("limits:\n  payload_bytes: 99999999999999999999999\n", "expected a size"),
         ("limits: 5\n", "notifyd.yaml:1: limits: expected settings below it, such as memory_bytes, connections"),
         ("limits: [5]\n", "limits: expected settings below it"),
         ("log_level: 5\n", "log_level: expected one of trace, debug, info, notice, warning, error, critical, not 5"),
         ("log_level: loud\n", "not loud"),
         ("log_level: Debug\n", "not Debug"),
-        ("timeouts:\n  drain_seconds: 1m\n", "notifyd.yaml:2: timeouts.drain_seconds: expected a number of seconds"),
-        ("timeouts:\n  drain_seconds: .inf\n", "expected a number of seconds"),
-        ("timeouts:\n  drain_seconds: .nan\n", "expected a number of seconds"),
+        (
+            "timeouts:\n  drain_seconds: 1y\n",
+            "notifyd.yaml:2: timeouts.drain_seconds: expected a duration from 0 to 1h, seconds"
+        ),
+        ("timeouts:\n  drain_seconds: .inf\n", "expected a duration"),
+        ("timeouts:\n  drain_seconds: .nan\n", "expected a duration"),
         (
             "log:\n  max_bytes: 10GB\n",
             "notifyd.yaml:2: log.max_bytes: expected a size from 1MiB to 16TiB, a number of bytes or one with the unit "
                 + "KiB, MiB, GiB or TiB, or unlimited, not 10GB"
         ),
-        ("log:\n  max_bytes: 1.5GiB\n", "log.max_bytes: expected a size"),
+        ("log:\n  max_bytes: 1.5G\n", "log.max_bytes: expected a size"),
         ("log:\n  max_bytes: -1\n", "log.max_bytes: expected a size"),
         ("log:\n  max_bytes: 5.5\n", "log.max_bytes: expected a size"),
         ("log:\n  max_bytes:\n", "log.max_bytes: expected a size"),
@@ -102,7 +112,10 @@ import TestSupport
         ("log:\n\n  checkpoint_bytes: unlimited\n", "notifyd.yaml:3: log.checkpoint_bytes: expected a size from 64KiB"),
         ("log: 5\n", "log: expected settings below it, such as max_bytes, min_free_bytes, max_backlog, retention,"),
         ("socket: 5\n", "socket: expected a path"),
-        ("socket: relative/n.sock\n", "socket: expected a path, absolute where a file gives it, not relative/n.sock"),
+        (
+            "socket: relative/n.sock\n",
+            "socket: expected a path of at most 107 bytes, absolute where a file gives it, not relative/n.sock"
+        ),
         ("socket: \"\"\n", "socket: expected a path"),
         ("socket: \"/a\\0b\"\n", "socket: expected a path"),
         ("socket_mode: 0660\n", "socket_mode: expected \"0600\" to \"0777\", permissions in octal, in quotes"),

@@ -32,6 +32,7 @@ import TestSupport
     private func reload(_ text: String) throws -> (wasRight: Bool, log: String) {
         _ = try folder.write(text, to: "n.yaml")
         let wasRight = if case .applied = reloader.reload() { true } else { false }
+        destination.flush(within: .seconds(60))
         return (wasRight, try String(contentsOfFile: folder.file("log"), encoding: .utf8))
     }
 
@@ -48,6 +49,22 @@ import TestSupport
         #expect(wasRight)
         let names = "socket, log.checkpoint_bytes, limits.payload_bytes"
         #expect(log.contains("<4>notifyd: settings that take effect at the next start: \(names)\n"))
+    }
+
+    @Test func `a token of a rule that looks like a wildcard is reported`() throws {
+        let (wasRight, log) = try reload(
+            """
+            policy:
+              - {deny: [subscribe], names: [a.*, hr*]}
+            log: {retention: [{names: [logs.#], max_age: 1h}]}
+
+            """)
+        #expect(wasRight)
+        let warnings = log.split(separator: "\n").filter { $0.hasPrefix("<4>") }
+        let file = folder.file("n.yaml")
+        #expect(warnings.count == 2)
+        #expect(warnings.first?.hasPrefix("<4>notifyd: \(file):2: policy: 'hr*' in 'hr*' is no wildcard") == true)
+        #expect(warnings.last?.hasPrefix("<4>notifyd: log.retention: '#' in 'logs.#' is no wildcard") == true)
     }
 
     @Test func `log level, policy, retention and limits take effect on reload`() {

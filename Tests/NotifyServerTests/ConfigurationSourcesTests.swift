@@ -97,7 +97,7 @@ import TestSupport
         for setting in ConfigurationSetting.all where setting.type != nil {
             let value =
                 switch setting.target {
-                case .path: "/elsewhere"
+                case .path, .socketPath: "/elsewhere"
                 case .permissions: "0640"
                 case .logLevel: "critical"
                 case .integer(_, let range): "\(min(range.upperBound, 2_000_000))"
@@ -116,11 +116,14 @@ import TestSupport
     }
 
     @Test(arguments: [
-        ("NOTIFYD_LIMITS_PAYLOAD_BYTES", "abc", "expected an integer from 0 to 67108864"),
-        ("NOTIFYD_LIMITS_PAYLOAD_BYTES", "-1", "expected an integer"),
-        ("NOTIFYD_LIMITS_PAYLOAD_BYTES", "1.5", "expected an integer"),
-        ("NOTIFYD_TIMEOUTS_DRAIN_SECONDS", "soon", "expected a number of seconds"),
-        ("NOTIFYD_TIMEOUTS_DRAIN_SECONDS", "nan", "expected a number of seconds"),
+        ("NOTIFYD_LIMITS_PAYLOAD_BYTES", "abc", "expected a size from 0 to 64MiB"),
+        ("NOTIFYD_LIMITS_CONNECTIONS", "-1", "expected an integer from 1 to 1000000"),
+        ("NOTIFYD_LIMITS_CONNECTIONS", "1.5", "expected an integer"),
+        ("NOTIFYD_LIMITS_CONNECTIONS", "010", "expected an integer"),
+        ("NOTIFYD_LIMITS_PER_USER_POSTS_PER_SECOND", "010", "expected an integer"),
+        ("NOTIFYD_LIMITS_PAYLOAD_BYTES", "010", "expected a size"),
+        ("NOTIFYD_TIMEOUTS_DRAIN_SECONDS", "soon", "expected a duration from 0 to 1h"),
+        ("NOTIFYD_TIMEOUTS_DRAIN_SECONDS", "nan", "expected a duration"),
         ("NOTIFYD_LOG_LEVEL", "loud", "expected one of trace"),
         ("NOTIFYD_LOG_MAX_BYTES", "10GB", "expected a size from 1MiB to 16TiB"),
         ("NOTIFYD_LOG_CHECKPOINT_BYTES", "1", "expected a size from 64KiB to 1GiB"),
@@ -130,6 +133,37 @@ import TestSupport
         expectRefusal(.configurationInvalid, "\(name)=\(value)", expectation) {
             _ = try sources(environment: [name: value]).load()
         }
+    }
+
+    @Test func `a socket path that is too long is refused in every source, even when overridden`() throws {
+        let longest = "/" + String(repeating: "s", count: 106)
+        let expectation = "expected a path of at most 107 bytes"
+        let file = try folder.write("log_level: info\nsocket: \(longest)s\n", to: "f.yaml")
+        expectRefusal(.configurationInvalid, "f.yaml:2: socket: \(expectation)") {
+            _ = try sources(CommandLineOptions(socket: "/s", configuration: file)).load()
+        }
+        expectRefusal(.configurationInvalid, "NOTIFYD_SOCKET=\(longest)s: \(expectation)") {
+            _ = try sources(CommandLineOptions(socket: "/s"), environment: ["NOTIFYD_SOCKET": longest + "s"]).load()
+        }
+        expectRefusal(.configurationInvalid, expectation) {
+            _ = try sources(CommandLineOptions(socket: longest + "s")).load()
+        }
+        #expect(try sources(environment: ["NOTIFYD_SOCKET": longest]).load().socketPath == longest)
+        expectRefusal(.configurationInvalid, "the socket path has", "at most 107 are possible") {
+            _ = try sources(environment: ["XDG_RUNTIME_DIR": longest]).load()
+        }
+    }
+
+    @Test(arguments: [("64KiB", 65_536), ("1.5MiB", 1_572_864), ("100", 100)])
+    func `sizes have units in every setting`(text: String, bytes: Int) throws {
+        let loaded = try sources(environment: ["NOTIFYD_LIMITS_PAYLOAD_BYTES": text]).load()
+        #expect(loaded.broker.maximumPayloadBytes == bytes)
+    }
+
+    @Test(arguments: [("5", Duration.seconds(5)), ("0.5", .milliseconds(500)), ("1m30s", .seconds(90))])
+    func `times are read as the tool reads them`(text: String, duration: Duration) throws {
+        let loaded = try sources(environment: ["NOTIFYD_TIMEOUTS_DRAIN_SECONDS": text]).load()
+        #expect(loaded.drainDeadline == duration)
     }
 
     @Test func `an invalid value is an error even when overridden`() throws {

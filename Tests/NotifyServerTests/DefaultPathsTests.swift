@@ -47,6 +47,29 @@ import TestSupport
         #expect(with.socketPath == folder.file("1000/notifyd/notifyd.sock"))
     }
 
+    @Test func `a runtime folder of another user, or one that others may write to, is not used`() throws {
+        let folder = try TemporaryFolder()
+        func paths(user: UInt32) -> DefaultPaths {
+            DefaultPaths(
+                for: context(user: user, ["HOME": "/h", "XDG_RUNTIME_DIR": folder.path]),
+                usersRuntimeDirectory: folder.file("none"), temporaryDirectory: "/t")
+        }
+        for (mode, isUsed) in [(0o700, true), (0o1777, true), (0o770, false)] as [(mode_t, Bool)] {
+            #expect(chmod(folder.path, mode) == 0)
+            let user = geteuid() == 0 ? 1000 : geteuid()
+            let expected = isUsed ? folder.file("notifyd/notifyd.sock") : "/t/notifyd-\(user)/notifyd.sock"
+            #expect(paths(user: user).socketPath == expected)
+            #expect((paths(user: user).runtimeDirectoryProblem == nil) == isUsed)
+        }
+        guard geteuid() == 0 else { return }
+        #expect(chmod(folder.path, 0o700) == 0 && chown(folder.path, 54_321, 54_321) == 0)
+        #expect(paths(user: 1000).socketPath == "/t/notifyd-1000/notifyd.sock")
+        #expect(
+            paths(user: 1000).runtimeDirectoryProblem
+                == "XDG_RUNTIME_DIR is not used: '\(folder.path)' belongs to uid 54321")
+        #expect(paths(user: 54_321).runtimeDirectoryProblem == nil)
+    }
+
     @Test func `a system service uses the folders made by systemd`() {
         let service = context([
             "HOME": "/var/lib/notifyd", "RUNTIME_DIRECTORY": "/run/notifyd",

@@ -23,14 +23,18 @@ import TestSupport
         Logger(label: "notifyd") { LineLogHandler(label: $0, destination: destination) }
     }
 
-    private func written() throws -> String { try String(contentsOfFile: path, encoding: .utf8) }
+    private func written(by destination: LogDestination) throws -> String {
+        destination.flush(within: .seconds(60))
+        return try String(contentsOfFile: path, encoding: .utf8)
+    }
 
     @Test(arguments: [
         (Logger.Level.trace, 7), (.debug, 7), (.info, 6), (.notice, 5), (.warning, 4), (.error, 3), (.critical, 2),
     ])
     func `journal lines have a priority and no time`(_ level: Logger.Level, _ priority: Int) throws {
-        logger(destination(.journal)).log(level: level, "hello", metadata: ["uid": "7", "a": "b"])
-        #expect(try written() == "<\(priority)>notifyd: hello a=b uid=7\n")
+        let destination = destination(.journal)
+        logger(destination).log(level: level, "hello", metadata: ["uid": "7", "a": "b"])
+        #expect(try written(by: destination) == "<\(priority)>notifyd: hello a=b uid=7\n")
     }
 
     @Test func `other lines have a time and the level`() throws {
@@ -42,8 +46,10 @@ import TestSupport
     }
 
     @Test func `a record is one line, regardless of its contents`() throws {
-        logger(destination(.journal)).info("a\n<0>forged\r\u{1B}[2J\u{7F}\u{2028}", metadata: ["name": "x\ny"])
-        #expect(try written() == "<6>notifyd: a\\n<0>forged\\u{d}\\u{1b}[2J\\u{7f}\\u{2028} name=x\\ny\n")
+        let destination = destination(.journal)
+        logger(destination).info("a\n<0>forged\r\u{1B}[2J\u{7F}\u{2028}", metadata: ["name": "x\ny"])
+        #expect(
+            try written(by: destination) == "<6>notifyd: a\\n<0>forged\\u{d}\\u{1b}[2J\\u{7f}\\u{2028} name=x\\ny\n")
     }
 
     @Test func `the level of all loggers changes together`() throws {
@@ -55,7 +61,7 @@ import TestSupport
         var own = logger
         own.logLevel = .error
         own.warning("not for this one")
-        #expect(try written() == "<7>notifyd: now\n")
+        #expect(try written(by: destination) == "<7>notifyd: now\n")
     }
 
     @Test func `the journal is recognized by device and inode`() throws {

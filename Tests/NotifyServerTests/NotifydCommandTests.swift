@@ -48,6 +48,20 @@ import TestSupport
         #expect(first.end().status == 0)
     }
 
+    @Test(arguments: ["state", "none/state"])
+    func `a check of the start finds a full disk before the default folder exists`(_ directory: String) throws {
+        let check = try DaemonProcess(
+            ["--check-start", "--socket", folder.file("n.sock")],
+            environment: environment.merging([
+                "STATE_DIRECTORY": folder.file(directory), "NOTIFYD_LOG_MIN_FREE_BYTES": "16TiB",
+            ]) { $1 }
+        ).end()
+        #expect(check.status == 1)
+        #expect(check.errors.contains("the file system of '\(folder.path)' has"), "\(check.errors)")
+        #expect(check.errors.contains("fewer than the 17592186044416 of log.min_free_bytes"))
+        #expect(!exists(folder.file(directory)))
+    }
+
     @Test func `a killed daemon is replaced`() throws {
         let killed = try daemon()
         killed.waitForError("listening on")
@@ -81,11 +95,26 @@ import TestSupport
     @Test func `an invalid variable or file is refused with status 1`() throws {
         let variable = try daemon([], ["NOTIFYD_LIMITS_PAYLOAD_BYTES": "abc"]).end()
         #expect(variable.status == 1)
-        #expect(variable.errors.contains("NOTIFYD_LIMITS_PAYLOAD_BYTES=abc: expected an integer"))
+        #expect(variable.errors.contains("NOTIFYD_LIMITS_PAYLOAD_BYTES=abc: expected a size"))
         let file = try daemon(["--config", folder.write("log_level: 5", to: "n.yaml")]).end()
         #expect(file.status == 1)
         #expect(file.errors.contains("n.yaml:1: log_level: expected one of trace"))
         #expect(!exists(folder.file("n.sock")))
+    }
+
+    @Test func `--check-config and the start report a rule that looks like a pattern and is none`() throws {
+        let file = try folder.write("policy:\n  - {deny: [subscribe], names: [hr*]}\n", to: "n.yaml")
+        let check = try daemon(["--config", file, "--check-config"]).end()
+        #expect(check.status == 0)
+        let lines = check.output.split(separator: "\n")
+        #expect(lines.count == 2)
+        #expect(lines.first?.hasPrefix("the configuration is valid; ") == true)
+        #expect(lines.last?.hasPrefix("warning: \(file):2: policy: 'hr*' in 'hr*' is no wildcard") == true)
+        let daemon = try daemon(["--config", file])
+        let log = daemon.waitForError("listening on")
+        #expect(log.contains("\(file):2: policy: 'hr*' in 'hr*' is no wildcard"))
+        daemon.signal(SIGTERM)
+        #expect(daemon.end().status == 0)
     }
 
     @Test(arguments: [["--verison"], ["--log-level", "loud"], ["--check", "--repair"]])

@@ -17,7 +17,7 @@ import TestSupport
         let accepted = group.any().makePromise(of: PeerCredentials.self)
         let server = try await ServerBootstrap(group: group)
             .childChannelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture { try PeerCredentials(of: channel) }
+                channel.eventLoop.makeCompletedFuture { try PeerCredentials(ofAccepted: channel) }
                     .always { accepted.completeWith($0) }.map { _ in }
             }
             .withBoundSocket(descriptor).get()

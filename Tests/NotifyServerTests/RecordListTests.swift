@@ -113,7 +113,8 @@ import TestSupport
         ("log: {rules: [{names: [a], max_bytes: 1023}]}", "log.rules.max_bytes: expected a size from 1KiB to 1GiB"),
         ("log: {rules: [{names: [a], max_bytes: 2GiB}]}", "log.rules.max_bytes: expected a size from 1KiB to 1GiB"),
         ("log: {rules: [{names: [a], max_bytes: 1.5}]}", "log.rules.max_bytes: expected a size"),
-        ("log: {rules: [{names: [a], max_age: 5}]}", "log.rules.max_age: expected a duration from 0 to 1d, a number"),
+        ("log: {rules: [{names: [a], max_age: 1:30}]}", "log.rules.max_age: expected a duration from 0 to 1d, seconds"),
+        ("log: {rules: [{names: [a], max_messages: 010}]}", "expected an integer from 1 to 100, not 010"),
         ("log: {rules: [{names: [a], max_age: -1h}]}", "log.rules.max_age: expected a duration"),
         ("log: {rules: [{names: [a], max_age: 25h}]}", "log.rules.max_age: expected a duration from 0 to 1d"),
         // keys that exclude each other

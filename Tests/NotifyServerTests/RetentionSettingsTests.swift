@@ -84,7 +84,7 @@ import Testing
     }
 
     private static let keys = "names, history_age, history_bytes, max_age, max_bytes, max_messages"
-    private static let units = "a number with the unit s, m, h or d such as 90s or 24h"
+    private static let units = "seconds, or numbers with the units ms, s, m, h, d or w such as 90s, 1h30m or 1.5h"
 
     private static let mistakes: [(text: String, message: String)] = [
         ("max_byte: 5", "unknown key \"log.max_byte\", expected one of max_bytes, min_free_bytes, max_backlog,"),
@@ -111,11 +111,11 @@ import Testing
         ("retention: [{names: []}]", "log.retention.names: expected a list of one or more values"),
         ("retention: [{names: [a..b]}]", "log.retention.names: expected a name or a pattern such as orders.>"),
         (
-            "retention: [{names: [a], history_age: 24}]",
-            "log.retention.history_age: expected a duration from 0 to 36500d, \(units), or unlimited, not 24"
+            "retention: [{names: [a], history_age: 010}]",
+            "log.retention.history_age: expected a duration from 0 to 36500d, \(units), or unlimited, not 010"
         ),
-        ("retention: [{names: [a], history_age: 1w}]", "\(units), or unlimited, not 1w"),
-        ("retention: [{names: [a], history_age: 1.5h}]", "log.retention.history_age: expected a duration"),
+        ("retention: [{names: [a], history_age: 1y}]", "\(units), or unlimited, not 1y"),
+        ("retention: [{names: [a], history_age: 1.5h30m}]", "log.retention.history_age: expected a duration"),
         ("retention: [{names: [a], history_age: -1h}]", "log.retention.history_age: expected a duration"),
         ("retention: [{names: [a], history_age: never}]", "log.retention.history_age: expected a duration"),
         ("retention: [{names: [a], history_age: 9223372036854775807s}]", "log.retention.history_age: expected"),

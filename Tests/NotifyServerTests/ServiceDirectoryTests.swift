@@ -39,6 +39,19 @@ import TestSupport
         }
     }
 
+    @Test(.enabled(if: geteuid() == 0), arguments: [true, false])
+    func `a private folder in one of another user is refused`(exists: Bool) throws {
+        #expect(mkdir(folder.file("home"), 0o777) == 0 && chown(folder.file("home"), 54_321, 54_321) == 0)
+        if exists { #expect(mkdir(folder.file("home/notifyd"), 0o700) == 0) }
+        let directory = ServiceDirectory(path: folder.file("home/notifyd"), mode: 0o700)
+        let error = #expect(throws: ServerError.self) { try directory.prepare(owner: 0, purpose: "database") }
+        let message = error?.message ?? ""
+        #expect(message.contains("is in '\(folder.file("home"))', which belongs to uid 54321"))
+        #expect(message.contains("choose another path with --database"))
+        #expect((access(directory.path, F_OK) == 0) == exists)
+        if !exists { try directory.prepare(owner: 54_321, purpose: "database") }
+    }
+
     @Test func `a symbolic link in place of a private folder is refused`() throws {
         #expect(mkdir(folder.file("target"), 0o700) == 0)
         #expect(symlink(folder.file("target"), folder.file("a")) == 0)

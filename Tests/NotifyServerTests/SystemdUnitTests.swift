@@ -55,8 +55,18 @@ import TestSupport
         }
     }
 
-    private func service(_ scope: String) throws -> String {
-        try String(contentsOfFile: "\(Self.units)/\(scope)/notifyd.service", encoding: .utf8)
+    @Test(arguments: ["system", "user"])
+    func `a worker is restarted without limit, except where that can't help`(scope: String) throws {
+        let worker = try service(scope, "notifyd-worker@")
+        let sections = try #require(worker.range(of: "\n[Service]\n"))
+        #expect(worker[..<sections.lowerBound].contains("\nStartLimitIntervalSec=0\n"))
+        let service = worker[sections.lowerBound...]
+        #expect(service.contains("\nRestart=on-failure\n") && service.contains("\nRestartSec=5\n"))
+        #expect(service.contains("\nRestartPreventExitStatus=64 77 127\n"))
+    }
+
+    private func service(_ scope: String, _ name: String = "notifyd") throws -> String {
+        try String(contentsOfFile: "\(Self.units)/\(scope)/\(name).service", encoding: .utf8)
     }
 
     /// Verifies copies of the units. In the copies, `/bin/true` replaces the daemon.

@@ -80,7 +80,8 @@ struct InterruptedStartTests {
     }
 
     /// Whether a journal is in use and that of a database that was empty before: its header begins with D9, and has the
-    /// number of pages, big-endian, at offset 16. A database that has pages was flushed, so a power loss can't empty it.
+    /// number of pages, big-endian, at offset 16. A database that has pages was flushed, so a power loss can't empty
+    /// it.
     private func isOfFirstWrite(_ journal: String) throws -> Bool {
         let header = try Array(Data(contentsOf: URL(fileURLWithPath: journal)).prefix(20))
         return header.count == 20 && header[0] == 0xD9 && header[16...].allSatisfy { $0 == 0 }

@@ -169,7 +169,7 @@ final class LostFilesTests {
             return
         }
         #expect(losses.isEmpty, "everything was acknowledged")
-        #expect(message.contains("stored messages lost: 1; durable subscriptions that continue: 2"))
+        #expect(message.contains("lost: 1; kept from memory: 0; durable subscriptions that continue: 2"))
         #expect(await repair(continuation([])) == .notNeeded)
 
         let outcome = await store.commit([StoredMessage(60)], changes: [.update(id: 8, records[1].progress)])
@@ -211,6 +211,63 @@ final class LostFilesTests {
         let again = try Store.open(path: folder.database)
         #expect(again.recovered.subscriptions.map(\.loss) == [losses[8], nil])
         try again.close(nextSequence: 6)
+    }
+
+    /// The newest messages are in memory: the new log stores them again, and they are not lost.
+    @Test func `only the messages of a deleted database that are not in memory are lost`() async throws {
+        let unread = try DurableRecord(id: 8, uid: 9, name: "eight", SubscriptionFilter("a.*"))
+        let late = try DurableRecord(id: 9, uid: 9, name: "nine", SubscriptionFilter("a.*"), cursor: 3)
+        let stored = (2...6).map { StoredMessage($0, $0 == 5 ? "c" : "a.b") }
+        await store.commit(stored, changes: [.create(unread), .create(late)])
+        var block = LogBlock()
+        for message in stored.suffix(3) { message.append(to: &block) }
+        #expect(unlink(folder.database) == 0)
+        var continuation = continuation([unread, late])
+        continuation.messages = [block]
+        guard case .replaced(let message, let losses) = await repair(continuation) else {
+            Issue.record("the log was not replaced")
+            return
+        }
+        #expect(losses == [8: NotifyLog.Loss(first: 1, last: 3, count: 2, isUpperBound: true)])
+        #expect(message.contains("stored messages lost: 3; kept from memory: 3;"))
+        #expect(try await store.everything(SubscriptionFilter(">")).map(\.sequence) == [4, 5, 6])
+        #expect(await store.commit([StoredMessage(7, "a.b")]).failure == nil)
+        try store.close(nextSequence: 8)
+        let again = try Store.open(path: folder.database)
+        #expect(again.recovered.subscriptions.map(\.loss) == [losses[8], nil])
+        #expect(try await again.everything(SubscriptionFilter(">")).map(\.sequence) == [4, 5, 6, 7])
+        try again.close(nextSequence: 8)
+        #expect(try FileCheck.run(path: folder.database).findings.isSound)
+    }
+
+    /// The broker knows the copies, and reads them when they are due.
+    @Test(arguments: [true, false])
+    func `the copies of messages continue in the new database`(isReset: Bool) async throws {
+        var record = try DurableRecord(id: 8, uid: 9, name: "eight", SubscriptionFilter("a.*"), cursor: 4)
+        let copies = (2...4).map { sequence in
+            DurableChange.keep(
+                id: 8, Redelivery(sequence: sequence, failures: 1, delayMicroseconds: 60_000_000, bytes: 0),
+                reason: "why")
+        }
+        await store.commit((2...4).map { StoredMessage($0, "a.b") }, changes: [.create(record)])
+        await store.commit([], changes: copies)
+        try moveFile(folder.database, to: folder.file("elsewhere"))
+        if isReset { record.progress = DurableProgress(cursor: 2, seenThrough: 4, generation: 1) }
+        guard case .replaced(let message, _) = await repair(continuation([record])) else {
+            Issue.record("the log was not replaced")
+            return
+        }
+        #expect(message.contains("copies kept of messages that are delivered again: 3") == !isReset)
+        let content = try await store.copies([2, 3, 4], of: 8)
+        #expect(content.block.messages == (isReset ? [] : (2...4).map { StoredMessage($0, "a.b") }))
+        await store.commit([], changes: [.forget(id: 8, sequences: [3])])
+        try store.close(nextSequence: 5)
+        let again = try Store.open(path: folder.database)
+        let rows = again.recovered.redeliveries[8] ?? []
+        #expect(rows.map(\.sequence) == (isReset ? [] : [2, 4]))
+        #expect(rows.allSatisfy { $0.failures == 1 && (1...60_000_000).contains($0.delayMicroseconds) })
+        try again.close(nextSequence: 5)
+        #expect(try FileCheck.run(path: folder.database).findings.isSound)
     }
 
     @Test func `a moved database is complete`() async throws {

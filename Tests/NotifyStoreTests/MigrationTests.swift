@@ -56,7 +56,7 @@ struct MigrationTests {
             #expect(try await store.everything(SubscriptionFilter(">")) == messages)
             #expect(try await store.everything(SubscriptionFilter("état"), subscription: 2) == [messages[1]])
             try store.close(nextSequence: 9000)
-            #expect(try folder.rows("PRAGMA user_version") == ["4"], "round \(round)")
+            #expect(try folder.rows("PRAGMA user_version") == ["6"], "round \(round)")
             #expect(try folder.rows("PRAGMA auto_vacuum") == ["2"])
             #expect(recovered.problem == nil)
         }
@@ -79,7 +79,7 @@ struct MigrationTests {
         store = try Store.open(path: folder.database)
         var expected = try subscriptions()
         expected.removeFirst()
-        expected[1].owner = owner
+        expected[1].attached(owner)
         expected[1].progress = progress
         #expect(store.recovered.subscriptions == expected)
         #expect(store.recovered.nextSequence == 9002)
@@ -90,7 +90,7 @@ struct MigrationTests {
         try store.close(nextSequence: 9002)
     }
 
-    @Test(arguments: OldSchema.allCases)
+    @Test(arguments: OldSchema.allCases.filter { !$0.hasChecksums })
     func `an old log that crashed continues at the mark`(_ schema: OldSchema) throws {
         try folder.execute(schema.sql + "UPDATE state SET clean = 0")
         let store = try Store.open(path: folder.database)
@@ -170,10 +170,10 @@ struct MigrationTests {
                 }
             ]
         try run(Migrations.steps)
-        #expect(try folder.rows("PRAGMA user_version") == ["4"])
+        #expect(try folder.rows("PRAGMA user_version") == ["6"])
         for _ in 0..<2 {
             try run(next)
-            #expect(try folder.rows("PRAGMA user_version") == ["5"])
+            #expect(try folder.rows("PRAGMA user_version") == ["7"])
             #expect(try folder.rows("SELECT count(*) FROM retained, subscriptions") == ["0"])
         }
         let error = try #require(throws: StoreError.self) { try Store.open(path: folder.database) }

@@ -7,7 +7,7 @@ import Testing
 @testable import NotifyStore
 
 /// Counting the messages that subscriptions have not acknowledged.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct StoreBacklogTests {
     let folder: TemporaryFolder
 
@@ -21,8 +21,8 @@ struct StoreBacklogTests {
         return try Store.open(path: folder.database, options: options)
     }
 
-    private func backlogs(_ store: Store) async -> [DurableID: Backlog] {
-        await completion { store.measureBacklogs(completion: $0) }
+    private func backlogs(_ store: Store, under policy: AccessPolicy = AccessPolicy()) async -> [DurableID: Backlog] {
+        await completion { store.measureBacklogs(under: policy, completion: $0) }
     }
 
     private func update(_ id: DurableID, _ cursor: UInt64, acknowledged: [SequenceRange] = []) -> DurableChange {
@@ -35,6 +35,29 @@ struct StoreBacklogTests {
         await store.commit([], changes: [.create(DurableRecord(id: 1, name: "d", try SubscriptionFilter(">")))])
         #expect(
             await backlogs(store).mapValues { [$0.messages, $0.bytes, $0.oldestMicroseconds] } == [1: [0, 0, nil]])
+    }
+
+    @Test func `only messages count that one of the identities that attached may receive`() async throws {
+        let store = try open()
+        var record = try DurableRecord(id: 1, name: "d", SubscriptionFilter(">"))
+        let group = Identity(uid: record.owner.uid, gid: 5, groups: [7])
+        func names(_ names: String...) throws -> [NamePattern] { try names.map { try NamePattern($0) } }
+        let policy = AccessPolicy(rules: [
+            AccessRule(.deny, [.subscribe], names: try names("b", "c")),
+            AccessRule(.allow, [.subscribe], names: try names("c"), gids: [7]),
+        ])
+        await store.commit(
+            (1...12).map { StoredMessage($0, ["a", "b", "c"][Int($0 % 3)]) }, changes: [.create(record)])
+        #expect(await backlogs(store)[1]?.messages == 12)
+        #expect(await backlogs(store, under: policy)[1]?.messages == 4)
+        await store.commit([], changes: [.setOwner(id: 1, group)])
+        #expect(await backlogs(store, under: policy)[1]?.messages == 8)
+        try store.close(nextSequence: 13)
+        let again = try open()
+        record.attached(group)
+        #expect(again.recovered.subscriptions.map(\.owners) == [record.owners])
+        #expect(await backlogs(again, under: policy)[1]?.messages == 8)
+        try again.close(nextSequence: 13)
     }
 
     @Test func `the oldest copy of a message is reported apart from the messages above the cursor`() async throws {
@@ -93,6 +116,35 @@ struct StoreBacklogTests {
         await store.commit([StoredMessage(1, "a", object: "o"), StoredMessage(2, "a")], changes: [.create(record)])
         #expect(await backlogs(store)[1]?.messages == 2)
         #expect(await backlogs(store)[1]?.isUpperBound == true)
+    }
+
+    /// Whether a dead letter may be received also depends on the name of the message of which it was made.
+    @Test(arguments: [true, false])
+    func `dead letters are an upper bound unless an owner may receive everything`(isRoot: Bool) async throws {
+        let store = try open()
+        let policy = AccessPolicy(rules: [
+            AccessRule(.deny, [.subscribe], names: ["secret"], uids: [7])
+        ])
+        store.setPolicy(policy)
+        let uid: UInt32 = isRoot ? 0 : 7
+        let letters = try DurableRecord(id: 1, uid: uid, name: "letters", SubscriptionFilter("notifyd.dead.7"))
+        let other = try DurableRecord(id: 2, uid: uid, name: "other", SubscriptionFilter("a"))
+        let filter = try SubscriptionFilter("a", "notifyd.dead.7")
+        let both = DurableRecord(id: 3, uid: uid, name: "both", filter, cursor: 1)
+        await store.commit(
+            [StoredMessage(1, "notifyd.dead.7"), StoredMessage(2, "a")],
+            changes: [.create(letters), .create(other), .create(both)], reserveBelow: 100)
+        let found = await backlogs(store, under: policy)
+        #expect(found.mapValues(\.messages) == [1: 1, 2: 1, 3: 1])
+        #expect(found.mapValues(\.isUpperBound) == [1: !isRoot, 2: false, 3: false])
+
+        let patterns: [NamePattern] = [.everyName, "notifyd.dead.7"]
+        let request = PurgeRequest(filter: SubscriptionFilter(patterns: patterns, object: nil), before: .max)
+        _ = try await completion { store.purge(request, completion: $0) }.get()
+        try store.close(nextSequence: 3)
+        let losses = try open().recovered.subscriptions.map(\.loss)
+        #expect(losses.map { $0?.count } == [1, 1, 1])
+        #expect(losses.map { $0?.isUpperBound } == [!isRoot, false, false])
     }
 
     @Test func `random subscriptions have the backlogs of a naive count`() async throws {

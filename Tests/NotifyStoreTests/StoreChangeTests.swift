@@ -37,9 +37,22 @@ struct StoreChangeTests {
         var record = try record()
         await store.commit([], changes: [.create(record)])
         #expect(try recovered() == [record])
-        record.owner = Identity(uid: 7, gid: 3, groups: [4])
+        record.attached(Identity(uid: 7, gid: 3, groups: [4]))
         record.lastAttachment = LastAttachment(microseconds: 1 << 52, pid: 5)
         await store.commit([], changes: [.setOwner(id: 1, record.owner, record.lastAttachment)])
+        #expect(try recovered() == [record])
+    }
+
+    @Test func `the last eight identities that attached are kept in order`() async throws {
+        let store = try Store.open(path: folder.database)
+        var record = try record()
+        await store.commit([], changes: [.create(record)])
+        for group in [1, 2, 3, 4, 5, 6, 7, 8, 1, 9] as [UInt32] {
+            let identity = Identity(uid: 7, gid: group, groups: group % 2 == 0 ? [] : [group, 4_000_000_000])
+            record.attached(identity)
+            await store.commit([], changes: [.setOwner(id: 1, identity, record.lastAttachment)])
+        }
+        #expect(record.owners.map(\.gid) == [3, 4, 5, 6, 7, 8, 1, 9])
         #expect(try recovered() == [record])
     }
 
@@ -93,7 +106,7 @@ struct StoreChangeTests {
         var record = try DurableRecord(id: 1, name: "one", SubscriptionFilter("a"))
         await store.commit((1...20).map { StoredMessage($0, $0 < 6 ? "a" : "b") }, changes: [.create(record)])
         func pending() async -> UInt64? {
-            await completion { store.measureBacklogs(completion: $0) }[1]?.messages
+            await completion { store.measureBacklogs(under: AccessPolicy(), completion: $0) }[1]?.messages
         }
         #expect(try await store.everything(record.filter).count == 5)
         #expect(await pending() == 5)

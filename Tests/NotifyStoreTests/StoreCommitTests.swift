@@ -32,7 +32,8 @@ struct StoreCommitTests {
         options.segmentMessages = 1
         let store = try Store.open(path: folder.database, options: options)
         await store.commit([StoredMessage(4095, "old")], changes: [.create(DurableRecord(id: 1, name: "one", filter))])
-        // The batch closes three segments and adds two names, and then fails because a subscription's name is already used.
+        // The batch closes three segments and adds two names, and then fails because a subscription's name is already
+        // used.
         let failed = await store.commit(
             [StoredMessage(4096, "new.a"), StoredMessage(9000, "new.b"), StoredMessage(13_000, "old")],
             changes: [.create(DurableRecord(id: 2, name: "one", filter))], reserveBelow: 1 << 30)

@@ -107,6 +107,44 @@ struct StoreFailureTests {
         try store.close(nextSequence: sequence + 2)
     }
 
+    private var reserveBytes: Int {
+        get throws {
+            try FileManager.default.attributesOfItem(atPath: folder.database + ".reserve")[.size] as? Int ?? 0
+        }
+    }
+
+    @Test func `the age of a segment does not use the reserve of a full disk`() async throws {
+        var options = StoreOptions.withoutTimer
+        let clock = ManualClock()
+        options.clock = clock.storeClock
+        options.segmentAge = .seconds(60)
+        let store = try Store.open(path: folder.database, options: options)
+        await store.commit(
+            [StoredMessage(1)], changes: [.create(DurableRecord(id: 2, uid: 7, name: "other", filter))])
+        let whole = try reserveBytes
+        #expect(whole > 0)
+        FaultyDisk.set(.full, in: folder.path)
+        clock.advance(by: .seconds(61))
+        store.maintainIfDue()
+        while store.isMaintaining() {}
+        #expect(try reserveBytes == whole)
+
+        let record = DurableRecord(id: 1, uid: 7, name: "d", filter)
+        #expect(await store.commit([], changes: [.create(record)]).failure?.kind == .full)
+        let rest = try reserveBytes
+        #expect(rest > 0 && rest < whole, "a part was used for what stores no message")
+        #expect(await store.commit([], changes: [.create(record)]).failure?.kind == .full)
+        #expect(try reserveBytes == rest, "the other part is for deletions")
+        #expect(await store.commit([], changes: [.remove(id: 2)]).failure?.kind == .full)
+        #expect(!exists(folder.database + ".reserve"))
+        FaultyDisk.set(nil, in: folder.path)
+        #expect(await store.commit([], changes: [.create(record)]).failure == nil)
+        store.maintainIfDue()
+        while store.isMaintaining() {}
+        #expect(try await store.everything(filter).map(\.sequence) == [1])
+        try store.close(nextSequence: 2)
+    }
+
     @Test func `a stop that can't be written counts as a crash`() async throws {
         let store = try Store.open(path: folder.database)
         await store.commit([StoredMessage(1)], reserveBelow: 1000)

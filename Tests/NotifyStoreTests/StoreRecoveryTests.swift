@@ -107,7 +107,7 @@ struct StoreRecoveryTests {
             cursor: 10, seenThrough: 1 << 50,
             acknowledged: [SequenceRange(first: 12, last: 12), SequenceRange(first: 1 << 40, last: 1 << 41)],
             generation: .max, isAttached: true)
-        busy.owner = Identity(uid: 8, gid: .max - 1, groups: [0, .max, 4, 24])
+        busy.attached(Identity(uid: 8, gid: .max - 1, groups: [0, .max, 4, 24]))
         await store.commit(
             [],
             changes: [
@@ -133,7 +133,7 @@ struct StoreRecoveryTests {
         store = try Store.open(path: folder.database)
         #expect(store.recovered.subscriptions == [record])
 
-        record.owner = Identity(uid: 7, gid: 71, groups: groups)
+        record.attached(Identity(uid: 7, gid: 71, groups: groups))
         #expect(await store.commit([], changes: [.setOwner(id: 1, record.owner)]).failure == nil)
         try store.close(nextSequence: 1)
         store = try Store.open(path: folder.database)
@@ -141,7 +141,9 @@ struct StoreRecoveryTests {
         try store.close(nextSequence: 1)
     }
 
-    @Test(arguments: ["groups = '1 x'", "groups = '4294967296'", "acknowledged = x'05'", "patterns = 'a..b'"])
+    @Test(arguments: [
+        "groups = '1 x'", "groups = '4294967296'", "earlier_owners = '1'", "acknowledged = x'05'", "patterns = 'a..b'",
+    ])
     func `a subscription that can't be decoded is reported as damage`(damage: String) async throws {
         let store = try Store.open(path: folder.database)
         await store.commit([], changes: [.create(try DurableRecord(id: 9, name: "one", SubscriptionFilter("a")))])

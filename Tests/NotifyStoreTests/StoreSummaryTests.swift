@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// The number and bytes of the stored messages of each name.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct StoreSummaryTests {
     let folder: TemporaryFolder
 

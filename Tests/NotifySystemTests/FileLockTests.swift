@@ -102,6 +102,23 @@ import Testing
         #expect(failure(of: folder.file("none/n")) == .notOpened(.noSuchFileOrDirectory))
     }
 
+    /// Checks share the lock for a moment.
+    @Test func `checks do not find each other, and a lock waits for their end`() throws {
+        let path = try folder.write("1\n", to: "n.lock")
+        let check = open(path, O_RDWR | O_CLOEXEC)
+        #expect(flock(check, LOCK_SH | LOCK_NB) == 0)
+        try FileLock.check(guarding: folder.file("n"))
+        #expect(failure(of: folder.file("n")) == .held(by: 1), "a check that takes too long")
+        let timer = DispatchSource.makeTimerSource(queue: .global())
+        timer.setEventHandler { close(check) }
+        timer.schedule(deadline: .now() + .milliseconds(20))
+        timer.resume()
+        let held = try FileLock(guarding: folder.file("n"), patience: .seconds(60))
+        let isInPlace = held.isInPlace(guarding: folder.file("n"))
+        #expect(isInPlace)
+        timer.cancel()
+    }
+
     @Test func `a check finds a held lock, and neither takes the lock nor makes a file`() throws {
         let folder = try TemporaryFolder()
         let guarded = folder.file("guarded")

@@ -44,8 +44,9 @@ import Testing
         ("a: [", .invalid(problem: "did not find expected node content", Mark(line: 2, column: 1))),
         (
             "a: b\n\tc: d",
-            .invalid(problem: "found a tab character that violates indentation", Mark(line: 2, column: 1))
+            .invalid(problem: EventReader.tabProblem, Mark(line: 2, column: 1))
         ),
+        ("a:\n \tb: c", .invalid(problem: EventReader.tabProblem, Mark(line: 2, column: 2))),
         ("a: b\nc: \"\\q\"", .invalid(problem: "found unknown escape character", Mark(line: 2, column: 5))),
         ("a: *b", .invalid(problem: "found undefined alias", Mark(line: 1, column: 4))),
         ("[&a [*a]]", .invalid(problem: "found undefined alias", Mark(line: 1, column: 6))),

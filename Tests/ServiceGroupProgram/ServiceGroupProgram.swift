@@ -6,7 +6,7 @@ import Synchronization
 import UnixSignals
 
 /// Consumes a durable subscription in a service group. The group is configured as in the article "Getting started" of
-/// NotifyClient.
+/// NotificationClient.
 ///
 /// Usage: `ServiceGroupProgram SOCKET HANDLER SHUTDOWN CANCELLATION`, where SHUTDOWN and CANCELLATION are the group's
 /// time limits in milliseconds. Prints each message and then runs the `Handler`. Prints a line when a graceful shutdown
@@ -18,14 +18,15 @@ struct ServiceGroupProgram {
         guard arguments.count == 5, let handler = Handler(rawValue: arguments[2]), let shutdown = Int(arguments[3]),
             let cancellation = Int(arguments[4])
         else { exit(64) }
-        let client = NotifyClient(configuration: .init(socketPath: arguments[1]))
+        let client = NotificationClient(configuration: .init(socketPath: arguments[1]))
         var configuration = ServiceGroupConfiguration(
             services: [client, Consumer(client: client, handler: handler)], gracefulShutdownSignals: [.sigterm],
             cancellationSignals: [.sigint], logger: Logger(label: "program", factory: { _ in SwiftLogNoOpLogHandler() })
         )
         configuration.maximumGracefulShutdownDuration = .milliseconds(shutdown)
         configuration.maximumCancellationDuration = .milliseconds(cancellation)
-        // The group throws only if the consumer ends before the client does, and after a cancellation either may end first.
+        // The group throws only if the consumer ends before the client does, and after a cancellation either may end
+        // first.
         do { try await ServiceGroup(configuration: configuration).run() } catch is CancellationError {}
         if Consumer.wasCancelled.load(ordering: .acquiring) { exit(1) }
     }
@@ -52,7 +53,7 @@ struct Consumer: Service {
     /// Whether a handler was cancelled.
     static let wasCancelled = Atomic(false)
 
-    let client: NotifyClient
+    let client: NotificationClient
     let handler: Handler
 
     func run() async throws {

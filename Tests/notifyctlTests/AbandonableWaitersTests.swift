@@ -1,5 +1,6 @@
 import NIOCore
 import NIOPosix
+import TestSupport
 import Testing
 
 @testable import notifyctl
@@ -24,5 +25,22 @@ import Testing
         #expect(try await result == nil)
         promise.succeed(3)
         #expect(try await waiters.wait(for: promise.futureResult) == nil)
+    }
+
+    @Test func `a limit ends present and later waits after its time`() async throws {
+        let clock = ManualClock()
+        let waiters = AbandonableWaiters(clock: clock)
+        let promise = loop.makePromise(of: Int.self)
+        let present = Task.immediate { try await waiters.wait(for: promise.futureResult) }
+        waiters.limitWaits(to: .seconds(3))
+        await clock.waitForSleeper(until: .seconds(3))
+        clock.advance(to: .seconds(1))
+        #expect(try await waiters.wait(for: loop.makeSucceededFuture(3)) == 3)
+        let later = Task.immediate { try await waiters.wait(for: promise.futureResult) }
+        await clock.waitForSleeper(until: .seconds(4))
+        clock.advance(to: .seconds(4))
+        #expect(try await present.value == nil)
+        #expect(try await later.value == nil)
+        promise.succeed(3)
     }
 }

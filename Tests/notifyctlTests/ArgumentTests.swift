@@ -28,7 +28,7 @@ import Testing
         "durable create d a --from -5", "subscribe a --from -5", "subscribe a --count -5", "top --interval -1",
         "log a --summary --follow", "log a --summary --reverse", "log a --summary --object o", "log a --summary --raw",
         "subscribe a --durable d --from all", "subscribe a -c 0",
-        "subscribe a -c x", "subscribe a -t -1", "subscribe a -t 5", "durable remove", "durable create d",
+        "subscribe a -c x", "subscribe a -t -1", "durable remove", "durable create d",
         "durable create d a --from all", "durable create d a --from 2026-02-30", "subscribe a --durable d --from 0",
         "wait", "wait a --group", "wait a --timeout 1001d", "dead list --id 0", "dead retry --id x", "dead show --id",
         "dead purge d e --yes",
@@ -43,10 +43,12 @@ import Testing
         "bench post --in-flight 0", "bench post --name user.root.x", "bench subscribe --subscribers 0",
         "bench durable --durability volatile", "bench roundtrip --pairs 0", "bench post x",
         "clients x", "clients --unknown", "subscriptions x", "subscriptions --unknown",
-        "names x", "names --interval 0", "names --interval 9001ms", "names --interval 5", "monitor --count 0",
+        "names x", "names --interval 0", "clients --interval 5s", "clients --watch --interval 50ms",
+        "durable list --interval 5", "log --wide", "dead list --watch --interval 2d", "names --interval 9001ms",
+        "monitor --count 0",
         "monitor user.root.x", "trace",
         "trace x", "trace 1 2",
-        "top x", "top --interval 0", "top --interval 99ms", "top --interval 86401s", "top --interval 1",
+        "top x", "top --interval 0", "top --interval 99ms", "top --interval 86401s",
         "top --count 0", "top --count x", "top --view unknown", "top --sort unknown",
         "top --view clients --sort BEHIND", "top --view names --interval 9001ms",
     ])
@@ -57,7 +59,7 @@ import Testing
     @Test(arguments: [
         "post a", "post a b", "post a -", "post a -f f", "post a -l -f f", "post a -l -q", "post a b --json --object o",
         "post a -H k:v --header l:w:x -H k2: --durability synced", "subscribe a", "subscribe a.* b.> -v -c 1 -t 500ms",
-        "subscribe a -t 0",
+        "subscribe a -t 0", "subscribe a -t 5", "names --interval 5", "top --interval 1",
         "subscribe a --durable d --from oldest", "subscribe a --durable d --from now", "subscribe a --raw",
         "subscribe a -0 --json",
         "subscribe a --format {name}:{header:k} --null", "durable create d a b.> --object o --from oldest",
@@ -74,7 +76,9 @@ import Testing
         "dead retry --user 12", "dead retry --id 1 --id 2", "dead purge d --yes", "dead purge --id 3",
         "ping",
         "stats --json", "stats --format openmetrics --limits", "stats --json --format json",
-        "clients", "clients --json --watch", "subscriptions", "subscriptions --json --watch",
+        "clients", "clients --json --watch", "clients --watch --interval 5 --wide", "durable list --wide",
+        "dead list --utc --watch --interval 1m", "log --summary --wide --utc", "trace 1 --wide --utc", "monitor --utc",
+        "top --wide", "subscriptions", "subscriptions --json --watch",
         "names", "names --interval 9s --watch --json", "monitor", "monitor a.> b user.*.c --json -c 3",
         "trace 12", "trace 12 --json",
         "top", "top --interval 100ms", "top --interval 1d", "top --plain --count 1", "top -c 2 --filter x",
@@ -111,9 +115,9 @@ import Testing
         ("log --from -5", "The value '-5' is invalid for '--from <start>': expected \(PositionArgument.forms)"),
         ("log --to -5", "The value '-5' is invalid for '--to <end>': expected \(PositionArgument.forms)"),
         (
-            "subscribe a --timeout 5",
-            "The value '5' is invalid for '--timeout <span>': expected 0, or a number with a unit, such as 500ms, 30s, "
-                + "5m, 2h or 7d"
+            "subscribe a --timeout 5y",
+            "The value '5y' is invalid for '--timeout <span>': expected seconds, or numbers with the units ms, s, m, h, "
+                + "d or w such as 90s, 1h30m or 1.5h"
         ),
         (
             "log --from 3000-01-01",
@@ -127,6 +131,22 @@ import Testing
             try Notifyctl.parseAsRoot(arguments.split(separator: " ").map(String.init))
         }
         #expect(try Notifyctl.message(for: #require(error)) == expected)
+    }
+
+    @Test(arguments: [
+        "subscribe a --count", "log --limit", "monitor --count", "top --count", "work a --durable d --parallel",
+        "durable set d --max-deliveries", "durable set d --in-flight", "bench post --messages", "bench post --clients",
+        "bench post --in-flight", "bench subscribe --subscribers", "bench durable --subscribers",
+        "bench roundtrip --pairs",
+    ])
+    func `a number with a superfluous 0 is refused`(arguments: String) throws {
+        let words = arguments.split(separator: " ").map(String.init)
+        let command = words[0] == "work" ? ["--", "true"] : []
+        #expect(throws: Never.self) { try Notifyctl.parseAsRoot(words + ["10"] + command) }
+        let error = #expect(throws: (any Error).self) { try Notifyctl.parseAsRoot(words + ["010"] + command) }
+        let message = try Notifyctl.message(for: #require(error))
+        #expect(message.hasPrefix("The value '010' is invalid for '"))
+        #expect(message.hasSuffix("': expected a whole number, such as 10"))
     }
 
     @Test func `examples fit on a line of a terminal`() {

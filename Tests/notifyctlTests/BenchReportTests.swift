@@ -44,7 +44,7 @@ import Testing
         let object = try JSONSerialization.jsonObject(with: Data(report(mayDrop: true).json)) as? [String: Any]
         let part = try #require(object?["received"] as? [String: Any])
         #expect(object?["messages"] as? Int == 1_005)
-        #expect(object?["size"] as? Int == 2_000)
+        #expect(object?["payload_bytes"] as? Int == 2_000)
         #expect(object?["clients"] as? Int == 2)
         #expect(part["messages"] as? Int == 1_000)
         #expect(part["dropped"] as? Int == 5)
@@ -54,5 +54,14 @@ import Testing
         let latencies = try #require(part["latency_nanoseconds"] as? [String: Int])
         #expect(latencies.keys.sorted() == ["max", "p50", "p90", "p99", "p999"])
         #expect(latencies["max"] == 100_000)
+    }
+
+    @Test func `the line of progress has the share and the rate`() {
+        #expect(
+            BenchProgress.line(posted: 1_200, of: 4_800, received: 1_100, after: .milliseconds(2_400))
+                == "[#####...............]  25% posted 1,200 of 4,800 (500/s), received 1,100 in 2 s")
+        #expect(
+            BenchProgress.line(posted: 0, of: 10, received: 0, after: .zero)
+                == "[....................]   0% posted 0 of 10 (0/s) in 0 s")
     }
 }

@@ -23,7 +23,7 @@ import Testing
         #expect(throws: CommandFailure.self) { try arguments.check(except: arguments.strings[2]) }
         #expect(throws: CommandFailure.self) { try arguments.check(except: nil) }
         let failure = arguments.failure(quotedIn: "Unexpected argument '\(arguments.strings[2])'")
-        #expect(failure?.status == .usage)
+        #expect(failure?.status == .invalidData)
         #expect(failure?.message?.hasPrefix("argument 3, 'a\u{FFFD}', is not UTF-8") == true)
     }
 

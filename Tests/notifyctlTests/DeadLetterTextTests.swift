@@ -13,15 +13,15 @@ import Testing
 
     @Test func `the list shows why a message failed, without control characters`() {
         #expect(
-            DeadLetterRow.table([row]).lines == [
-                "SEQUENCE  DURABLE  TIME                  DELIVERIES  NAME            OBJECT  REASON",
-                "      12  billing  1970-01-01T00:01:00Z           5  orders.created  -       exit status 1\u{FFFD}",
+            DeadLetterRow.table([row], .utc).lines() == [
+                "SEQUENCE  DURABLE  TIME                      NAME            REASON          DELIVERIES  OBJECT",
+                "      12  billing  1970-01-01T00:01:00.000Z  orders.created  exit status 1\u{FFFD}           5  -",
             ])
     }
 
     @Test func `a dead letter is shown with its original message`() {
         #expect(
-            row.text == """
+            row.text(.exact) == """
                 sequence    12
                 durable     billing
                 time        1970-01-01T00:01:00.000000Z
@@ -34,6 +34,18 @@ import Testing
                 posted by   process 42 of root
 
                 """)
+    }
+
+    @Test func `of a reason of several lines, a list has the first and the last, and the details have all`() {
+        var row = row
+        row.reason = "exit status 3\nreading\tit\n\nno\u{1B}disk"
+        #expect(DeadLetterRow.table([row], .utc).lines()[1].contains("  exit status 3: no\u{FFFD}disk  "))
+        #expect(
+            row.text(.exact).contains(
+                "reason      exit status 3\n            reading\u{FFFD}it\n            \n            no\u{FFFD}disk\nname"
+            ))
+        #expect(FailureReason.line(String(repeating: "é", count: 200)) == String(repeating: "é", count: 99) + "…")
+        #expect(FailureReason.line("\n") == "?")
     }
 
     @Test func `the JSON of a dead letter has null for what is not known`() {
@@ -61,5 +73,29 @@ import Testing
     @Test func `sequences are selected once and in order`() throws {
         #expect(try DeadLetterOptions.parse(["billing"]).selected == nil)
         #expect(try DeadLetterOptions.parse(["--id", "3", "1", "--id", "3"]).selected == [1, 3])
+    }
+
+    private func purge(_ arguments: String...) throws -> DeadPurgeCommand {
+        try #require(try Notifyctl.parseAsRoot(["dead", "purge", "--yes"] + arguments) as? DeadPurgeCommand)
+    }
+
+    @Test func `the question before a purge names another user`() throws {
+        let question = DeadPurgeCommand.question
+        #expect(try question(purge().letters) == "Delete all your dead letters?")
+        #expect(try question(purge("d").letters) == "Delete the dead letters of 'd'?")
+        #expect(try question(purge("--user", "0").letters) == "Delete all dead letters of user root?")
+        #expect(
+            try question(purge("d", "--user", "54321").letters) == "Delete the dead letters of 'd' of user 54321?")
+    }
+
+    @Test func `the notice that there are no dead letters names another user`() throws {
+        #expect(try purge().letters.emptyNotice == "there are no dead letters")
+        #expect(try purge("--user", "0").letters.emptyNotice == "there are no dead letters of user root")
+        #expect(
+            try purge("d").letters.emptyNotice
+                == "there are no such dead letters: 'notifyctl dead list' lists all of yours")
+        #expect(
+            try purge("d", "--user", "54321").letters.emptyNotice
+                == "there are no such dead letters: 'notifyctl dead list --user 54321' lists all of this user")
     }
 }

@@ -10,16 +10,16 @@ import Testing
 
     @Test func `the soft limit stays as it is while it suffices, and is raised as far as needed`() throws {
         #expect(try softLimit(1) == 1_024)
-        #expect(try softLimit(298) == 1_024)
-        #expect(try softLimit(299) == 1_025)
-        #expect(try softLimit(1_024) == 3_200)
+        #expect(try softLimit(179) == 1_024)
+        #expect(try softLimit(180) == 1_028)
+        #expect(try softLimit(1_024) == 5_248)
         #expect(try softLimit(1_024, isPrefixed: true) == 7_296)
     }
 
     @Test func `more commands than the hard limit permits are refused`() throws {
-        #expect(try softLimit(1_024, hard: 3_200) == 3_200)
-        let error = #expect(throws: CommandFailure.self) { try softLimit(1_024, hard: 3_199) }
+        #expect(try softLimit(1_024, hard: 5_248) == 5_248)
+        let error = #expect(throws: CommandFailure.self) { try softLimit(1_024, hard: 5_247) }
         #expect(error?.status == .usage)
-        #expect(error?.message?.contains("--parallel 1024 needs 3200 file descriptors") == true)
+        #expect(error?.message?.contains("--parallel 1024 needs 5248 file descriptors") == true)
     }
 }

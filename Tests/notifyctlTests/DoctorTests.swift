@@ -1,11 +1,14 @@
-import NotifyClient
+import Glibc
+import NotifyWire
+import TestSupport
 import Testing
 
+@testable import NotifyClient
 @testable import notifyctl
 
 @Suite struct DoctorTests {
     @Test func `only an older daemon is a problem`() {
-        #expect(Doctor.findings(daemonVersion: NotifyClient.version).isEmpty)
+        #expect(Doctor.findings(daemonVersion: NotificationClient.version).isEmpty)
         #expect(Doctor.findings(daemonVersion: "1000.0.0").isEmpty)
         let findings = Doctor.findings(daemonVersion: "0.0.9")
         #expect(findings.count == 1)
@@ -22,21 +25,59 @@ import Testing
         #expect(
             problems(false, 0, "a name is damaged")
                 == ["the log is damaged, and the daemon refuses to store: a name is damaged"])
+        let refusal = Doctor.findings(
+            storageWorks: false, damagedMessages: 0, damage: nil, storageProblem: "the disk is full: make room",
+            configurationProblem: "/f:1: unknown key")
+        #expect(
+            refusal.map(\.text) == [
+                "problem: posts to be stored are refused: the disk is full: make room\n",
+                "problem: the last reload has failed, and the previous configuration is in effect: /f:1: unknown key\n"
+                    + "  repair: correct it, then run notifyctl reload\n",
+            ])
         #expect(
             problems(true, 3, nil) == ["3 messages in the log are known to be damaged, and are not delivered"])
     }
 
-    @Test func `durable subscriptions that are 100,000 sequences behind are a problem`() {
+    @Test func `durable subscriptions with 100,000 messages that are not acknowledged are a problem`() {
         func findings(_ behind: UInt64...) -> [Finding] {
             Doctor.findings(lags: behind.map { Doctor.Lag(name: "s\($0)", uid: 7, behind: $0) })
         }
         #expect(findings(0, 99_999).isEmpty)
         #expect(
             findings(99_999, 100_000, 300_000).map(\.problem) == [
-                "durable subscriptions are 100000 or more sequences behind the end of the log: "
+                "durable subscriptions have not acknowledged 100000 or more messages: "
                     + "s300000 of uid 7 (300000), s100000 of uid 7 (100000)"
             ])
+        func lag(isUpperBound: Bool) -> Doctor.Lag? {
+            Doctor.Lag(
+                NotificationClient.DurableSubscription(
+                    DurableEntry(
+                        request: 1, uid: 7,
+                        pending: .init(
+                            messages: 200_000, bytes: 1, oldestMicroseconds: 1, isUpperBound: isUpperBound),
+                        durableName: "s", object: "shop-1", patterns: ["orders.>"])))
+        }
+        #expect(lag(isUpperBound: false)?.behind == 200_000)
+        #expect(lag(isUpperBound: true)?.behind == nil, "the messages may have another object")
         let many = findings(100_001, 100_002, 100_003, 100_004, 100_005, 100_006, 100_007)
         #expect(many.first?.problem.hasSuffix("s100003 of uid 7 (100003), 2 more") == true)
+    }
+
+    @Test func `the holder of a lock is read from a file of this user or of root alone`() throws {
+        let folder = try TemporaryFolder()
+        let path = try folder.write("1234\n", to: "socket.lock")
+        let holder = { SocketLock.holder(ofSocket: folder.file("socket")) }
+        #expect(holder() == nil)
+        let descriptor = open(path, O_RDWR | O_CLOEXEC)
+        defer { close(descriptor) }
+        try #require(flock(descriptor, LOCK_EX) == 0)
+        #expect(holder() == 1234)
+        try #require(link(path, folder.file("other")) == 0)
+        #expect(holder() == nil)
+        try #require(unlink(folder.file("other")) == 0)
+        #expect(holder() == 1234)
+        guard getuid() == 0 else { return }
+        try #require(chown(path, 12345, 0) == 0)
+        #expect(holder() == nil)
     }
 }

@@ -22,24 +22,24 @@ import Testing
 
     @Test func `what is not known is not shown as none`() {
         let subscriptions = [nil, 0, 1].map { entry(pending: $0) }
-            .map { NotifyClient.DurableSubscription($0) }
+            .map { NotificationClient.DurableSubscription($0) }
         let table = DurableListCommand.table(subscriptions, now: now)
         #expect(
-            table.lines.dropFirst().map(cells) == [
-                cells("billing root 9 - - 0 0 ? ? ? 0 - a"), cells("billing root 9 - - 0 0 0 0B - 0 - a"),
-                cells("billing root 9 - - 0 0 1 64B 1m5s 0 - a"),
+            table.lines().dropFirst().map(cells) == [
+                cells("billing root ? ? 0 0 0 a ? 9 - - -"), cells("billing root 0 - 0 0 0 a 0B 9 - - -"),
+                cells("billing root 1 1m5s 0 0 0 a 64B 9 - - -"),
             ])
     }
 
     @Test func `a group shows its members and settings`() {
         var entry = entry(pending: 1)
         (entry.sharing, entry.members, entry.waiting, entry.inFlight) = (.group, 3, 2, 7)
-        let table = DurableListCommand.table([NotifyClient.DurableSubscription(entry)], now: now)
-        #expect(table.lines.dropFirst().map(cells) == [cells("billing root 9 - 3 7 2 1 64B 1m5s 0 - a")])
-        let details = NotifyClient.DurableDetails(DurableDescription(entry, settings: .init(defaultsFor: .group)))
-        let lines = DurableShowCommand.text(details, now: now).split(separator: "\n")
+        let table = DurableListCommand.table([NotificationClient.DurableSubscription(entry)], now: now)
+        #expect(table.lines().dropFirst().map(cells) == [cells("billing root 1 1m5s 7 2 0 a 64B 9 - 3 -")])
+        let details = NotificationClient.DurableDetails(DurableDescription(entry, settings: .init(defaultsFor: .group)))
+        let lines = DurableShowCommand.text(details, .exact, now: now).split(separator: "\n")
         for line in [
-            "members        3", "in flight      7", "waiting        2", "deadline       30s",
+            "members        3", "in flight      7", "waiting        2", "withheld       0", "deadline       30s",
             "retry after    1s,10s,1m", "max deliveries 5", "max in flight  none",
         ] {
             #expect(lines.contains(Substring(line)), "\(line)")
@@ -58,8 +58,10 @@ import Testing
             (entry.pid, entry.client) = (pid, pid == 0 ? 0 : 1)
             let description = DurableDescription(
                 entry, settings: .init(defaultsFor: .exclusive), createdMicroseconds: created)
-            return DurableShowCommand.text(NotifyClient.DurableDetails(description), now: now).split(separator: "\n")
-                .first { $0.hasPrefix("last attached") }
+            return DurableShowCommand.text(NotificationClient.DurableDetails(description), .exact, now: now).split(
+                separator: "\n"
+            )
+            .first { $0.hasPrefix("last attached") }
         }
         #expect(line(created: 1_700_000_000_000_000) == "last attached  never")
         #expect(line(created: 1_700_000_000_000_000, pid: 7) == "last attached  ?")
@@ -67,34 +69,19 @@ import Testing
     }
 
     @Test func `settings without a limit are none`() {
-        let details = NotifyClient.DurableDetails(
+        let details = NotificationClient.DurableDetails(
             DurableDescription(entry(pending: 0), settings: .init(defaultsFor: .exclusive)))
-        let lines = DurableShowCommand.text(details, now: now).split(separator: "\n")
+        let lines = DurableShowCommand.text(details, .exact, now: now).split(separator: "\n")
         for line in ["deadline       none", "max deliveries none", "max in flight  none"] {
             #expect(lines.contains(Substring(line)), "\(line)")
         }
     }
 
-    @Test func `a subscription that is shared in another way is not created, and no takeover is proposed`() {
-        var entry = entry(pending: 0)
-        let exclusive = NotifyClient.DurableSubscription(entry)
-        entry.sharing = .group
-        let group = NotifyClient.DurableSubscription(entry)
-        #expect(DurableCreateCommand.refusal(of: .group, by: group) == nil)
-        #expect(DurableCreateCommand.refusal(of: .exclusive, by: exclusive) == nil)
-        for (refusal, part) in [
-            (DurableCreateCommand.refusal(of: .exclusive, by: group), "'billing' exists as a group: add --group, "),
-            (DurableCreateCommand.refusal(of: .group, by: exclusive), "'billing' exists without a group: omit "),
-        ] {
-            #expect(refusal?.status == .refused && refusal?.message?.hasPrefix(part) == true)
-        }
-    }
-
     @Test func `a description counts without a plural, and shows what is not known`() {
         func lines(_ entry: DurableEntry) -> [Substring] {
-            let details = NotifyClient.DurableDetails(
+            let details = NotificationClient.DurableDetails(
                 DurableDescription(entry, settings: .init(defaultsFor: .exclusive)))
-            return DurableShowCommand.text(details, now: now).split(separator: "\n")
+            return DurableShowCommand.text(details, .exact, now: now).split(separator: "\n")
         }
         #expect(lines(entry(pending: nil)).contains("pending        ?"))
         #expect(lines(entry(pending: nil)).contains("created        ?"))

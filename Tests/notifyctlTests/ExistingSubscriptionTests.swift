@@ -14,9 +14,9 @@ import Testing
     }
 
     @Test func `settings without effect are reported with the values that stay`() {
-        let existing = NotifyClient.DurableSettings(
+        let existing = NotificationClient.DurableSettings(
             deadline: .seconds(30), retryDelays: [.seconds(1), .seconds(10)], maximumDeliveries: 5, maximumInFlight: 0)
-        func notice(_ settings: NotifyClient.DurableSettings) -> String? {
+        func notice(_ settings: NotificationClient.DurableSettings) -> String? {
             ExistingSubscription.settingsNotice("w", settings, existing: existing)
         }
         let advice = "; to change this, use 'notifyctl durable set'"

@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 import Testing
 
 @testable import notifyctl
@@ -62,6 +63,25 @@ import Testing
         interruption.interrupt(.timeout)
         #expect(interruption.reason == .signal)
         #expect(await interruption.wait() == .signal)
+    }
+
+    @Test func `an interruption ends every wait, and a cancelled wait ends alone`() async {
+        let interruption = Interruption()
+        async let first = interruption.wait()
+        async let second = interruption.wait(atMost: .seconds(3600))
+        let cancelled = Task { await interruption.wait() }
+        cancelled.cancel()
+        #expect(await cancelled.value == nil)
+        interruption.interrupt(.failure)
+        #expect(await [first, second] == [.failure, .failure])
+    }
+
+    @Test func `a wait for an interruption has a limit`() async {
+        let (interruption, clock) = (Interruption(), ManualClock())
+        async let reason = interruption.wait(atMost: .seconds(2), clock: clock)
+        await clock.waitForSleeper(until: .seconds(2))
+        clock.advance(to: .seconds(2))
+        #expect(await reason == nil)
     }
 
     @Test func `a cancelled task does not wait`() async {

@@ -1,4 +1,6 @@
+import Glibc
 import Subprocess
+import TestSupport
 import Testing
 
 @testable import notifyctl
@@ -12,11 +14,25 @@ import Testing
             (.exited(127), .notStarted(reason: "exit status 127")),
             (.exited(128), .rejected(reason: "exit status 128")), (.exited(255), .rejected(reason: "exit status 255")),
             (.signaled(9), .rejected(reason: "ended by signal 9 (SIGKILL)")),
-            (.signaled(15), .rejected(reason: "ended by signal 15 (SIGTERM)")),
+            (.signaled(15), .stopped(reason: "ended by signal 15 (SIGTERM)")),
+            (.signaled(2), .stopped(reason: "ended by signal 2 (SIGINT)")),
+            (.signaled(1), .stopped(reason: "ended by signal 1 (SIGHUP)")),
+            (.exited(143), .stopped(reason: "exit status 143")), (.exited(130), .stopped(reason: "exit status 130")),
+            (.exited(129), .stopped(reason: "exit status 129")), (.exited(137), .rejected(reason: "exit status 137")),
             (.signaled(63), .rejected(reason: "ended by signal 63 (unknown)")),
         ] as [(TerminationStatus, JobOutcome)])
     func `the termination of a command decides the answer`(_ status: TerminationStatus, _ outcome: JobOutcome) {
         #expect(JobOutcome(status) == outcome)
+    }
+
+    @Test func `what a command has written to standard error follows the reason of a failure`() {
+        #expect(JobOutcome(.exited(1)).adding(errors: "a\nb") == .rejected(reason: "exit status 1\na\nb"))
+        #expect(JobOutcome(.exited(65)).adding(errors: "a") == .failed(reason: "exit status 65\na"))
+        #expect(JobOutcome(.exited(143)).adding(errors: "a") == .stopped(reason: "exit status 143\na"))
+        #expect(JobOutcome(.exited(1)).adding(errors: "") == .rejected(reason: "exit status 1"))
+        for status in [0, 75] as [Int32] {
+            #expect(JobOutcome(.exited(status)).adding(errors: "a") == JobOutcome(.exited(status)))
+        }
     }
 
     @Test func `a command that was ended after its time has failed, unless its status is an answer`() {
@@ -28,5 +44,31 @@ import Testing
         }
         #expect(
             JobOutcome(.signaled(9), timedOutAfter: .milliseconds(1500)) == .rejected(reason: "timed out after 1.5 s"))
+    }
+
+    @Test func `a command that was stopped has failed if notifyctl is not stopped within a second`() async {
+        let (interruption, clock) = (Interruption(), ManualClock())
+        let outcome = JobOutcome(.signaled(SIGTERM))
+        async let settled = outcome.settled(by: interruption, clock: clock)
+        await clock.waitForSleeper(until: .seconds(1))
+        clock.advance(to: .seconds(1))
+        #expect(await settled == .rejected(reason: "ended by signal 15 (SIGTERM)"))
+    }
+
+    @Test func `a command that was stopped with notifyctl has not failed, whichever is stopped first`() async {
+        let (interruption, clock) = (Interruption(), ManualClock())
+        let outcome = JobOutcome(.exited(143))
+        async let settled = outcome.settled(by: interruption, clock: clock)
+        await clock.waitForSleeper(until: .seconds(1))
+        clock.advance(to: .milliseconds(999))
+        interruption.interrupt(.signal)
+        #expect(await settled == outcome)
+        #expect(await outcome.settled(by: interruption, clock: clock) == outcome)
+    }
+
+    @Test func `other outcomes are not changed`() async {
+        for outcome in [JobOutcome.done, .givenBack, .rejected(reason: "r"), .failed(reason: "r")] {
+            #expect(await outcome.settled(by: Interruption(), clock: ManualClock()) == outcome)
+        }
     }
 }

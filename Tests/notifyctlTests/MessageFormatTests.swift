@@ -10,7 +10,7 @@ import Testing
     private func message(
         object: String = "", headers: [(key: String, value: String)] = [], payload: [UInt8] = [],
         isRedelivered: Bool = false
-    ) throws -> NotifyClient.Message {
+    ) throws -> NotificationClient.Message {
         var buffer = ByteBuffer()
         let stamp = Stamp(sequence: 7, timeMicroseconds: 1_000_001, uid: 1, gid: 2, pid: 3)
         let encoded = try HeaderList.encode(headers)
@@ -29,18 +29,18 @@ import Testing
         let bytes = Array(buffer.readableBytesView.dropFirst(FrameHeader.size))
         let entry = MessageBatch.Entry(offset: 0, length: UInt32(bytes.count), isRedelivered: isRedelivered)
         let batch = MessageBatch(bytes: bytes, entries: [entry], byteCount: bytes.count)
-        return NotifyClient.Message(batch: batch, index: 0)
+        return NotificationClient.Message(batch: batch, index: 0)
     }
 
     private func text(
-        _ content: MessageFormat.Content, terminator: UInt8? = UInt8(ascii: "\n"), _ message: NotifyClient.Message
+        _ content: MessageFormat.Content, terminator: UInt8? = UInt8(ascii: "\n"), _ message: NotificationClient.Message
     ) -> String {
         var bytes: [UInt8] = []
         MessageFormat(content: content, terminator: terminator).append(message, to: &bytes)
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    private func text(_ template: String, _ message: NotifyClient.Message) throws -> String {
+    private func text(_ template: String, _ message: NotificationClient.Message) throws -> String {
         text(.template(try FormatTemplate(template)), terminator: nil, message)
     }
 
@@ -72,7 +72,7 @@ import Testing
 
     // MARK: Terminals
 
-    private func terminalText(_ content: MessageFormat.Content, _ message: NotifyClient.Message) -> String {
+    private func terminalText(_ content: MessageFormat.Content, _ message: NotificationClient.Message) -> String {
         var bytes: [UInt8] = []
         MessageFormat(content: content, terminator: UInt8(ascii: "\n"), replacesControls: true)
             .append(message, to: &bytes)

@@ -15,22 +15,32 @@ import Testing
     /// Parses at 2026-11-22T11:15:30Z, unless another time is given.
     private func position(
         _ text: String, in zone: LocalTimeZone = Self.berlin, at now: String = "2026-11-22T11:15:30Z"
-    ) -> NotifyClient.Start? {
+    ) -> NotificationClient.Start? {
         guard let now = try? Date(now, strategy: .iso8601) else { return nil }
-        return PositionParser(now: Int(now.timeIntervalSince1970), zone: zone).position(text)
+        return try? PositionParser(now: Int(now.timeIntervalSince1970), zone: zone).position(text)
     }
 
-    private func time(_ text: String) throws -> NotifyClient.Start { .time(try Date(text, strategy: .iso8601)) }
+    private func problem(_ text: String, in zone: LocalTimeZone = Self.berlin) -> PositionProblem? {
+        do {
+            _ = try PositionParser(now: 1_795_346_130, zone: zone).position(text)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    private func time(_ text: String) throws -> NotificationClient.Start { .time(try Date(text, strategy: .iso8601)) }
 
     @Test(
         arguments: [
             ("now", .now), ("oldest", .oldest), ("1", .sequence(1)), ("20261122", .sequence(20_261_122)),
             ("007", .sequence(7)), ("9007199254740991", .sequence(1 << 53 - 1)), ("0s", .age(.zero)),
             ("90s", .age(.seconds(90))), ("15m", .age(.seconds(900))), ("2h", .age(.seconds(7200))),
-            ("7d", .age(.seconds(604_800))), ("1000000d", .age(.seconds(86_400_000_000))),
-            ("86400000000s", .age(.seconds(86_400_000_000))),
-        ] as [(String, NotifyClient.Start)])
-    func `words, sequences and ages are read`(text: String, expected: NotifyClient.Start) {
+            ("7d", .age(.seconds(604_800))), ("1w", .age(.seconds(604_800))), ("1h30m", .age(.seconds(5400))),
+            ("1.5h", .age(.seconds(5400))), ("500ms", .age(.milliseconds(500))), ("seq:7", .sequence(7)),
+            ("seq:1795348800", .sequence(1_795_348_800)),
+        ] as [(String, NotificationClient.Start)])
+    func `words, sequences and ages are read`(text: String, expected: NotificationClient.Start) {
         #expect(position(text) == expected)
     }
 
@@ -76,17 +86,18 @@ import Testing
 
     @Test(arguments: [
         "", " ", "then", "all", "Now", "now ", " now", "0", "-1", "+1", "9007199254740992", "18446744073709551616",
-        "99999999999999999999999", "1.5", "1_000", "١", "s", "h", "-2h", "2H", "2 h", "2w", "2h30m", "1.5h", "1000001d",
-        "86400000001s", "9999999999999s", "99999999999999999999d",
+        "99999999999999999999999", "1.5", "1_000", "١", "s", "h", "-2h", "2H", "2 h", "2y", "30m2h", "010s",
+        "9999999999999s",
+        "99999999999999999999d", "seq:", "seq:0", "seq:1s", "@", "@1.", "@-1", "@1s", "@123456789012",
         "2026-02-29", "2100-02-29", "2026-02-30", "2026-13-01", "2026-00-01", "2026-01-00", "2026-04-31", "0000-01-01",
         "2026-1-1", "26-01-01", "20260-01-01", "2026-11", "2026-11-", "2026/11/22", "2026-11-22 ", "2026-11-22T",
         "2026-11-22t12:00", "2026-11-22  12:00", "2026-11-2212:00", "2026-11-22Z", "2026-11-22 12", "2026-11-22 12:0",
         "2026-11-22 24:00", "2026-11-22 12:60", "2026-11-22 12:00:60", "2026-11-22 12:00:", "2026-11-22 12:00:00.",
-        "2026-11-22 12:00:00.1234567890", "2026-11-22 12:00:00,5", "2026-11-22 12:00 Z", "2026-11-22T12:00z",
+        "2026-11-22 12:00:00.1234567890", "2026-11-22 12:00:00,5", "2026-11-22T12:00z",
         "2026-11-22T12:00+", "2026-11-22T12:00+1", "2026-11-22T12:00+24:00", "2026-11-22T12:00+01:60",
         "2026-11-22T12:00+01:", "2026-11-22T12:00+01:0", "2026-11-22T12:00+01:000", "2026-11-22T12:00Z+01:00",
-        "2026-11-22T12:00ZZ", "12:00Z", "12:00+01:00", "12:0", "1:00", "012:00", "24:00", "12:00:60", "12:00 ",
-        "yesterday ", "yesterday12:00", "yesterdayT12:00", "yesterday noon", "yesterday 12:00Z", "yesterday 2026-11-22",
+        "2026-11-22T12:00ZZ", "12:0", "1:00", "012:00", "24:00", "12:00:60", "12:00 ",
+        "yesterday ", "yesterday12:00", "yesterdayT12:00", "yesterday noon", "yesterday 2026-11-22",
         "todaytoday", "tomorrow", "yesterday yesterday",
     ])
     func `other texts and dates that do not exist are refused`(text: String) {
@@ -97,13 +108,47 @@ import Testing
 
     @Test(arguments: [
         // The clock is set forward from 02:00 to 03:00.
-        ("2026-03-29 01:59:59", "2026-03-29T00:59:59Z"), ("2026-03-29 02:00", "2026-03-29T01:00:00Z"),
-        ("2026-03-29 02:30", "2026-03-29T01:30:00Z"), ("2026-03-29 03:00", "2026-03-29T01:00:00Z"),
-        // The clock is set back from 03:00 to 02:00. The first 02:30 counts.
-        ("2026-10-25 01:59:59", "2026-10-24T23:59:59Z"), ("2026-10-25 02:00", "2026-10-25T00:00:00Z"),
-        ("2026-10-25 02:30", "2026-10-25T00:30:00Z"), ("2026-10-25 03:00", "2026-10-25T02:00:00Z"),
+        ("2026-03-29 01:59:59", "2026-03-29T00:59:59Z"), ("2026-03-29 03:00", "2026-03-29T01:00:00Z"),
+        // The clock is set back from 03:00 to 02:00.
+        ("2026-10-25 01:59:59", "2026-10-24T23:59:59Z"), ("2026-10-25 02:30 +02:00", "2026-10-25T00:30:00Z"),
+        ("2026-10-25 02:30+01:00", "2026-10-25T01:30:00Z"), ("2026-10-25 03:00", "2026-10-25T02:00:00Z"),
     ])
     func `local times near a change of the clock are read`(text: String, expected: String) throws {
+        #expect(try position(text) == time(expected))
+    }
+
+    @Test func `local times that the clock skips or shows twice are refused with the reason`() {
+        for text in ["2026-03-29 02:00", "2026-03-29 02:59:59"] {
+            #expect(problem(text) == .skipped(from: "2026-03-29 02:00", to: "2026-03-29 03:00"), "\(text)")
+        }
+        for text in ["2026-10-25 02:00", "2026-10-25 02:59:59"] {
+            #expect(problem(text) == .repeated("+02:00", "+01:00"), "\(text)")
+        }
+        #expect(
+            problem("2026-03-29 00:30", in: Self.midnight)
+                == .skipped(from: "2026-03-29 00:00", to: "2026-03-29 01:00"))
+        #expect("\(PositionProblem.repeated("+02:00", "+01:00"))".contains("exists twice"))
+        #expect("\(PositionProblem.skipped(from: "02:00", to: "03:00"))".contains("does not exist"))
+    }
+
+    @Test(arguments: ["2026-11-22 12:00 Europe/Berlin", "12:00 CET", "yesterday 12:00 local", "2026-11-22T12:00z"])
+    func `the name of a zone is refused with the form of an offset`(text: String) {
+        let problem = problem(text)
+        #expect(problem.map { "\($0)" }?.contains("such as +01:00 or Z, in place of ") == true)
+    }
+
+    @Test(arguments: ["1000000000", "1795348800", "1795348800123", "1795348800123456"])
+    func `a number that may be a time is no sequence`(text: String) {
+        #expect(problem(text) == .ambiguous(text))
+    }
+
+    @Test(arguments: [
+        ("@1795348800", "2026-11-22T12:00:00Z"), ("@0", "1970-01-01T00:00:00Z"), ("12:00Z", "2026-11-22T12:00:00Z"),
+        ("12:00 UTC", "2026-11-22T12:00:00Z"), ("12:00 +01:00", "2026-11-22T11:00:00Z"),
+        ("yesterday 12:00Z", "2026-11-21T12:00:00Z"), ("today 01:00+14:00", "2026-11-22T11:00:00Z"),
+        ("2026-11-22 12:00 Z", "2026-11-22T12:00:00Z"),
+    ])
+    func `times since 1970 and times of relative days in a zone are read`(text: String, expected: String) throws {
         #expect(try position(text) == time(expected))
     }
 
@@ -129,6 +174,15 @@ import Testing
 
     @Test func `a day whose midnight is skipped begins at the change of the clock`() throws {
         #expect(try position("2026-03-29", in: Self.midnight) == time("2026-03-28T22:00:00Z"))
+    }
+
+    @Test func `a skipped day is named with the days around it, and begins with the next one`() throws {
+        // As Samoa skipped 2011-12-30.
+        let zone = LocalTimeZone { $0 < 1_325_239_200 ? -36_000 : 50_400 }
+        #expect(
+            problem("2011-12-30 12:00", in: zone) == .skipped(from: "2011-12-30 00:00", to: "2011-12-31 00:00"))
+        #expect(try position("2011-12-30", in: zone) == time("2011-12-30T10:00:00Z"))
+        #expect(try position("2011-12-31", in: zone) == time("2011-12-30T10:00:00Z"))
     }
 
     @Test func `every date agrees with Foundation's calendar`() {

@@ -9,28 +9,28 @@ import Testing
     private let now = Date(timeIntervalSince1970: 1_795_435_445)
 
     @Test func `purge asks before what to delete`() {
-        let questions: [(NotifyClient.Start?, String)] = [
+        let questions: [(NotificationClient.Start?, String)] = [
             (nil, "Delete the stored messages of 'a.*', 'b'?"),
             (.now, "Delete the stored messages of 'a.*', 'b' posted before now?"),
             (.sequence(432), "Delete the stored messages of 'a.*', 'b' with a sequence below 432?"),
             (.oldest, "Delete the stored messages of 'a.*', 'b' before the oldest one?"),
-            (.time(now), "Delete the stored messages of 'a.*', 'b' posted before 2026-11-23T12:04:05Z?"),
-            (.age(.seconds(7200)), "Delete the stored messages of 'a.*', 'b' posted before 2026-11-23T10:04:05Z?"),
+            (.time(now), "Delete the stored messages of 'a.*', 'b' posted before 2026-11-23T12:04:05.000Z?"),
+            (.age(.seconds(7200)), "Delete the stored messages of 'a.*', 'b' posted before 2026-11-23T10:04:05.000Z?"),
         ]
         for (before, question) in questions {
-            #expect(PurgeCommand.question(["a.*", "b"], before?.fixed(at: now)) == question)
+            #expect(PurgeCommand.question(["a.*", "b"], before?.fixed(at: now), .utc) == question)
         }
     }
 
     @Test func `a reset reports where the subscription continues`() {
-        let texts: [(NotifyClient.Start, cursor: UInt64, String)] = [
+        let texts: [(NotificationClient.Start, cursor: UInt64, String)] = [
             (.oldest, 0, "continues with the oldest stored message"),
             (.time(now), 0, "continues with the oldest stored message"),
-            (.time(now), 7, "continues with what was posted since 2026-11-23T12:04:05Z, after sequence 7"),
+            (.time(now), 7, "continues with what was posted since 2026-11-23T12:04:05.000Z, after sequence 7"),
             (.now, 7, "continues after sequence 7"), (.sequence(8), 7, "continues after sequence 7"),
         ]
         for (position, cursor, text) in texts {
-            #expect(DurableResetCommand.text(position, cursor: cursor) == text)
+            #expect(DurableResetCommand.text(position, cursor: cursor, .utc) == text)
         }
     }
 }

@@ -1,3 +1,4 @@
+import Glibc
 import NotifyClient
 import Testing
 
@@ -9,6 +10,28 @@ import Testing
         #expect(SubscribeRunner.pendingWait(since: now, now: now) == .seconds(1))
         #expect(SubscribeRunner.pendingWait(since: now, now: now + .milliseconds(300)) == .milliseconds(700))
         #expect(SubscribeRunner.pendingWait(since: now, now: now + .seconds(2)) == .zero)
+    }
+
+    @Test(
+        arguments: [
+            (.zero, .seconds(3)), (.milliseconds(1), .seconds(1)), (.seconds(1), .seconds(1)),
+            (.seconds(60), .seconds(60)),
+        ] as [(Duration, Duration)])
+    func `the confirmation has the timeout, at least a second, and 3 seconds for a timeout of 0`(
+        timeout: Duration, limit: Duration
+    ) {
+        #expect(SubscribeRunner.openingTimeout(timeout) == limit)
+    }
+
+    @Test func `a user who pipes a durable subscription is advised to use work`() throws {
+        let (read, write) = try makePipe()
+        let terminal = try PseudoTerminal()
+        #expect(
+            SubscribeRunner.pipeHint(output: write, errors: terminal.terminal)?.contains("'notifyctl work'") == true)
+        #expect(SubscribeRunner.pipeHint(output: write, errors: read) == nil)
+        #expect(SubscribeRunner.pipeHint(output: terminal.terminal, errors: terminal.terminal) == nil)
+        close(read)
+        close(write)
     }
 
     @Test(

@@ -8,32 +8,44 @@ import Testing
         table.append(["a", "12345678", "x y"])
         table.append(["billing", "9", "-"])
         #expect(
-            table.lines == [
+            table.lines() == [
                 "NAME        POSTS  PATTERNS",
                 "a        12345678  x y",
                 "billing         9  -",
             ])
     }
 
+    @Test func `characters that change the direction of text are replaced as control characters are`() {
+        let scalars = ([0x061C, 0x200E, 0x200F, 0x9B, 0x1B] + Array(0x202A...0x202E) + Array(0x2066...0x2069))
+            .compactMap { Unicode.Scalar(UInt32($0)) }
+        for scalar in scalars {
+            #expect(Table.printable("a\(scalar)b") == "a\u{FFFD}b")
+            var bytes = Array("\(scalar)\n".utf8)
+            MessageFormat.replaceControls(in: &bytes, from: 0)
+            #expect(bytes == Array("\u{FFFD}\n".utf8))
+        }
+        // Letters of scripts from right to left, joiners and emoji are none.
+        for text in ["שלום", "مرحبا", "a\u{200D}b", "👩‍🚀"] { #expect(Table.printable(text) == text) }
+    }
+
     @Test func `columns are at least as wide as requested, and have a range in each line`() {
         var table = Table([.text("A"), .number("B"), .text("C")], minimumWidths: [3, 1, 2])
         table.append(["a", "1234", "c"])
-        #expect(table.lines == ["A       B  C", "a    1234  c"])
+        #expect(table.lines() == ["A       B  C", "a    1234  c"])
         #expect(table.widths == [3, 4, 2])
-        #expect((0..<3).map(table.range) == [0..<3, 5..<9, 11..<13])
+        #expect((0..<3).map(TableLayout(table, .full).range) == [0..<3, 5..<9, 11..<13])
     }
 
-    @Test func `columns are as wide as their characters, not as their bytes`() {
+    @Test func `columns are as wide as their characters are on a terminal, not as their bytes`() {
         var table = Table([.text("A"), .text("B")])
-        table.append(["üñ🇫🇷", "x"])
-        table.append(["abcd", "y"])
-        #expect(table.lines == ["A     B", "üñ🇫🇷   x", "abcd  y"])
+        for (text, end) in [("üñ🇫🇷", "w"), ("注文", "x"), ("주", "y"), ("abcd", "z")] { table.append([text, end]) }
+        #expect(table.lines() == ["A     B", "üñ🇫🇷  w", "注文  x", "주    y", "abcd  z"])
     }
 
     @Test func `control characters in cells are replaced`() {
         var table = Table([.text("OBJECT")])
         table.append(["a\u{1B}[2Jb\nc\u{9B}ü"])
-        #expect(table.lines == ["OBJECT", "a\u{FFFD}[2Jb\u{FFFD}c\u{FFFD}ü"])
+        #expect(table.lines() == ["OBJECT", "a\u{FFFD}[2Jb\u{FFFD}c\u{FFFD}ü"])
     }
 
     @Test(

@@ -1,4 +1,5 @@
 import Foundation
+import NotifyClient
 import Testing
 
 @testable import notifyctl
@@ -13,6 +14,49 @@ import Testing
     ])
     func `times are written in UTC with microseconds`(microseconds: UInt64, text: String) {
         #expect(Timestamp.text(microseconds: microseconds) == text)
+    }
+
+    /// Central European time in 2026, with daylight-saving time from 2026-03-29T01:00Z to 2026-10-25T01:00Z.
+    private static let berlin = LocalTimeZone { (1_774_746_000..<1_792_890_000).contains($0) ? 7200 : 3600 }
+
+    @Test(
+        arguments: [
+            (1_795_346_130_123_999, 3600, "2026-11-22T12:15:30.123+01:00"),
+            (1_795_346_130_000_000, -12_600, "2026-11-22T07:45:30.000-03:30"),
+            (0, -3600, "1969-12-31T23:00:00.000-01:00"),
+            // Liberia, before 1972: 44 minutes and 30 seconds behind.
+            (60_000_000, -2670, "1969-12-31T23:17:00.000-00:44"),
+        ] as [(UInt64, Int, String)])
+    func `local times have milliseconds and their offset`(microseconds: UInt64, offset: Int, text: String) {
+        #expect(TimeStyle.local(LocalTimeZone { _ in offset }).text(microseconds: microseconds) == text)
+    }
+
+    @Test(arguments: [
+        // Two hours with the same clock, when it is set back.
+        (1_792_888_200, "2026-10-25T02:30:00.000+02:00"), (1_792_891_800, "2026-10-25T02:30:00.000+01:00"),
+        (1_774_745_999, "2026-03-29T01:59:59.000+01:00"), (1_774_746_000, "2026-03-29T03:00:00.000+02:00"),
+    ])
+    func `a local time is that of the moment, and is read as the same moment`(seconds: Int, text: String) throws {
+        #expect(TimeStyle.local(Self.berlin).text(microseconds: UInt64(seconds) * 1_000_000) == text)
+        let parser = PositionParser(now: seconds, zone: Self.berlin)
+        #expect(try parser.position(text) == .time(Date(timeIntervalSince1970: Double(seconds))))
+    }
+
+    @Test func `times are exact in a pipe, and local on a terminal`() throws {
+        let (date, microseconds) = (Date(timeIntervalSince1970: 1_795_346_130.123457), UInt64(1_795_346_130_123_457))
+        #expect(Timestamp.microseconds(date) == microseconds)
+        #expect(TimeStyle.utc.text(date) == "2026-11-22T11:15:30.123Z")
+        let (read, write) = try makePipe()
+        let terminal = try PseudoTerminal()
+        for (descriptor, isUTC, text) in [
+            (write, false, "2026-11-22T11:15:30.123457Z"), (write, true, "2026-11-22T11:15:30.123457Z"),
+            (terminal.terminal, true, "2026-11-22T11:15:30.123Z"),
+            (terminal.terminal, false, TimeStyle.local(.system).text(date)),
+        ] {
+            #expect(TimeStyle.of(descriptor, isUTC: isUTC).text(date) == text)
+        }
+        close(read)
+        close(write)
     }
 
     @Test func `every day agrees with Foundation's calendar`() {

@@ -20,6 +20,11 @@ import Testing
         ("durable lst", "unknown command 'lst'; did you mean 'list'? (see 'notifyctl durable --help')"),
         ("help durable remov", "unknown command 'remov'; did you mean 'remove'? (see 'notifyctl durable --help')"),
         ("dead rety", "unknown command 'rety'; did you mean 'retry'? (see 'notifyctl dead --help')"),
+        ("pub a b", "unknown command 'pub'; did you mean 'post'? (see 'notifyctl --help')"),
+        ("publish a b", "unknown command 'publish'; did you mean 'post'? (see 'notifyctl --help')"),
+        ("sub a", "unknown command 'sub'; did you mean 'subscribe'? (see 'notifyctl --help')"),
+        ("get a", "unknown command 'get'; did you mean 'log'? (see 'notifyctl --help')"),
+        ("durable rm a", "unknown command 'rm'; did you mean 'remove'? (see 'notifyctl durable --help')"),
         ("bogus", "unknown command 'bogus' (see 'notifyctl --help')"),
     ])
     func `an unknown command is refused with the nearest one`(arguments: String, expected: String) {

@@ -84,6 +84,28 @@ struct AccessControl {
         policy.permits(rules, identities[id])
     }
 
+    /// The rules for receiving a message: those of its name, and of a dead letter also those of the name of the message
+    /// of which it was made.
+    struct ReceivingRules {
+        fileprivate let name: AccessPolicy.NameRules
+        fileprivate let original: AccessPolicy.NameRules?
+        /// Whether no identity may receive the message: a dead letter without the name of its message.
+        fileprivate let isUnreadable: Bool
+    }
+
+    func receivingRules(of message: MessageParts) -> ReceivingRules {
+        let isDeadLetter = DeadLetterHeaders.isDeadLetter(message.name)
+        let original =
+            isDeadLetter ? DeadLetterHeaders.withOriginalName(of: message) { policy.nameRules(.subscribe, $0) } : nil
+        return ReceivingRules(
+            name: policy.nameRules(.subscribe, message.name), original: original,
+            isUnreadable: isDeadLetter && original == nil)
+    }
+
+    func permits(_ rules: ReceivingRules, _ id: IdentityID) -> Bool {
+        !rules.isUnreadable && permits(rules.name, id) && (rules.original.map { permits($0, id) } ?? true)
+    }
+
     // MARK: Managing
 
     func mayManageEverything(_ id: IdentityID) -> Bool { policy.mayManageEverything(identities[id]) }
@@ -116,6 +138,11 @@ struct AccessControl {
     /// - Throws: `forbidden` if the identity may not manage the durable subscriptions of `uid`.
     func checkManage(uid: UInt32, _ id: IdentityID) throws(WireError) {
         if !policy.mayManage(uid: uid, identities[id]) { try checkManageEverything(id) }
+    }
+
+    /// The rights that at least one of some identities has, for a reader of stored messages.
+    func readAccess(of ids: [IdentityID]) -> ReadAccess {
+        ReadAccess(policy: policy, identities: ids.map { identity($0) })
     }
 
     /// The rights of an identity, for a reader of stored messages.

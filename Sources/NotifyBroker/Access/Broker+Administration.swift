@@ -6,6 +6,7 @@ import NotifyWire
 extension Broker {
     mutating func reload(_ reload: Reload, _ slot: ConnectionSlot) throws(WireError) {
         try access.checkManageEverything(connections[slot].identity)
+        connections[slot].answerPending()
         actions.append(.reload(connections[slot].id, request: reload.request))
     }
 
@@ -14,14 +15,17 @@ extension Broker {
     /// - Parameters:
     ///   - pendingSettings: The changed settings that take effect at the next start.
     ///   - error: The reason why the configuration is invalid; nil if the configuration is in effect.
+    ///   - problem: What else was not achieved; nil if nothing.
     package mutating func configurationReloaded(
-        for id: ConnectionID, request: UInt64, pendingSettings: [String], error: String?
+        for id: ConnectionID, request: UInt64, pendingSettings: [String], error: String?, problem: String? = nil
     ) {
         guard connections.contains(id) else { return }
+        connections[id.slot].answerResolved()
         if let error {
-            refuse(id.slot, request: request, WireError(.configurationInvalid, error))
+            let message = [error, problem].compactMap(\.self).joined(separator: "; besides, ")
+            refuse(id.slot, request: request, WireError(.configurationInvalid, message))
         } else {
-            answer(id.slot, Reloaded(request: request, pendingSettings: pendingSettings))
+            answer(id.slot, Reloaded(request: request, pendingSettings: pendingSettings, problem: problem ?? ""))
         }
     }
 

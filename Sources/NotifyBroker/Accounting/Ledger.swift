@@ -34,6 +34,8 @@ struct Ledger {
         case pendingBytes
         /// Bytes of the names under which messages were stored.
         case nameBytes
+        /// Bytes in the kernel: sent, and not read by the peer.
+        case socketBytes
 
         /// The first resource that counts as memory. All later ones also count as memory.
         static let firstBytes = Resource.connectionBytes
@@ -84,6 +86,9 @@ struct Ledger {
     func amount(of resource: Resource, uid: UInt32) -> Int {
         accounts[uid]?.amounts[resource.rawValue] ?? 0
     }
+
+    /// The usage of all users together.
+    func total(of resource: Resource) -> Int { accounts.values.reduce(0) { $0 + $1.amounts[resource.rawValue] } }
 
     func limit(of resource: Resource) -> Int { limits[resource.rawValue] }
 
@@ -142,13 +147,20 @@ struct Ledger {
         for (uid, bytes) in storedNames.remove(name, unlessIn: unfinished) { change(.nameBytes, by: -bytes, uid: uid) }
     }
 
-    /// Records that the log contains only the messages of `blocks`, in a batch.
-    mutating func setStoredNames(of blocks: [LogBlock], in batch: UInt64) {
+    /// Records that the log contains only the messages of some blocks.
+    ///
+    /// - Parameters:
+    ///   - committed: Blocks that the log contains.
+    ///   - blocks: Blocks of a batch that is not committed yet.
+    mutating func setStoredNames(of committed: [LogBlock], andOf blocks: [LogBlock], in batch: UInt64) {
         for (uid, bytes) in storedNames.removeAll() { change(.nameBytes, by: -bytes, uid: uid) }
-        for block in blocks {
-            for entry in block.entries {
-                block.withMessage(entry) { try? noteStored($0.parts.name, uid: $0.stamp.uid, in: batch) }
-            }
+        for block in committed { noteNames(of: block, in: 0) }
+        for block in blocks { noteNames(of: block, in: batch) }
+    }
+
+    private mutating func noteNames(of block: LogBlock, in batch: UInt64) {
+        for entry in block.entries {
+            block.withMessage(entry) { try? noteStored($0.parts.name, uid: $0.stamp.uid, in: batch) }
         }
     }
 
@@ -182,6 +194,20 @@ extension Ledger {
         let part = Self.readBytes / max(1, amounts[Resource.connections.rawValue])
         return min(max(part, Self.minimumReadBytes), Self.maximumReadBytes)
     }
+
+    /// The size of the send buffer for the user's next connection; nil if the default size is small enough. It
+    /// decreases with the number of the user's connections, so that the buffers take about half of the user's share of
+    /// the memory if none of the peers reads.
+    func sendBufferBytes(of uid: UInt32) -> Int? {
+        let share = max(0, room(of: uid)) + bytes(of: uid)
+        let part = share / Self.sendBufferParts / max(1, amount(of: .connections, uid: uid))
+        return part < Self.defaultSendBufferBytes ? max(part, Self.minimumSendBufferBytes) : nil
+    }
+
+    /// Buffers of `share / 8 / n` for the n-th connection add up to about half of the share.
+    private static let sendBufferParts = 8
+    private static let defaultSendBufferBytes = 208 << 10
+    private static let minimumSendBufferBytes = 16 << 10
 
     private static let minimumReadBytes = 1 << 10
     private static let maximumReadBytes = 256 << 10
@@ -237,6 +263,7 @@ extension Ledger.Resource {
         case .answerBytes: "answer_bytes"
         case .pendingBytes: "pending_bytes"
         case .nameBytes: "name_bytes"
+        case .socketBytes: "socket_bytes"
         }
     }
 
@@ -257,6 +284,7 @@ extension Ledger.Resource {
         case .answerBytes: "bytes of answers"
         case .pendingBytes: "bytes that wait for the disk"
         case .nameBytes: "bytes of names"
+        case .socketBytes: "bytes in sockets"
         }
     }
 
@@ -266,7 +294,7 @@ extension Ledger.Resource {
         case .connections, .subscriptions, .durableSubscriptions, .registrationBytes, .receivedBytes, .outboxBytes:
             "limits.per_user.\(name)"
         case .slowConnections, .connectionBytes, .identityBytes, .durableBytes, .blockBytes, .answerBytes,
-            .pendingBytes, .nameBytes:
+            .pendingBytes, .nameBytes, .socketBytes:
             "limits.memory_bytes"
         }
     }

@@ -1,8 +1,11 @@
 import NotifyLog
 import NotifyWire
 
-/// The number and bytes of each user's messages in the log, including messages that wait for the store. The bytes
-/// include those of the copies for the redeliveries of the user's durable subscriptions.
+/// The number and bytes of each user's messages in the log, including messages that wait for the store.
+///
+/// What a user has posted counts towards its limit of stored bytes. What its durable subscriptions have failed to
+/// process, which others may have posted, counts towards a share of its own of the same size: the copies of messages
+/// that are delivered again, and the dead letters.
 struct StoredUsages {
     /// The account of a user. Valid as long as the daemon runs.
     struct Account {
@@ -11,7 +14,7 @@ struct StoredUsages {
 
     private var accounts: [UInt32: Account] = [:]
     private var usages: ContiguousArray<StoredUsage> = []
-    /// The bytes of copies among those of the users that have any.
+    /// The bytes of the copies of those users that have any.
     private(set) var copies: [UInt32: Int] = [:]
 
     init(_ recovered: [UInt32: StoredUsage] = [:]) {
@@ -19,9 +22,14 @@ struct StoredUsages {
     }
 
     /// The users with stored messages.
-    var users: some Sequence<UInt32> { accounts.lazy.filter { usages[$0.value.index].bytes > 0 }.map(\.key) }
+    var users: Set<UInt32> {
+        Set(accounts.lazy.filter { usages[$0.value.index].bytes > 0 }.map(\.key)).union(copies.keys)
+    }
 
     func usage(of uid: UInt32) -> StoredUsage { accounts[uid].map { usages[$0.index] } ?? StoredUsage() }
+
+    /// The bytes of what a user's durable subscriptions have failed to process: copies and dead letters.
+    func failedBytes(of uid: UInt32) -> Int { copyBytes(of: uid) + usage(of: uid).deadLetterBytes }
 
     /// The account of a user, opened if there is none.
     mutating func account(of uid: UInt32) -> Account {
@@ -35,15 +43,15 @@ struct StoredUsages {
     /// - Throws: `limitReached` if the user would exceed `limit` with a message of `bytes`.
     @inline(__always)
     func check(adding bytes: Int, to account: Account, of uid: UInt32, limit: UInt64?) throws(WireError) {
-        guard let limit, UInt64(usages[account.index].bytes + bytes) > limit else { return }
+        guard let limit, UInt64(usages[account.index].postedBytes + bytes) > limit else { return }
         throw exceeded(by: bytes, of: uid, limit)
     }
 
     private func exceeded(by bytes: Int, of uid: UInt32, _ limit: UInt64) -> WireError {
         WireError(
             .limitReached,
-            "user \(uid) stores \(Self.describe(UInt64(usage(of: uid).bytes))): a message of \(bytes) bytes would exceed "
-                + "the limit of \(Self.describe(limit)) (limits.per_user.stored_bytes)")
+            "user \(uid) stores \(Self.describe(UInt64(usage(of: uid).postedBytes))): a message of \(bytes) bytes would "
+                + "exceed the limit of \(Self.describe(limit)) (limits.per_user.stored_bytes)")
     }
 
     /// Adds a message that joins the next batch.
@@ -52,6 +60,9 @@ struct StoredUsages {
         usages[account.index].messages += 1
         usages[account.index].bytes += bytes
     }
+
+    /// Adds a message of the daemon's own, of which some are dead letters.
+    mutating func add(_ usage: StoredUsage, to account: Account) { usages[account.index] += usage }
 
     /// Subtracts messages that were not stored, or that the log no longer contains.
     mutating func remove(_ messages: [UInt32: StoredUsage]) {
@@ -63,16 +74,14 @@ struct StoredUsages {
 
     /// Adds the bytes of copies, or subtracts them if the number is negative.
     mutating func changeCopies(by bytes: Int, of uid: UInt32) {
-        usages[account(of: uid).index].bytes += bytes
         let sum = copyBytes(of: uid) + bytes
         copies[uid] = sum == 0 ? nil : sum
     }
 
-    /// Sets the usage of each user to that of `messages` and of the copies.
+    /// Sets the usage of each user to that of `messages`. Copies are not affected.
     mutating func reset(to messages: UsageSum) {
         for index in usages.indices { usages[index] = StoredUsage() }
         for (uid, usage) in messages.byUser { usages[account(of: uid).index] = usage }
-        for (uid, bytes) in copies { usages[account(of: uid).index].bytes += bytes }
     }
 
     /// A size such as `1.5 GiB`, rounded down to a tenth.

@@ -12,9 +12,9 @@ package enum BrokerAction: Sendable {
     /// Find the first stored message posted at this time or later, in microseconds since 1970, and report it with
     /// `sequenceFound`. The next search is requested only after the report.
     case findSequence(atOrAfter: UInt64)
-    /// Count the unacknowledged messages of each durable subscription, and report them with `backlogsMeasured`. The
-    /// next count is requested only after the report.
-    case measureBacklogs
+    /// Count the unacknowledged messages of each durable subscription that may be delivered, and report them with
+    /// `backlogsMeasured`. The next count is requested only after the report.
+    case measureBacklogs(under: AccessPolicy)
     /// Sum up the stored messages of each name, and report them with `summarized`. The next summary is requested only
     /// after the report.
     case summarize(SummaryRequest)

@@ -1,12 +1,14 @@
 import NotifyWire
 
-/// The backup under way. There is one at a time, and it ends with its connection.
+/// The backup under way. There is one at a time. It ends with its connection, and for another one if its client has
+/// stopped reading it.
 struct Backups {
     private struct Backup {
         enum State {
             /// The store copies the log. The request waits.
             case copying(request: UInt64)
-            case ready
+            /// The client may request a chunk. `since` is a monotonic time.
+            case ready(since: Duration)
             /// The store reads a chunk. The request waits.
             case reading(request: UInt64)
         }
@@ -33,38 +35,49 @@ struct Backups {
         let request: UInt64
     }
 
+    /// How long a client may take to request the next chunk while another client waits to begin a backup.
+    static let idleLimit = Duration.seconds(30)
+
     private var current: Backup?
+    /// The connection whose backup was ended for another one.
+    private var displaced: ConnectionID?
     private var lastNumber: UInt64 = 0
 
     /// Begins a backup.
     ///
-    /// - Returns: Its number.
+    /// - Returns: Its number, and whether it has ended one whose client has stopped reading.
     /// - Throws: `limitReached` while another backup is under way.
-    mutating func begin(_ connection: ConnectionID, request: UInt64) throws(WireError) -> UInt64 {
-        guard current == nil else {
-            throw WireError(.limitReached, "another backup is under way: wait until it has ended")
+    mutating func begin(
+        _ connection: ConnectionID, request: UInt64, now: Duration
+    ) throws(WireError) -> (number: UInt64, endsAnother: Bool) {
+        let earlier = current
+        if let earlier {
+            guard earlier.connection != connection, case .ready(let since) = earlier.state,
+                now - since >= Self.idleLimit
+            else { throw WireError(.limitReached, "another backup is under way: wait until it has ended") }
+            displaced = earlier.connection
         }
         lastNumber += 1
         current = Backup(number: lastNumber, connection: connection, state: .copying(request: request))
-        return lastNumber
+        return (lastNumber, earlier != nil)
     }
 
     /// The log was copied.
     ///
     /// - Returns: The request to answer; nil if the backup has ended.
-    mutating func copied(_ number: UInt64, bytes: UInt64) -> Waiting? {
+    mutating func copied(_ number: UInt64, bytes: UInt64, now: Duration) -> Waiting? {
         if current?.number == number { current?.bytes = bytes }
-        return answered(number)
+        return answered(number, now: now)
     }
 
     /// A chunk was read.
     ///
     /// - Returns: The request to answer; nil if the backup has ended.
-    mutating func chunkRead(_ number: UInt64) -> Waiting? { answered(number) }
+    mutating func chunkRead(_ number: UInt64, now: Duration) -> Waiting? { answered(number, now: now) }
 
-    private mutating func answered(_ number: UInt64) -> Waiting? {
+    private mutating func answered(_ number: UInt64, now: Duration) -> Waiting? {
         guard let backup = current, backup.number == number, let request = backup.waitingRequest else { return nil }
-        current?.state = .ready
+        current?.state = .ready(since: now)
         return Waiting(connection: backup.connection, request: request)
     }
 
@@ -79,6 +92,12 @@ struct Backups {
         by connection: ConnectionID, offset: UInt64, request: UInt64
     ) throws(WireError) -> ChunkAction {
         guard let backup = current, backup.connection == connection else {
+            if displaced == connection {
+                throw WireError(
+                    .limitReached,
+                    "the backup was ended for another one, because none of it was read for \(Self.idleLimit.text): "
+                        + "begin it again")
+            }
             throw WireError(.invalidArgument, "this connection has no backup to read from: begin one")
         }
         switch backup.state {
@@ -100,15 +119,21 @@ struct Backups {
     ///
     /// - Returns: The request to refuse; nil if the backup has ended.
     mutating func failed(_ number: UInt64) -> Waiting? {
-        let waiting = answered(number)
-        if waiting != nil { current = nil }
-        return waiting
+        guard let backup = current, backup.number == number, let request = backup.waitingRequest else { return nil }
+        current = nil
+        return Waiting(connection: backup.connection, request: request)
+    }
+
+    /// Whether a request of the connection waits for an answer.
+    func isAwaited(by connection: ConnectionID) -> Bool {
+        current.map { $0.connection == connection && $0.waitingRequest != nil } ?? false
     }
 
     /// The connection has ended.
     ///
     /// - Returns: Whether its backup has ended with it.
     mutating func ended(_ connection: ConnectionID) -> Bool {
+        if displaced == connection { displaced = nil }
         guard current?.connection == connection else { return false }
         current = nil
         return true

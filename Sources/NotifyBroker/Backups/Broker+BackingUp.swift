@@ -4,17 +4,19 @@ package import NotifyWire
 
 /// Backups of the log, which the store makes and a client reads in chunks.
 extension Broker {
-    mutating func backUp(_ frame: BackupRequest, _ slot: ConnectionSlot) throws(WireError) {
+    mutating func backUp(_ frame: BackupRequest, _ slot: ConnectionSlot, now: BrokerTime) throws(WireError) {
         try access.checkManageEverything(connections[slot].identity)
-        let number = try backups.begin(connections[slot].id, request: frame.request)
+        let (number, endsAnother) = try backups.begin(
+            connections[slot].id, request: frame.request, now: now.monotonic)
+        if endsAnother { actions.append(.endBackup) }
         actions.append(.beginBackup(number, target: frame.target))
     }
 
     /// Must be called when the store has copied the log for a backup, or has failed to.
-    package mutating func backupMade(_ number: UInt64, _ result: Result<UInt64, WireError>) {
+    package mutating func backupMade(_ number: UInt64, _ result: Result<UInt64, WireError>, now: BrokerTime) {
         switch result {
         case .success(let bytes):
-            guard let waiting = backups.copied(number, bytes: bytes) else { return }
+            guard let waiting = backups.copied(number, bytes: bytes, now: now.monotonic) else { return }
             answer(waiting.connection.slot, BackupReady(request: waiting.request, bytes: bytes))
         case .failure(let error): backupFailed(number, error)
         }
@@ -40,10 +42,12 @@ extension Broker {
     }
 
     /// Must be called when the store has read a chunk of a backup, or has failed to.
-    package mutating func backupRead(_ number: UInt64, _ result: Result<ByteBuffer, WireError>) {
+    package mutating func backupRead(
+        _ number: UInt64, _ result: Result<ByteBuffer, WireError>, now: BrokerTime
+    ) {
         switch result {
         case .success(let bytes):
-            guard let waiting = backups.chunkRead(number) else { return }
+            guard let waiting = backups.chunkRead(number, now: now.monotonic) else { return }
             answer(waiting.connection.slot, BackupChunk(request: waiting.request, bytes: bytes))
         case .failure(let error): backupFailed(number, error)
         }

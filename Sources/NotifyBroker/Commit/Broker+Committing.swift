@@ -13,7 +13,7 @@ extension Broker {
     private static func beginBatch(
         _ commits: inout CommitPipeline, _ durables: inout DurableSubscriptions, now: Duration
     ) -> CommitBatch? {
-        commits.beginBatch(hasProgress: durables.hasUnsavedProgress, now: now) { durables.takeProgress() }
+        commits.beginBatch(hasProgress: durables.hasUnsavedProgress, now: now) { durables.takeProgress(now: now) }
     }
 
     /// Must be called when the store has finished a batch.
@@ -58,20 +58,28 @@ extension Broker {
         for continuation in batch.log.continuations {
             switch continuation {
             case .attached(let id, let attachment): attachCommitted(id, attachment)
+            case .identityKept(let id, let identity): identityKept(identity, of: id)
+            case .created(let id, let connection, let request, let existed):
+                created(id, connection: connection, request: request, existed: existed)
             case .detached(let connection, let detached):
-                if connections.contains(connection) { answer(connection.slot, detached) }
+                guard connections.contains(connection) else { continue }
+                connections[connection.slot].answerResolved()
+                answer(connection.slot, detached)
             case .removed(let id, let connection, let request):
                 // The subscription does not exist if its creation failed after the removal was requested.
                 if let slot = durables.slot(of: id) {
                     logRemoval(of: slot, by: connection)
                     removeDurable(slot)
                 }
-                if connections.contains(connection) { answer(connection.slot, Removed(request: request)) }
+                guard connections.contains(connection) else { continue }
+                connections[connection.slot].answerResolved()
+                answer(connection.slot, Removed(request: request))
             case .changed(let id, let connection, let request):
                 changeEnded(id, connection: connection, request: request, now: now)
             case .deadLettered(let id, let sequences): deadLettered(sequences, of: id, now: now)
             case .deadLetters(let work): deadLettersDone(work)
             case .expired(let id): expired(id)
+            case .probed: answerProbes()
             }
         }
     }
@@ -93,17 +101,24 @@ extension Broker {
         for continuation in batch.log.continuations {
             switch continuation {
             case .attached(let id, let attachment): attachFailed(id, attachment, error, now: now)
+            case .identityKept(_, let identity): releaseIdentity(identity)
+            case .created(let id, let connection, let request, let existed):
+                creationFailed(id, connection: connection, request: request, existed: existed, error)
             case .detached(let connection, let detached):
                 guard connections.contains(connection) else { continue }
+                connections[connection.slot].answerResolved()
                 refuse(connection.slot, request: detached.request, error, subscription: detached.subscription)
             case .removed(let id, let connection, let request):
                 removalFailed(id)
-                if connections.contains(connection) { refuse(connection.slot, request: request, error) }
+                guard connections.contains(connection) else { continue }
+                connections[connection.slot].answerResolved()
+                refuse(connection.slot, request: request, error)
             case .changed(let id, let connection, let request):
                 changeEnded(id, connection: connection, request: request, failure: error, now: now)
             case .deadLettered(let id, let sequences): notDeadLettered(sequences, of: id)
             case .deadLetters(let work): deadLettersFailed(work, error)
             case .expired(let id): removalFailed(id)
+            case .probed: answerProbes()
             }
         }
     }

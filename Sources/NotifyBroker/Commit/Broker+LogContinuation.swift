@@ -9,32 +9,47 @@ extension Broker {
     /// Whether the log is damaged. If so, nothing is committed to it.
     package var isLogDamaged: Bool { commits.health.failure?.kind == .damaged }
 
-    /// The content of the log besides messages. Excludes subscriptions whose creation is pending, because the next
-    /// batch adds them.
+    /// The content of the log, with those of its messages that are in memory. Excludes subscriptions whose creation is
+    /// pending, because the next batch adds them.
     package var logContinuation: LogContinuation {
         let pending = commits.pending.changes.compactMap { if case .create(let record) = $0 { record.id } else { nil } }
-        let records = durables.slots.map { durables.record(of: $0, owner: access.identity(durables[$0].owner)) }
+        let records = durables.slots.map { record(of: $0) }
         return LogContinuation(
             reservedBelow: max(commits.sequencer.reservedBelow, commits.sequencer.next),
             nextSubscriptionID: durables.nextID,
-            subscriptions: records.filter { !pending.contains($0.id) }.sorted { $0.id < $1.id })
+            subscriptions: records.filter { !pending.contains($0.id) }.sorted { $0.id < $1.id },
+            messages: readers.ring.blocks(after: 0).map(\.block))
     }
 }
 
 extension Broker {
-    /// Must be called when a new log has replaced a lost one. From then on, only the messages of the pending batch and
-    /// of the batch in flight, and their names, count as stored.
+    /// A durable subscription as the log is to have it.
+    func record(of slot: DurableSlot) -> DurableRecord {
+        let durable = durables[slot]
+        let owners = durable.identities.inOrder.map { access.identity($0) }
+        return DurableRecord(
+            id: durable.id, owner: access.identity(durable.owner), earlierOwners: owners.dropLast(), name: durable.name,
+            filter: durable.filter, settings: durable.settings, startedAfter: durable.startedAfter,
+            createdMicroseconds: durable.createdMicroseconds, lastAttachment: durable.lastAttachment,
+            progress: durable.progress, loss: durable.loss)
+    }
+
+    /// Must be called when a new log has replaced a lost one. From then on, only the messages that the new log
+    /// contains, and those of the pending batch and of the batch in flight, and their names, count as stored.
     ///
-    /// - Parameter losses: The messages that subscriptions have lost. Those still in memory are delivered nevertheless.
-    package mutating func logReplaced(losses: [DurableID: Loss] = [:]) {
+    /// - Parameters:
+    ///   - messages: The messages of the new log, from its ``LogContinuation``.
+    ///   - losses: The messages that subscriptions have lost.
+    package mutating func logReplaced(keeping messages: [LogBlock] = [], losses: [DurableID: Loss] = [:]) {
         var usage = commits.pending.usage
+        for block in messages { usage.add(block) }
         var blocks = commits.pending.blocks
         if let batch = commits.inFlight {
             usage.add(batch.log.usage)
             blocks += batch.log.blocks
         }
         storedUsages.reset(to: usage)
-        ledger.setStoredNames(of: blocks, in: commits.nextBatchID)
+        ledger.setStoredNames(of: messages, andOf: blocks, in: commits.nextBatchID)
         logChecks.logReplaced()
         for (id, loss) in losses.sorted(by: { $0.key < $1.key }) {
             guard let slot = durables.slot(of: id) else { continue }
@@ -42,15 +57,5 @@ extension Broker {
                 sendGap(loss, .deleted, to: slot)
             }
         }
-    }
-}
-
-extension DurableSubscriptions {
-    func record(of slot: DurableSlot, owner: Identity) -> DurableRecord {
-        DurableRecord(
-            id: self[slot].id, owner: owner, name: self[slot].name, filter: self[slot].filter,
-            settings: self[slot].settings, startedAfter: self[slot].startedAfter,
-            createdMicroseconds: self[slot].createdMicroseconds,
-            lastAttachment: self[slot].lastAttachment, progress: self[slot].progress, loss: self[slot].loss)
     }
 }

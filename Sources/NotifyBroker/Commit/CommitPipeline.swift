@@ -52,12 +52,17 @@ struct CommitPipeline {
         return sequence
     }
 
+    /// Why messages are refused; nil while storage works, or while an attempt after a change decides.
+    var refusal: StorageFailure? {
+        isRetryRequested || inFlight?.isRetry ?? false ? nil : health.failure
+    }
+
     /// Checks whether a message may be stored.
     ///
     /// - Throws: `storageFailed`, `logFull` or `logDamaged` while storage fails. `storageFailed` while too many bytes
     ///   are pending.
     func checkRoom() throws(WireError) {
-        if let failure = health.failure, !isRetryRequested, !(inFlight?.isRetry ?? false) { throw failure.wireError }
+        if let failure = refusal { throw failure.wireError }
         guard pending.bytes < pendingLimit * Self.maximumPendingFactor else {
             throw WireError(.storageFailed, "not stored: too many bytes wait for the disk; try again later")
         }
@@ -100,6 +105,11 @@ struct CommitPipeline {
     mutating func append(_ change: DurableChange) {
         pending.append(change)
         pending.isRequested = true
+    }
+
+    /// Takes the pending requests to create a subscription whose creation failed.
+    mutating func takeCreations(of id: DurableID) -> [(connection: ConnectionID, request: UInt64)] {
+        pending.takeCreations(of: id)
     }
 
     /// Drops the pending changes of a subscription whose creation failed, besides its removal.

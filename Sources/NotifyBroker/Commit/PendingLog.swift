@@ -23,6 +23,12 @@ struct PendingLog {
     /// A request to complete or to refuse when the outcome of its batch is known.
     enum Continuation {
         case attached(DurableID, Attachment)
+        /// An identity that has a member is recorded again, before that of an attachment.
+        case identityKept(DurableID, IdentityID)
+        /// The creation of a subscription without an attachment.
+        ///
+        /// - existed: Whether the creation is that of an earlier request.
+        case created(DurableID, connection: ConnectionID, request: UInt64, existed: Bool)
         /// The batch contains the progress at the time of the detach.
         case detached(connection: ConnectionID, Detached)
         case removed(DurableID, connection: ConnectionID, request: UInt64)
@@ -34,6 +40,8 @@ struct PendingLog {
         case deadLetters(DeadLetterWork)
         /// The removal of a subscription that was not attached for too long.
         case expired(DurableID)
+        /// The requests that wait to learn whether storing works.
+        case probed
     }
 
     /// Complete parts.
@@ -75,6 +83,9 @@ struct PendingLog {
         return (start, start + size)
     }
 
+    /// Whether there are dead letters that are to replace copies.
+    var hasDeadLetters: Bool { continuations.contains { if case .deadLettered = $0 { true } else { false } } }
+
     /// Adds a change, if there is one, and the continuation for the outcome.
     mutating func append(_ change: DurableChange?, then continuation: Continuation) {
         if let change { append(change) }
@@ -85,6 +96,17 @@ struct PendingLog {
     mutating func append(_ change: DurableChange) {
         changes.append(change)
         bytes += change.byteCount
+    }
+
+    /// Takes the requests to create a subscription that wait for the batch.
+    mutating func takeCreations(of id: DurableID) -> [(connection: ConnectionID, request: UInt64)] {
+        var taken: [(connection: ConnectionID, request: UInt64)] = []
+        continuations.removeAll { continuation in
+            guard case .created(id, let connection, let request, _) = continuation else { return false }
+            taken.append((connection, request))
+            return true
+        }
+        return taken
     }
 
     /// The sequence of the first message; nil if there is none.

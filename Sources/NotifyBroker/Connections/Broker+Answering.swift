@@ -28,6 +28,7 @@ extension Broker {
             ErrorFrame(
                 request: request, code: error.code, subscription: subscription, detail: detail,
                 message: error.message))
+        pauseIfErrorsUnread(slot)
     }
 
     /// Answers an invalid request with an error. A malformed frame also closes the connection, because later frames

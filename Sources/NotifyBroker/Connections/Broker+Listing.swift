@@ -25,6 +25,8 @@ struct Listing {
     var byteCount = 0
     /// The message of a trace; nil for other requests.
     var traced: PostEntry?
+    /// Why the deliveries of the traced message to durable subscriptions failed last, as in the log.
+    var reasons: [DurableID: String] = [:]
     /// Whether the answer is the description of the durable subscription, without the end of a list.
     var isDescription = false
 }
@@ -39,6 +41,7 @@ extension Broker {
         case .subscriptions:
             listing.durables = durables(of: uid)
             listing.slots = 0..<connections.slotEnd
+            if !listing.durables.isEmpty { prepareBacklogs(for: slot, now: now) }
         case .clients: listing.slots = 0..<connections.slotEnd
         case .backlogs:
             listing.durables = durables(of: uid)
@@ -83,7 +86,10 @@ extension Broker {
                 return answer(slot, durableEntry(durable, request: listing.request))
             }
             scheduler.spend(FairScheduler.Cost.tracePattern * (1 + durables[durable].filter.patterns.count))
-            if let entry = traceEntry(durable, message, request: listing.request) { answer(slot, entry) }
+            if var entry = traceEntry(durable, message, request: listing.request) {
+                if entry.reason.isEmpty { entry.reason = listing.reasons[id] ?? "" }
+                answer(slot, entry)
+            }
         } else if let connection = listing.volatiles?.connection {
             guard let number = connections[slot].listing?.volatiles?.numbers.popFirst() else {
                 connections[slot].listing?.volatiles = nil
@@ -154,10 +160,11 @@ extension Broker {
     private func entry(_ slot: DurableSlot, request: UInt64) -> SubscriptionEntry {
         let durable = durables[slot]
         let attachment = durable.firstMember?.attachment
+        let pending = pending(of: durable)
         return SubscriptionEntry(
             request: request, uid: durable.uid, pid: attachment?.pid ?? 0,
             client: attachment.map { connections[$0.connection.slot].number } ?? 0, cursor: durable.cursor.position,
-            behind: sequencesBehind(of: durable),
+            behind: pending?.messages, isBehindUpperBound: pending?.isUpperBound ?? false,
             acknowledged: durable.members.acknowledgedCount,
             unacknowledged: UInt32(durable.members.unacknowledged), durableName: durable.name,
             object: durable.filter.object ?? "", patterns: durable.filter.patterns.map(\.description))

@@ -6,9 +6,6 @@ extension Broker {
     /// The memory of an idle connection, in the broker and in the host.
     private static let connectionBytes = 6 << 10
     private static let unchargedReceivedBytes = 1 << 10
-    /// The number of frames after which the size of unread answers is checked. Every request other than a post is
-    /// followed by a check, too.
-    private static let framesPerCheck = 16
 
     /// Opens a connection for a peer that has connected. If a limit is exceeded, the connection fails with an error.
     package mutating func connectionOpened(_ peer: Peer, now: BrokerTime) -> ConnectionID {
@@ -97,22 +94,26 @@ extension Broker {
         let rate = access.limits(of: connections[slot].identity).postsPerSecond
         while mayProcess, scheduler.hasBudgetLeft {
             guard let frame = try decoder.next(in: bytes.slice(from: used)) else {
-                pauseIfAnswersUnread(slot)
                 endTurn(of: slot, hasMore: false)
                 return used
             }
-            if let rate, frame.kind == FrameKind.post.rawValue, pauseIfExceeded(rate, slot, now: now) { break }
+            if areAnswersUnread(slot), frame.needsAnswer {
+                pause(slot, .answersUnread)
+                break
+            }
+            if frame.kind == FrameKind.post.rawValue {
+                if egress.isBehind, pauseIfOutputBehind(slot) { break }
+                if let rate, pauseIfExceeded(rate, slot, now: now) { break }
+            }
             used += frame.size
             scheduler.spend(FairScheduler.Cost.frame + frame.size >> FairScheduler.Cost.bytesShift)
             frameReceived(frame, from: slot, now: now)
             // A hello raises the maximum size of frames. Only the first frame can be a hello.
             if count == 0 { decoder = self.decoder(for: slot) }
             count &+= 1
-            if count.isMultiple(of: Self.framesPerCheck) { pauseIfAnswersUnread(slot) }
             mayProcess = connections.mayProcess(slot)
         }
         guard !connections[slot].session.isClosing else { return bytes.count }
-        pauseIfAnswersUnread(slot)
         let next = try decoder.next(in: bytes.slice(from: used))
         // If the scheduler granted no budget, the connection is queued even without a complete frame. Reading is then
         // paused until the connection's turn, because each read has a cost, too.
@@ -160,9 +161,7 @@ extension Broker {
     private mutating func frameReceived(_ frame: FrameDecoder.Frame, from slot: ConnectionSlot, now: BrokerTime) {
         switch connections[slot].session.frameReceived(kind: frame.kind) {
         case .handle(.post): postReceived(frame, from: slot, now: now)
-        case .handle(let kind):
-            requestReceived(kind, frame, from: slot, now: now)
-            pauseIfAnswersUnread(slot)
+        case .handle(let kind): requestReceived(kind, frame, from: slot, now: now)
         case .greet: greet(frame, slot, now: now)
         case .refuse(let error): refuse(slot, request: 0, error, detail: UInt64(frame.kind))
         case .fail(let error): fail(slot, error, now: now)
@@ -216,6 +215,8 @@ extension Broker {
         if ledger.amount(of: .connections, uid: connections[slot].uid) == 0 {
             egress.removeRetainedBlocks(of: connections[slot].uid)
         }
+        releaseSocket(slot)
+        egress.closed(slot)
         connections.remove(slot)
     }
 
@@ -247,5 +248,16 @@ extension Broker {
     mutating func resume(_ slot: ConnectionSlot, _ reason: Connection.Pauses) {
         if connections.resume(slot, reason) { actions.append(.resumeReading(connections[slot].id)) }
         if connections[slot].turn == .deferred, connections[slot].pauses == .backlog { enqueue(slot) }
+    }
+}
+
+extension FrameDecoder.Frame {
+    /// Whether a valid frame of this kind is answered.
+    fileprivate var needsAnswer: Bool {
+        switch FrameKind(rawValue: kind) {
+        case .post: flags & Post.receiptFlag != 0
+        case .acknowledge, .credit, .reject, .extend, .dropped, .endRead: false
+        default: true
+        }
     }
 }

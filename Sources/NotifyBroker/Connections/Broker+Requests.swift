@@ -72,7 +72,7 @@ extension Broker {
             answer(slot, StatisticsReport(request: request, counters: limits(of: users, now: now)))
         case .reload: try reload(Reload(frame), slot)
         case .policyQuery: try answer(PolicyQuery(frame), slot)
-        case .backup: try backUp(BackupRequest(frame), slot)
+        case .backup: try backUp(BackupRequest(frame), slot, now: now)
         case .backupChunkRequest: try readBackup(BackupChunkRequest(frame), slot)
         case .trace: try trace(TraceRequest(frame), slot)
         case .readLog: try readLog(ReadLog(frame), slot)
@@ -90,15 +90,12 @@ extension Broker {
         guard connections[slot].subscriptions[dropped.subscription] != nil else {
             throw WireError(.unknownSubscription, "this connection has no subscription \(dropped.subscription)")
         }
-        statistics.droppedByClients.add(dropped.messages)
-        connections[slot].counters.droppedByClient.add(dropped.messages)
-    }
-}
-
-extension UInt64 {
-    /// Adds a number that a client reported. The sum stays at the maximum instead of overflowing.
-    fileprivate mutating func add(_ reported: UInt64) {
-        let (sum, overflow) = addingReportingOverflow(reported)
-        self = overflow ? .max : sum
+        // A client can't have dropped more than it was sent. It drops a message once for each of its subscriptions.
+        let counters = connections[slot].counters
+        let received = egress[slot].messageCount.distance(above: counters.dropped)
+        let most = (received &* UInt64(connections[slot].subscriptions.count)).distance(above: counters.droppedByClient)
+        let messages = min(dropped.messages, most)
+        statistics.droppedByClients += messages
+        connections[slot].counters.droppedByClient += messages
     }
 }

@@ -22,6 +22,8 @@ struct Connection {
         static let rateExceeded = Pauses(rawValue: 8)
         /// A request waits for the store to read from the log: a trace, or the beginning of a time.
         static let awaitingPage = Pauses(rawValue: 16)
+        /// The connection posts, and the output of its user's earlier posts is not flushed yet.
+        static let outputBehind = Pauses(rawValue: 32)
     }
 
     /// The scheduling state of the connection's unprocessed frames.
@@ -44,7 +46,7 @@ struct Connection {
         var refused: UInt64 = 0
         /// Messages dropped from the outbox.
         var dropped: UInt64 = 0
-        /// Messages that the client reported to have dropped.
+        /// Messages that the client reported to have dropped, at most those that it was sent.
         var droppedByClient: UInt64 = 0
     }
 
@@ -69,6 +71,10 @@ struct Connection {
     var unansweredAttaches: Set<UInt64> = []
     /// The number of requests for stored messages that are not answered yet.
     var historyReads = 0
+    /// The number of other requests whose answer waits for a commit or for the host.
+    private(set) var pendingAnswers = 0
+    /// Whether the peer sends nothing more, so that the connection ends when everything is answered.
+    var isInputEnded = false
     /// The number of posts whose receipt waits for a commit.
     private(set) var postsAwaitingReceipts = 0
     /// The account of the user's stored messages; nil before the connection's first post to be stored.
@@ -77,6 +83,8 @@ struct Connection {
     private(set) var receivedBytes = 0
     /// The last charge for the outbox, in bytes: volatile messages, unshared memory, and the user's shared blocks.
     var outboxCharge = (waiting: 0, own: 0, shared: 0)
+    /// The bytes charged for what the socket holds.
+    var socketBytes = 0
     /// The shared blocks of the connection's user.
     let retainedBlocks: RetainedBlocks
     /// Whether log readers wait for room in the outbox.
@@ -116,6 +124,10 @@ struct Connection {
         defer { (hasBlockedReaders, blockedDurables) = (false, []) }
         return blockedDurables
     }
+
+    mutating func answerPending() { pendingAnswers += 1 }
+
+    mutating func answerResolved() { pendingAnswers -= 1 }
 
     mutating func receiptRequested() {
         postsAwaitingReceipts += 1

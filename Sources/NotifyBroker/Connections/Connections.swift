@@ -96,7 +96,11 @@ struct Connections {
         earliestDeadline = min(earliestDeadline ?? deadline, deadline)
     }
 
-    /// Takes the connections whose deadline has passed.
+    /// The maximum number of connections that expire in one turn of the event loop.
+    static let expiredPerTurn = 512
+
+    /// Takes connections whose deadline has passed, at most ``expiredPerTurn``. If there are more, `nextDeadline` has
+    /// passed afterwards, too.
     mutating func takeExpired(now: Duration) -> [ConnectionSlot] {
         guard let earliestDeadline, earliestDeadline <= now else { return [] }
         let all = timed
@@ -104,7 +108,11 @@ struct Connections {
         var expired: [ConnectionSlot] = []
         for slot in all {
             guard let deadline = self[slot].session.deadline else { continue }
-            if deadline <= now { expired.append(slot) } else { watchDeadline(of: slot) }
+            if deadline <= now, expired.count < Self.expiredPerTurn {
+                expired.append(slot)
+            } else {
+                watchDeadline(of: slot)
+            }
         }
         return expired.sorted()
     }

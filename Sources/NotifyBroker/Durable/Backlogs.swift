@@ -35,17 +35,28 @@ struct Backlogs {
     }
 
     mutating func requested(by connection: ConnectionID, now: Duration) -> Decision {
-        let age = measured.map { now - $0.at - $0.took } ?? .seconds(Int64.max)
-        let asks = started == nil
-        if asks {
-            if let measured, now - measured.at < min(measured.took * Self.share, .seconds(4)) { return Decision() }
-            if age > Self.expiry { known = [:] }
-            started = now
-        }
+        let age = age(now: now)
+        let asks = requested(now: now)
+        guard started != nil else { return Decision() }
         let end = now + (age > Self.maximumAge ? Self.longPatience : Self.patience)
         waiting.append((connection, end))
         deadline = .earlier(deadline, end)
         return Decision(asks: asks, waits: true)
+    }
+
+    /// Requests newer counts, for which no list waits.
+    ///
+    /// - Returns: Whether the store must be asked. If not, it is counting, or has just done so.
+    mutating func requested(now: Duration) -> Bool {
+        guard started == nil else { return false }
+        if let measured, now - measured.at < min(measured.took * Self.share, .seconds(4)) { return false }
+        if age(now: now) > Self.expiry { known = [:] }
+        started = now
+        return true
+    }
+
+    private func age(now: Duration) -> Duration {
+        measured.map { now - $0.at - $0.took } ?? .seconds(Int64.max)
     }
 
     /// Records the store's answer.
@@ -70,6 +81,12 @@ struct Backlogs {
             deadline = waiting.lazy.map(\.end).min()
         }
         return waiting.filter { $0.end <= now }.map(\.connection)
+    }
+
+    /// Forgets all counts, because rights have changed.
+    mutating func forgetAll() {
+        known = [:]
+        measured?.took = .zero
     }
 
     /// Forgets the count of a subscription that was changed, so that the next list waits for another one.

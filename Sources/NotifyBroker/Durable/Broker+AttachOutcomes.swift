@@ -3,14 +3,14 @@ import NotifyWire
 
 /// What follows when the attachment of a client is in the log, or could not be stored.
 extension Broker {
-    /// Completes a committed attachment, even if the client has already detached: sets the owner as in the log, and
-    /// answers the request.
+    /// Completes a committed attachment, even if the client has already detached: records the identity as the log
+    /// does, and answers the request.
     mutating func attachCommitted(_ id: DurableID, _ attachment: Attachment) {
         defer { releaseIdentity(attachment.identity) }
         guard let slot = durables.slot(of: id) else { return }
         durables[slot].isCreated = true
         if attachment.replacedSettings != nil { durables[slot].sharingEnded() }
-        setOwner(of: slot, to: attachment.identity)
+        attached(attachment.identity, to: slot)
         durables[slot].lastAttachment = attachment.last(after: durables[slot].lastAttachment)
         if durables[slot].attachmentCommitted(attachment) {
             if let reader = durables[slot].reader { readers.wake(reader) } else { openReader(of: slot) }
@@ -38,20 +38,29 @@ extension Broker {
     private mutating func openReader(of slot: DurableSlot) {
         let durable = durables[slot]
         let interest = LogReader.Interest(
-            filter: durable.filter, identity: durable.owner, registration: durable.registration,
-            subscription: durable.id)
+            filter: durable.filter, registration: durable.registration, subscription: durable.id)
         durables.opened(
             readers.open(LogReader(for: .durable(slot), interest, after: durable.cursor.readPosition)), of: slot)
     }
 
-    /// Sets the owner: the identity of the client that attached last. The owner's rights apply to deliveries.
-    private mutating func setOwner(of slot: DurableSlot, to identity: IdentityID) {
-        let earlier = durables[slot].owner
-        guard earlier != identity else { return }
+    /// Records that an identity attached. If it is new, what was decided about rights without it no longer holds.
+    private mutating func attached(_ identity: IdentityID, to slot: DurableSlot) {
+        let change = durables[slot].identities.attached(identity)
+        guard change != .none else { return }
         access.retain(identity)
-        releaseIdentity(earlier)
-        durables.setOwner(identity, of: slot)
+        if case .replaced(let earlier) = change {
+            releaseIdentity(earlier)
+            durables[slot].redeliveries.forgetRights()
+        }
         subscriptions.rightsChanged()
+        backlogs.forget(durables[slot].id)
+        if let reader = durables[slot].reader { readers[reader].rightsChanged() }
+    }
+
+    /// Records an identity again that has a member, as the log does.
+    mutating func identityKept(_ identity: IdentityID, of id: DurableID) {
+        defer { releaseIdentity(identity) }
+        if let slot = durables.slot(of: id) { attached(identity, to: slot) }
     }
 
     mutating func attachFailed(_ id: DurableID, _ attachment: Attachment, _ error: WireError, now: BrokerTime) {
@@ -64,19 +73,13 @@ extension Broker {
                 }
                 if let earlier = attachment.replacedSettings { durables[slot].sharingEnded(restoring: earlier) }
             } else {
-                // The subscription was not created, so later attachments to it are also refused.
-                _ = endAttachments(slot)
-                for case .attached(id, let later) in commits.pending.continuations {
-                    refuseAttach(later, error)
-                }
-                commits.dropChanges(of: id)
-                removeDurable(slot)
+                creationFailed(id, error)
             }
         }
         refuseAttach(attachment, error)
     }
 
-    private mutating func refuseAttach(_ attachment: Attachment, _ error: WireError) {
+    mutating func refuseAttach(_ attachment: Attachment, _ error: WireError) {
         guard takeUnanswered(attachment) else { return }
         refuse(
             attachment.connection.slot, request: attachment.request, error, subscription: attachment.number)

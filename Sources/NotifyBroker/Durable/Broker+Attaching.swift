@@ -5,7 +5,10 @@ import NotifyWire
 extension Broker {
     /// Restores a durable subscription from the log. If a client was still attached when the last run ended, that run
     /// did not end cleanly, and clients may have seen every stored message.
-    mutating func recover(_ record: DurableRecord, _ redeliveries: [Redelivery]) {
+    mutating func recover(
+        _ record: DurableRecord, _ redeliveries: [Redelivery],
+        failure: (sequence: UInt64, failures: UInt32, reason: String)? = nil
+    ) {
         var record = record
         let wasAttached = record.progress.isAttached
         if wasAttached {
@@ -15,6 +18,9 @@ extension Broker {
         let kept = Redeliveries(redeliveries, now: daemon.started)
         guard let slot = try? add(record, kept, isLimited: false) else { return }
         durables[slot].isCreated = true
+        durables[slot].lastFailure = failure.map {
+            .init(sequence: $0.sequence, microseconds: 0, failures: $0.failures, reason: $0.reason)
+        }
         ledger.change(.durableSubscriptions, by: 1, uid: record.owner.uid)
         durables.setTimer(slot, now: daemon.started.monotonic)
         redeliveryReads.wake(slot)
@@ -33,6 +39,9 @@ extension Broker {
                 .limitReached, "a window of \(subscribe.window) is over the limit of \(Limits.maximumWindow)")
         }
         let existing = durables.slot(of: DurableKey(uid: connections[slot].uid, name: subscribe.durableName))
+        guard existing != nil || subscribe.creation != .never else {
+            throw .unknown(subscribe.durableName, uid: connections[slot].uid)
+        }
         if existing == nil, let time = try subscribe.start.pastTime(at: now) {
             return try search(.subscribe(subscribe), at: time, slot)
         }
@@ -44,7 +53,7 @@ extension Broker {
                 by: attachment.instance, on: attachment.connection, filter: filter, sharing: subscribe.sharing,
                 takesOver: subscribe.takesOver)
             {
-            case .free: try checkRoom(forMemberOf: existing)
+            case .free: try checkRoom(forMemberOf: existing, attachment.identity)
             case .takeOver(let earlier):
                 if durables[existing].settings.sharing != subscribe.sharing { try durables[existing].checkChangeable() }
                 takeOver(existing, from: earlier, by: attachment, now: now)
@@ -55,13 +64,17 @@ extension Broker {
             durable = existing
             try share(durable, as: subscribe.sharing, &attachment)
             durables.noteProgress(durable)
-            // Needed even if the owner is the same, because an earlier attachment under another identity may be
-            // pending.
+            keepIdentities(of: durable, before: attachment.identity)
+            // Needed even if the identity attached last, too, because the attachment of another one may be pending.
             change = .setOwner(
                 id: durables[durable].id, access.identity(attachment.identity),
                 attachment.last(after: durables[durable].lastAttachment))
         } else {
-            (durable, change) = try create(subscribe, filter, slot, attachment)
+            var record = try newRecord(subscribe, filter, slot, now: now)
+            record.lastAttachment = attachment.last(after: LastAttachment())
+            durable = try add(new: record)
+            record.progress.isAttached = true
+            change = .create(record)
         }
         let member = durables.attach(durable, attachment, credit: subscribe.credit)
         connections[slot].subscriptions[subscribe.subscription] = .durable(durable, member: member)
@@ -72,18 +85,39 @@ extension Broker {
         commits.append(change, then: .attached(durables[durable].id, attachment), isSynced: true)
         if attachment.replacedSettings != nil {
             commits.append(
-                .replace(durables.record(of: durable, owner: access.identity(durables[durable].owner))))
+                .replace(record(of: durable)))
         }
         chargeDurable(durable)
         pauseIfLogBehind(slot)
     }
 
-    private func checkRoom(forMemberOf durable: DurableSlot) throws(WireError) {
+    private func checkRoom(forMemberOf durable: DurableSlot, _ identity: IdentityID) throws(WireError) {
         guard durables[durable].members.count < Limits.membersPerSubscription else {
             throw WireError(
                 .limitReached,
                 "durable subscription '\(durables[durable].name)' has reached the limit of "
                     + "\(Limits.membersPerSubscription) members")
+        }
+        guard
+            durables[durable].members.hasMember(of: identity)
+                || durables[durable].members.identityCount < DurableRecord.maximumOwners
+        else {
+            throw WireError(
+                .limitReached,
+                "durable subscription '\(durables[durable].name)' has members with \(DurableRecord.maximumOwners) "
+                    + "different sets of groups, which is the limit")
+        }
+    }
+
+    /// Records identities with members again before a new one attaches, so that none of them is forgotten for it.
+    private mutating func keepIdentities(of durable: DurableSlot, before identity: IdentityID) {
+        guard durables[durable].identities.number(of: identity) == nil else { return }
+        let members = durables[durable].members
+        for kept in durables[durable].identities.kept(where: members.hasMember) {
+            access.retain(kept)
+            commits.append(
+                .setOwner(id: durables[durable].id, access.identity(kept), durables[durable].lastAttachment),
+                then: .identityKept(durables[durable].id, kept))
         }
     }
 
@@ -110,29 +144,6 @@ extension Broker {
             requestedMicroseconds: now.wallMicroseconds)
     }
 
-    private mutating func create(
-        _ subscribe: Subscribe, _ filter: SubscriptionFilter, _ slot: ConnectionSlot, _ attachment: Attachment
-    ) throws(WireError) -> (DurableSlot, DurableChange) {
-        let uid = connections[slot].uid
-        try checkRoom(for: filter, uid: uid)
-        let cursor = try firstCursor(at: subscribe.start)
-        var record = DurableRecord(
-            id: try durables.takeID(), owner: access.identity(connections[slot].identity), name: subscribe.durableName,
-            filter: filter, settings: DurableSettings(defaultsFor: subscribe.sharing).applying(subscribe.settings),
-            startedAfter: cursor, createdMicroseconds: attachment.requestedMicroseconds,
-            lastAttachment: attachment.last(after: LastAttachment()),
-            progress: DurableProgress(cursor: cursor, seenThrough: 0))
-        try ledger.take(.durableSubscriptions, uid: uid)
-        do throws(WireError) {
-            let durable = try add(record)
-            record.progress.isAttached = true
-            return (durable, .create(record))
-        } catch {
-            ledger.change(.durableSubscriptions, by: -1, uid: uid)
-            throw error
-        }
-    }
-
     /// The cursor of a subscription that is created at `start`, which is no past time.
     func firstCursor(at start: LogPosition) throws(WireError) -> UInt64 {
         switch start {
@@ -150,11 +161,11 @@ extension Broker {
         }
     }
 
-    private mutating func add(
+    mutating func add(
         _ record: DurableRecord, _ redeliveries: Redeliveries = Redeliveries(), isLimited: Bool = true
     ) throws(WireError) -> DurableSlot {
-        let owner = retainIdentity(record.owner)
-        let slot = durables.add(record, redeliveries: redeliveries, owner: owner)
+        let identities = record.owners.map { retainIdentity($0) }
+        let slot = durables.add(record, redeliveries: redeliveries, identities: identities)
         do throws(WireError) {
             let registration = try subscriptions.addDurable(
                 record.filter, slot, uid: record.owner.uid, isLimited: isLimited)
@@ -163,7 +174,7 @@ extension Broker {
             chargeDurable(slot)
             return slot
         } catch {
-            releaseIdentity(durables.remove(slot).owner)
+            for identity in durables.remove(slot).identities.inOrder { releaseIdentity(identity) }
             throw error
         }
     }

@@ -11,12 +11,13 @@ extension Broker {
             scheduler.spend(FairScheduler.Cost.search)
             pause(slot, .awaitingPage)
         }
-        if decision.asks { actions.append(.measureBacklogs) }
+        if decision.asks { actions.append(.measureBacklogs(under: access.policy)) }
     }
 
     /// Must be called when the store has answered `measureBacklogs`.
     package mutating func backlogsMeasured(_ found: [DurableID: Backlog], now: BrokerTime) {
         continueLists(of: backlogs.measured(found, now: now.monotonic))
+        warnings.counted(now: now.monotonic)
     }
 
     /// Continues the lists that have waited too long. Their entries do not contain what is not known.
@@ -37,7 +38,7 @@ extension Broker {
         return DurableEntry(
             request: request, uid: durable.uid, pid: attachment?.pid ?? 0,
             client: attachment.map { connections[$0.connection.slot].number } ?? 0, cursor: durable.cursor.position,
-            behind: sequencesBehind(of: durable), lost: durable.loss?.count ?? 0,
+            lost: durable.loss?.count ?? 0,
             isLostUpperBound: durable.loss?.isUpperBound ?? false,
             inFlight: UInt32(durable.members.unacknowledged), members: UInt32(durable.members.count),
             waiting: UInt32(durable.redeliveries.count - durable.redeliveries.inFlightCount),
@@ -47,7 +48,7 @@ extension Broker {
     }
 
     /// The messages that the subscription has not finished; nil if not known.
-    private func pending(of durable: DurableSubscription) -> DurableEntry.Pending? {
+    func pending(of durable: DurableSubscription) -> DurableEntry.Pending? {
         guard var pending = pendingInLog(of: durable) else { return nil }
         pending.messages += UInt64(durable.redeliveries.count)
         pending.bytes += UInt64(durable.redeliveries.bytes)

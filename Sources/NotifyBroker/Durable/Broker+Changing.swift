@@ -29,12 +29,9 @@ extension Broker {
     /// Replaces the patterns of a subscription. Its cursor and its acknowledgements stay.
     mutating func edit(_ edit: Edit, _ slot: ConnectionSlot) throws(WireError) {
         let durable = try managed(edit.durableName, uid: edit.uid, by: slot)
-        let isOwner = durables[durable].uid == connections[slot].uid
         scheduler.spend(FairScheduler.Cost.subscribe + edit.patterns.count * FairScheduler.Cost.pattern)
         let earlier = durables[durable].filter
-        let filter = try filter(
-            patterns: edit.patterns, object: earlier.object ?? "",
-            for: isOwner ? connections[slot].identity : durables[durable].owner)
+        let filter = try editedFilter(of: durable, edit, slot)
         try durables[durable].checkChangeable()
         guard filter != earlier else { return answer(slot, description(of: durable, request: edit.request)) }
         let work = subscriptions.work
@@ -50,6 +47,21 @@ extension Broker {
         try? register(durable, as: filter.union(earlier))
         durables[durable].edit(to: filter)
         commitChange(of: durable, request: edit.request, slot)
+    }
+
+    /// The filter after an edit, to which the client has the right, or if it is another user an identity that attached.
+    private mutating func editedFilter(
+        of durable: DurableSlot, _ edit: Edit, _ slot: ConnectionSlot
+    ) throws(WireError) -> SubscriptionFilter {
+        let object = durables[durable].filter.object ?? ""
+        guard durables[durable].uid != connections[slot].uid else {
+            return try filter(patterns: edit.patterns, object: object, for: connections[slot].identity)
+        }
+        let identities = durables[durable].identities.inOrder
+        for identity in identities.dropFirst() {
+            if let filter = try? filter(patterns: edit.patterns, object: object, for: identity) { return filter }
+        }
+        return try filter(patterns: edit.patterns, object: object, for: identities[0])
     }
 
     /// Changes settings of a subscription. They apply to messages that are delivered or fail from now on.
@@ -88,10 +100,11 @@ extension Broker {
     private mutating func commitChange(of durable: DurableSlot, request: UInt64, _ slot: ConnectionSlot) {
         durables.noteProgress(durable)
         chargeDurable(durable)
-        let record = durables.record(of: durable, owner: access.identity(durables[durable].owner))
+        let record = record(of: durable)
         commits.append(
             .replace(record), then: .changed(record.id, connection: connections[slot].id, request: request),
             isSynced: true)
+        connections[slot].answerPending()
         pauseIfLogBehind(slot)
     }
 
@@ -114,6 +127,7 @@ extension Broker {
             }
         }
         guard connections.contains(connection) else { return }
+        connections[connection.slot].answerResolved()
         if let failure {
             refuse(connection.slot, request: request, failure)
         } else if let durable = durables.slot(of: id) {

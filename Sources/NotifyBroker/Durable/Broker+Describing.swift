@@ -25,8 +25,9 @@ extension Broker {
         answer(slot, description(of: durable, request: request))
     }
 
-    func description(of slot: DurableSlot, request: UInt64) -> DurableDescription {
+    mutating func description(of slot: DurableSlot, request: UInt64, existed: Bool = false) -> DurableDescription {
         let durable = durables[slot]
+        scheduler.spend(durable.redeliveries.count / FairScheduler.Cost.visitsPerUnit)
         let unused = durable.members.isEmpty ? backlogs[durable.id]?.unusedMicroseconds : 0
         return DurableDescription(
             durableEntry(slot, request: request), settings: durable.settings,
@@ -34,6 +35,9 @@ extension Broker {
             attachedMicroseconds: durable.lastAttachment.microseconds, attachedPID: durable.lastAttachment.pid,
             expiryMicroseconds: statistics.store.subscriptionExpiry.map { UInt64($0.components.seconds) * 1_000_000 }
                 ?? 0,
-            unusedMicroseconds: unused)
+            unusedMicroseconds: unused,
+            withheld: UInt32(durable.redeliveries.withheldCount(from: rightsOfMembers(durable))),
+            existed: existed, lastFailure: durable.lastFailure,
+            nextMicroseconds: durable.redeliveries.nextDueTime(now: durables.time) ?? 0)
     }
 }

@@ -53,19 +53,15 @@ extension Broker {
         let hasRoom = ownerHasRoom(for: slot) && (try? commits.checkRoom()) != nil
         durables[slot].redeliveries.maximumBytes =
             hasRoom ? Redelivery.maximumBytes : Redelivery.bytesWithoutRoom
-        if !hasRoom { redeliveryReads.failed(slot) }
+        if !hasRoom { redeliveryReads.needsRoom(slot) }
     }
 
-    /// Whether the owner's messages and copies are within the owner's limit, and the copies take at most half of what
-    /// the owner's subscriptions may hold back, so that unread messages have the other half.
+    /// Whether the owner's copies and dead letters are within the owner's share, and the copies take at most half of
+    /// what the owner's subscriptions may hold back, so that unread messages have the other half.
     private func ownerHasRoom(for slot: DurableSlot) -> Bool {
-        let uid = durables[slot].uid
-        if let limit = access.limits(of: durables[slot].owner).storedBytes,
-            UInt64(storedUsages.usage(of: uid).bytes) >= limit
-        {
-            return false
-        }
-        return statistics.store.backlogLimit.map { UInt64(storedUsages.copyBytes(of: uid)) < $0 / 2 } ?? true
+        guard ownerHasRoomForFailures(slot) else { return false }
+        let bytes = storedUsages.copyBytes(of: durables[slot].uid)
+        return statistics.store.backlogLimit.map { UInt64(bytes) < $0 / 2 } ?? true
     }
 
     /// Removes a subscription that is not in the log, because its creation failed or its removal is committed.
@@ -76,7 +72,7 @@ extension Broker {
         ledger.change(.durableBytes, by: -durable.charged.memory, uid: durable.uid)
         if durable.charged.copies != 0 { storedUsages.changeCopies(by: -durable.charged.copies, of: durable.uid) }
         unsavedRedeliveries.add(DurableSubscription.Charge() - durable.charged)
-        releaseIdentity(durable.owner)
+        for identity in durable.identities.inOrder { releaseIdentity(identity) }
         lossLog.removed(durable.id)
         redeliveryReads.removed(slot)
         ledger.change(.durableSubscriptions, by: -1, uid: durable.uid)
@@ -97,11 +93,28 @@ extension Broker {
 
     mutating func remove(_ remove: Remove, _ slot: ConnectionSlot) throws(WireError) {
         let durable = try managed(remove.durableName, uid: remove.uid, by: slot)
+        if remove.endsMembers { try endMembers(of: durable) }
         try durables[durable].removalRequested()
         let id = durables[durable].id
         commits.append(
             .remove(id: id), then: .removed(id, connection: connections[slot].id, request: remove.request))
+        connections[slot].answerPending()
         pauseIfLogBehind(slot)
+    }
+}
+
+extension Broker {
+    /// Ends the attachments of all clients, because the subscription is removed.
+    private mutating func endMembers(of durable: DurableSlot) throws(WireError) {
+        try durables[durable].checkChangeable()
+        scheduler.spend(durables[durable].members.count * FairScheduler.Cost.detach)
+        let name = durables[durable].name
+        for attachment in endAttachments(durable) {
+            refuse(
+                attachment.connection.slot, request: takeUnanswered(attachment) ? attachment.request : 0,
+                WireError(.unknownSubscription, "durable subscription '\(name)' was removed"),
+                subscription: attachment.number)
+        }
     }
 }
 

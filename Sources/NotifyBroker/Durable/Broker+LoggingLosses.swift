@@ -6,6 +6,10 @@ extension Broker {
         let reason: LossLog.Reason =
             deletion.released[id] != nil
             ? .backlog : deletion.isPurge || deletion.deadLettersThrough > 0 ? .purge : .rules
+        logLoss(loss, of: id, reason, now: now)
+    }
+
+    mutating func logLoss(_ loss: Loss, of id: DurableID, _ reason: LossLog.Reason, now: Duration) {
         if let report = lossLog.lost(loss, of: id, reason, now: now) { log(report) }
     }
 
@@ -36,6 +40,7 @@ extension Broker {
             case .backlog: "the unread messages of its user exceed log.max_backlog"
             case .purge: "they were purged"
             case .rules: "the retention rules deleted them"
+            case .withheld: "too many waited for a client that may receive them"
             }
         actions.append(
             .warn(

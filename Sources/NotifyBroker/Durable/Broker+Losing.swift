@@ -18,7 +18,8 @@ extension Broker {
         // A purge may have deleted the newest messages, also those that no subscription has lost.
         if deletion.isPurge {
             readers.evictRing(through: commits.persistedThrough)
-            if !deletion.usage.isEmpty { purges.updateCurrent { $0.hasDeleted = true } }
+            let hasDeleted = !deletion.usage.isEmpty || !deletion.copies.isEmpty
+            if hasDeleted { purges.updateCurrent { $0.hasDeleted = true } }
         }
         readers.evictRing(through: deletion.deadLettersThrough)
         for name in deletion.names { ledger.nameRemoved(name, unlessIn: commits.unfinishedBatches) }
@@ -29,6 +30,7 @@ extension Broker {
                     "read messages were deleted before their time, because new ones had no room: see log.max_bytes and "
                         + "log.min_free_bytes"))
         }
+        for (id, sequences) in deletion.copies { copiesDeleted(sequences, of: id, deletion.generations[id]) }
         for (id, loss) in deletion.losses.sorted(by: { $0.key < $1.key }) {
             guard let slot = durables.slot(of: id) else { continue }
             let generation = deletion.generations[id] ?? durables[slot].cursor.generation
@@ -39,7 +41,7 @@ extension Broker {
             guard let reader = durables[slot].reader else { continue }
             // What was released is not delivered again if a member of a group ends without having read it.
             let isForgotten = isReleased && durables[slot].settings.sharing == .group
-            if readers[reader].position < loss.last || isForgotten {
+            if readers[reader].position < loss.last || isForgotten || deletion.copies[id] != nil {
                 reportLoss(loss, of: slot)
             } else {
                 // The messages were delivered. One that fails is reported then, because no copy of it can be made.
@@ -52,6 +54,18 @@ extension Broker {
             statistics.retentionFailure = if case .failed(let failure) = health { failure } else { nil }
             warnings.schedule(now: now.monotonic)
         }
+    }
+
+    /// Ends redeliveries of which the store has deleted the copy. Those in flight end with their answers: a failure
+    /// finds neither message nor copy.
+    private mutating func copiesDeleted(_ sequences: [UInt64], of id: DurableID, _ generation: UInt32?) {
+        guard let slot = durables.slot(of: id), generation == durables[slot].committedCursor.generation else { return }
+        durables[slot].updateStoredRedeliveries { rows in
+            for sequence in sequences { rows.copyDeleted(sequence) }
+        }
+        chargeDurable(slot)
+        redeliveryReads.retry()
+        actions.append(.scheduleTick)
     }
 
     /// Moves the cursor past messages that the subscription no longer holds back. The store has done so already.

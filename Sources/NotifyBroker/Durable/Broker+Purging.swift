@@ -39,15 +39,31 @@ extension Broker {
         actions.append(.scheduleTick)
     }
 
-    /// Asks the store for the next purge, if it works on none.
+    /// Asks the store for the next purge, if it works on none. The store gets the batches that move messages before,
+    /// see ``isPurging``.
     mutating func requestPurge(now: BrokerTime) {
-        if let pending = purges.begin(now: now) { actions.append(.purge(pending.purge)) }
+        guard !commits.pending.hasDeadLetters, deadLetterRequests.started == nil,
+            let pending = purges.begin(now: now)
+        else { return }
+        actions.append(.purge(pending.purge))
+    }
+
+    /// Whether a purge waits or is under way. Until it ends, no copy becomes a dead letter, and no dead letter a copy:
+    /// a message that moves from one to the other could survive the purge.
+    var isPurging: Bool { !purges.isIdle }
+
+    /// Continues what waited for purges to end.
+    private mutating func purgeEnded() {
+        guard !isPurging else { return }
+        redeliveryReads.retry()
+        actions.append(.scheduleTick)
     }
 
     /// Must be called when the store has answered `purge`.
     package mutating func purged(_ result: Result<PurgeResult, StorageFailure>, now: BrokerTime) {
         let pending = purges.finish()
         actions.append(.scheduleTick)
+        purgeEnded()
         if case .failure(let failure) = result { storageFailed(failure, now: now) }
         guard let pending else { return }
         uncharge(pending)
@@ -59,7 +75,8 @@ extension Broker {
                 slot,
                 Purged(
                     request: pending.request, messages: result.messages, bytes: result.bytes,
-                    subscriptions: UInt32(result.subscriptions.count)))
+                    subscriptions: UInt32(result.subscriptions.count),
+                    copies: result.copies))
         case .failure(let failure):
             refuse(
                 slot, request: pending.request,
@@ -72,6 +89,8 @@ extension Broker {
 
     /// Drops the request of a connection that ends. A purge that has begun continues.
     mutating func endPurge(of slot: ConnectionSlot) {
-        if let pending = purges.remove(connections[slot].id) { uncharge(pending) }
+        guard let pending = purges.remove(connections[slot].id) else { return }
+        uncharge(pending)
+        purgeEnded()
     }
 }

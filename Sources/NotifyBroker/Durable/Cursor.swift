@@ -95,6 +95,16 @@ struct Cursor {
         }
     }
 
+    /// Passes a matching message that moves to the redeliveries before its first delivery. Its sequence must be higher
+    /// than all earlier ones.
+    ///
+    /// - Returns: False if the message was acknowledged in an earlier attachment or released, and is skipped.
+    mutating func setAside(_ sequence: UInt64, member: MemberID, at time: CoarseTime) -> Bool {
+        guard sequence > position else { return false }
+        skip(sequence, member: member, at: time)
+        return !acknowledgedBefore.containsSequence(sequence)
+    }
+
     /// Records that every matching message up to `sequence` was delivered or acknowledged.
     mutating func passed(through sequence: UInt64) {
         passedThrough = max(passedThrough, sequence)

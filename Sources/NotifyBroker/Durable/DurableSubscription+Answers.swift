@@ -43,7 +43,7 @@ extension DurableSubscription {
             }
             let deadline = deadline(of: taken, now: now.monotonic)
             redeliveries.add(
-                taken.sequence, .hold(taken.member, deadline: deadline, now: now), failures: 0, bytes: taken.bytes,
+                taken.sequence, .hold(taken.member, deadline: deadline), failures: 0, bytes: taken.bytes,
                 holder: taken.member)
         }
     }
@@ -95,7 +95,7 @@ extension DurableSubscription {
                 redeliveries.extend(sequence, to: deadline)
             } else if let taken = cursor.take(sequence, from: member.id) {
                 redeliveries.add(
-                    sequence, .hold(member.id, deadline: deadline, now: now), failures: 0, bytes: taken.bytes,
+                    sequence, .hold(member.id, deadline: deadline), failures: 0, bytes: taken.bytes,
                     holder: member.id)
             }
         }
@@ -106,6 +106,7 @@ extension DurableSubscription {
         _ taken: InFlightMessages.Taken, _ outcome: Reject.Outcome, delay: UInt64?, reason: String, now: BrokerTime
     ) {
         let failures: UInt32 = outcome == .returned ? 0 : 1
+        if outcome != .returned { failed(taken.sequence, failures, reason, now: now) }
         redeliveries.add(
             taken.sequence, next(after: outcome, failures: failures, delay: delay, now: now), failures: failures,
             bytes: taken.bytes, holder: taken.member, reason: outcome == .returned ? "" : reason)
@@ -116,16 +117,22 @@ extension DurableSubscription {
         _ sequence: UInt64, _ outcome: Reject.Outcome, delay: UInt64?, reason: String, now: BrokerTime
     ) {
         let failures = redeliveries.failures(of: sequence) + (outcome == .returned ? 0 : 1)
+        if outcome != .returned { failed(sequence, failures, reason, now: now) }
         redeliveries.change(
             sequence, to: next(after: outcome, failures: failures, delay: delay, now: now), failures: failures,
             reason: outcome == .returned ? "" : reason)
+    }
+
+    private mutating func failed(_ sequence: UInt64, _ failures: UInt32, _ reason: String, now: BrokerTime) {
+        lastFailure = DurableDescription.Failure(
+            sequence: sequence, microseconds: now.wallMicroseconds, failures: failures, reason: reason)
     }
 
     private func next(
         after outcome: Reject.Outcome, failures: UInt32, delay: UInt64?, now: BrokerTime
     ) -> Redeliveries.Next {
         let isLast = outcome == .failed && settings.maximumDeliveries > 0 && failures >= settings.maximumDeliveries
-        if isLast || outcome == .dead { return .deadLetter(now: now) }
+        if isLast || outcome == .dead { return .deadLetter }
         return .wait(microseconds: delay ?? settings.retryDelay(afterFailures: failures), now: now)
     }
 }

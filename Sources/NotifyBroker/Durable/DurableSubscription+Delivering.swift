@@ -30,7 +30,7 @@ extension DurableSubscription {
     var room: Int {
         let room = min(deliverable, span - cursor.inFlight.count)
         guard hasRoomForCopy else { return 0 }
-        return redeliveries.dueCount > 0 ? min(room, firstDeliveries) : room
+        return redeliveries.dueCount > 0 && !areRedeliveriesWithheld ? min(room, firstDeliveries) : room
     }
 
     /// Whether a further message has room if it fails, and all of those do that are in flight for the first time.
@@ -84,6 +84,22 @@ extension DurableSubscription {
         members.delivered(entries.count, through: last, to: index)
         firstDeliveries = max(0, firstDeliveries - entries.count)
         return entries.count
+    }
+
+    /// Moves a matching message to the redeliveries before its first delivery, without a failure, because no member
+    /// with room may receive it. The cursor passes it.
+    ///
+    /// - Parameters:
+    ///   - sequence: The message's sequence, which must be higher than all earlier ones.
+    ///   - bytes: The size of the message's frame.
+    ///   - index: A member.
+    mutating func withhold(
+        _ sequence: UInt64, bytes: UInt32, rights: MessageRights, at time: CoarseTime, _ index: Int
+    ) {
+        guard let id = members.id(at: index), cursor.setAside(sequence, member: id, at: time),
+            redeliveries.state(of: sequence) == nil
+        else { return }
+        redeliveries.addWithheld(sequence, bytes: bytes, rights)
     }
 
     /// Records the redelivery of a message to a member.

@@ -2,8 +2,8 @@ import NotifyLog
 
 /// Messages that the store deleted before they were acknowledged.
 extension DurableSubscription {
-    /// The messages that were deleted before they were acknowledged, until the acknowledgement of a later message by the
-    /// member that received the gap is committed.
+    /// The messages that were deleted before they were acknowledged, until the acknowledgement of a later message by
+    /// the member that received the gap is committed.
     var loss: Loss? { losses.loss }
 
     /// The loss that the next batch removes from the log; nil if it removes none.

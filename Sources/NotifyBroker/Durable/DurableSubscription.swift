@@ -28,8 +28,11 @@ struct DurableSubscription {
     var lastAttachment: LastAttachment
     /// The id of the registration in the center. Ids ascend, so a later subscription in the same slot has a higher id.
     var registration: UInt64 = 0
-    /// The identity whose rights apply to deliveries.
-    var owner: IdentityID
+    /// The identities that attached. A message that none of them may receive is not for the subscription.
+    var identities: AttachedIdentities
+    /// Whether no member with room could receive any of the redeliveries that are due, when they were last looked at.
+    /// First deliveries do not wait for them then.
+    var areRedeliveriesWithheld = false
     /// The log reader, while a client is attached.
     var reader: ReaderID?
 
@@ -48,6 +51,8 @@ struct DurableSubscription {
     /// Members that have ended, and whose messages are still to be moved to the redeliveries.
     var endedMembers = EndedMembers()
     var earlierDeadlines = EarlierDeadlines()
+    /// The last delivery that failed; nil if none is known.
+    var lastFailure: DurableDescription.Failure?
     /// The number of first deliveries that go before redeliveries that are due: both get equal parts.
     var firstDeliveries = 0
     /// The time for which a timer is set; nil if none is.
@@ -55,7 +60,8 @@ struct DurableSubscription {
     /// The bytes charged to the user, as of the last `charge`.
     private(set) var charged = Charge()
 
-    init(_ record: DurableRecord, redeliveries: Redeliveries = Redeliveries(), owner: IdentityID) {
+    /// - Parameter identities: The owners of the record.
+    init(_ record: DurableRecord, redeliveries: Redeliveries = Redeliveries(), identities: [IdentityID]) {
         id = record.id
         name = record.name
         filter = record.filter
@@ -64,7 +70,7 @@ struct DurableSubscription {
         startedAfter = record.startedAfter
         createdMicroseconds = record.createdMicroseconds
         lastAttachment = record.lastAttachment
-        self.owner = owner
+        self.identities = AttachedIdentities(identities)
         cursor = Cursor(record.progress)
         self.redeliveries = redeliveries
         losses = LossRecord(record.loss)
@@ -76,6 +82,9 @@ struct DurableSubscription {
         return members.hasCommitted ? .attached : .attaching
     }
 
+    /// The identity that attached last. Its limits apply.
+    var owner: IdentityID { identities.latest }
+
     /// The member that has been attached for longest; nil if there is none.
     var firstMember: Member? { members.first }
 
@@ -84,10 +93,10 @@ struct DurableSubscription {
     var progress: DurableProgress { cursor.progress(isAttached: !members.isEmpty) }
 
     /// Adds what the next batch is to persist.
-    mutating func takeProgress(into batch: inout UnsavedProgress) {
+    mutating func takeProgress(into batch: inout UnsavedProgress, now: Duration) {
         batch.changes.append(.update(id: id, progress))
         if redeliveries.hasUnsaved {
-            let unsaved = redeliveries.takeUnsaved(of: id)
+            let unsaved = redeliveries.takeUnsaved(of: id, now: now)
             batch.changes += unsaved.changes
             batch.redeliveries[id] = unsaved
         }
@@ -131,7 +140,7 @@ struct DurableSubscription {
     mutating func charge() -> Charge {
         var use = Charge(
             memory: Self.ownBytes + filter.byteCount + cursor.byteCount + members.count * Self.memberBytes
-                + (pendingChange?.byteCount ?? 0))
+                + (pendingChange?.byteCount ?? 0) + (lastFailure?.reason.utf8.count ?? 0))
         if !redeliveries.isEmpty || redeliveries.unsavedCount > 0 {
             use.memory += redeliveries.byteCount
             use.copies = redeliveries.bytes
@@ -190,9 +199,20 @@ struct DurableSubscription {
         case .attaching, .attached:
             throw WireError(
                 .subscriptionInUse,
-                "durable subscription '\(name)' is held by process \(firstMember?.attachment.pid ?? 0): "
-                    + "stop that process first")
+                "durable subscription '\(name)' is held by \(holders) first, or use 'notifyctl durable remove \(name) "
+                    + "--force'")
         }
+    }
+
+    /// The most processes that are named as holders.
+    private static let namedHolders = 8
+
+    /// The processes that are attached, and what to do with them.
+    private var holders: String {
+        let pids = Set(members.all.map(\.attachment.pid)).sorted()
+        let named = pids.prefix(Self.namedHolders).map(String.init).joined(separator: ", ")
+        let others = pids.count > Self.namedHolders ? " and \(pids.count - Self.namedHolders) more" : ""
+        return pids.count == 1 ? "process \(named): end it" : "processes \(named)\(others): end them"
     }
 
     mutating func removalFailed() {

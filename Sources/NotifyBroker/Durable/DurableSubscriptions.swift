@@ -103,9 +103,11 @@ struct DurableSubscriptions {
 
     /// Adds a subscription. The caller must register the subscription in the center.
     mutating func add(
-        _ record: DurableRecord, redeliveries: Redeliveries = Redeliveries(), owner: IdentityID
+        _ record: DurableRecord, redeliveries: Redeliveries = Redeliveries(), identities: [IdentityID]
     ) -> DurableSlot {
-        let id = table.insert { _ in DurableSubscription(record, redeliveries: redeliveries, owner: owner) }
+        let id = table.insert { _ in
+            DurableSubscription(record, redeliveries: redeliveries, identities: identities)
+        }
         let slot = DurableSlot(Int32(id.index))
         slotsByKey[DurableKey(uid: record.owner.uid, name: record.name)] = slot
         slotsByID[record.id] = slot
@@ -133,10 +135,6 @@ struct DurableSubscriptions {
     /// Records the reader that was opened for a committed attachment.
     mutating func opened(_ reader: ReaderID, of slot: DurableSlot) {
         self[slot].reader = reader
-    }
-
-    mutating func setOwner(_ owner: IdentityID, of slot: DurableSlot) {
-        self[slot].owner = owner
     }
 
     /// Ends the attachments of all members.
@@ -204,6 +202,16 @@ struct DurableSubscriptions {
         return table.update(slot.index) { $0.take(entries, for: member, at: time) }
     }
 
+    /// Moves a matching message to the redeliveries before its first delivery, as ``DurableSubscription`` does.
+    mutating func withhold(
+        _ entry: LogBlock.Entry, _ rights: MessageRights, of slot: DurableSlot, at member: Int
+    ) {
+        let time = coarseTime()
+        table.update(slot.index) {
+            $0.withhold(entry.sequence, bytes: entry.length, rights: rights, at: time, member)
+        }
+    }
+
     /// The next member to get a message, if its connection has room; nil if no member has room.
     @inline(__always)
     mutating func candidate(of slot: DurableSlot) -> Int? {
@@ -267,12 +275,12 @@ struct DurableSubscriptions {
     var hasUnsavedProgress: Bool { !unsaved.isEmpty }
 
     /// Takes the unpersisted progress.
-    mutating func takeProgress() -> UnsavedProgress {
+    mutating func takeProgress(now: Duration) -> UnsavedProgress {
         var progress = UnsavedProgress(slots: unsaved)
         unsaved = []
         for slot in progress.slots.sorted() where self[slot].state != .removing {
             // Not by the subscript, which would copy the subscription.
-            table.update(slot.index) { $0.takeProgress(into: &progress) }
+            table.update(slot.index) { $0.takeProgress(into: &progress, now: now) }
         }
         return progress
     }

@@ -2,12 +2,12 @@ import NotifyLog
 
 /// Decides what is logged of losses.
 ///
-/// The first loss of a subscription is logged at once. Those of the next minute are added up, and logged at its end. Ten
-/// subscriptions per second are named; one line per minute counts the others.
+/// The first loss of a subscription is logged at once. Those of the next minute are added up, and logged at its end.
+/// Ten subscriptions per second are named; one line per minute counts the others.
 struct LossLog {
     /// Why messages were deleted, or are no longer held back.
     enum Reason {
-        case backlog, purge, rules
+        case backlog, purge, rules, withheld
     }
 
     /// What to log of a subscription.
@@ -25,7 +25,8 @@ struct LossLog {
     private static let countingTime = Duration.seconds(1)
 
     private var all = TokenBucket()
-    /// The end of the minute of each subscription that was named, and what it has lost since. `all` limits their number.
+    /// The end of the minute of each subscription that was named, and what it has lost since. `all` limits their
+    /// number.
     private var named: [DurableID: (end: Duration, later: Report?)] = [:]
     /// The subscriptions that were not named.
     private var others: Set<DurableID> = []

@@ -45,8 +45,8 @@ struct LossRecord {
         contains(sequence) && unreported.map { sequence < $0.first || $0.last < sequence } ?? true
     }
 
-    /// Records an acknowledgement by the member that has received the gaps of the loss, or by any member if there was no
-    /// gap.
+    /// Records an acknowledgement by the member that has received the gaps of the loss, or by any member if there was
+    /// no gap.
     ///
     /// - Parameter position: The cursor's position.
     mutating func acknowledged(_ sequence: UInt64, position: UInt64) {

@@ -48,6 +48,8 @@ struct Members {
     private var indices: [MemberID: Int] = [:]
     private var attachments: [AttachmentKey: Int] = [:]
     private var presences = Presences()
+    /// The number of members of each identity.
+    private var identities: [IdentityID: Int] = [:]
     /// The members that have been attached for longest and for shortest.
     private var (oldest, newest): (Int?, Int?)
     private var committedCount = 0
@@ -79,6 +81,10 @@ struct Members {
     /// Whether the attachment of a member is committed.
     var hasCommitted: Bool { committedCount > 0 }
     var all: some Sequence<Member> { slots.lazy.filter(\.isUsed).map(\.member) }
+    /// The number of different identities of members.
+    var identityCount: Int { identities.count }
+    /// Whether an identity has a member.
+    func hasMember(of identity: IdentityID) -> Bool { identities[identity] != nil }
 
     /// A member by its index.
     @inline(__always)
@@ -127,6 +133,7 @@ struct Members {
         indices[member.id] = index
         attachments[AttachmentKey(attachment)] = index
         presences.change(attachment, by: 1)
+        identities[attachment.identity, default: 0] += 1
         window += attachment.window
         // A turn of the only member has no end.
         turn = 0
@@ -146,6 +153,8 @@ struct Members {
         indices[member.id] = nil
         attachments[AttachmentKey(member.attachment)] = nil
         presences.change(member.attachment, by: -1)
+        let others = (identities[member.attachment.identity] ?? 1) - 1
+        identities[member.attachment.identity] = others > 0 ? others : nil
         if member.isCommitted { committedCount -= 1 }
         free.append(index)
         if current == index { current = nil }
@@ -261,6 +270,11 @@ struct Members {
         blocked.add(slots[index].member.id, on: slots[index].member.attachment.connection)
     }
 
+    /// Ends the turn of the candidate, because it may not receive the next message.
+    mutating func passTurn() {
+        if let index = current.take() { enqueue(index) }
+    }
+
     /// The number of messages that the candidate may get in a row.
     @inline(__always)
     var turnRoom: Int { current.map { min(turn, slots[$0].room) } ?? 0 }
@@ -280,6 +294,11 @@ struct Members {
 }
 
 extension Members {
+    /// The members that may get messages and have room.
+    var withRoom: some Sequence<Member> {
+        slots.indices.lazy.filter { slots[$0].room > 0 && isEligible($0) }.map { slots[$0].member }
+    }
+
     /// The indices of all members, the one that has been attached for longest first.
     var allIndices: [Int] {
         var indices: [Int] = []

@@ -22,45 +22,77 @@ extension Broker {
         statistics.redelivered += counts.redelivered
     }
 
-    /// Takes the connections with something to flush, each once.
-    package mutating func takeTouchedConnections() -> [ConnectionID] {
-        Self.takeTouched(&egress, connections)
+    /// Takes the next connection to flush. The host must then take its output with `nextOutput` until that returns nil
+    /// or the socket has no room, and call `settle`. Returns nil when the budget of the turn is used up: the remaining
+    /// connections are flushed in later turns.
+    package mutating func nextTouchedConnection() -> ConnectionID? {
+        if let id = Self.nextToFlush(&egress, connections) { return id }
+        resumePacedPosters()
+        if egress.isBehind || !pacer.isEmpty { actions.append(.scheduleTick) }
+        return nil
     }
 
-    private static func takeTouched(_ egress: inout Egress, _ connections: Connections) -> [ConnectionID] {
-        egress.takeTouched { connections.id(in: $0) }
+    private static func nextToFlush(_ egress: inout Egress, _ connections: Connections) -> ConnectionID? {
+        egress.nextToFlush(connections)
     }
 
-    /// Takes the next bytes for a connection. Taken bytes can't be dropped any more, so the host takes no more than the
-    /// socket has room for.
+    /// Takes the next bytes for a connection, within its slice of the turn's budget. Taken bytes can't be dropped any
+    /// more, so the host takes no more than the socket has room for.
     package mutating func nextOutput(for id: ConnectionID) -> ByteBuffer? {
-        guard connections.contains(id) else { return nil }
-        return egress[id.slot].next()
+        guard connections.contains(id), !egress.flushBudget.isSliceOver, mayWrite(id.slot),
+            let bytes = egress[id.slot].next()
+        else { return nil }
+        egress.flushBudget.spend(bytes.readableBytes >> FlushBudget.bytesShift)
+        return bytes
     }
 
     /// Charges the rest of a connection's output after the host has taken as much as the socket has room for. Applies
     /// the overflow policy if the connection exceeds its limit.
     ///
-    /// - Parameter isBlocked: Whether some of the taken bytes wait for the socket.
-    package mutating func settle(_ id: ConnectionID, isBlocked: Bool, now: BrokerTime) -> Settlement {
+    /// - Parameters:
+    ///   - isBlocked: Whether some of the taken bytes wait for the socket.
+    ///   - socketBytes: The kernel's memory for bytes that the peer has not read.
+    package mutating func settle(
+        _ id: ConnectionID, isBlocked: Bool, socketBytes: Int = 0, now: BrokerTime
+    ) -> Settlement {
         guard connections.contains(id) else { return .open }
         let slot = id.slot
         if scheduler.hasQueuedConnections { scheduler.charge(FairScheduler.Cost.flush, to: connections[slot].uid) }
         egress[slot].settle(isBlocked: isBlocked, in: connections[slot].retainedBlocks)
         chargeOutbox(slot)
-        if egress[slot].droppableBytes > 0 { limitOutbox(slot, now: now) }
+        chargeSocket(slot, bytes: socketBytes, now: now)
+        if !isBlocked, egress[slot].hasOutput, mayWrite(slot) { egress.queue(id, of: connections[slot].uid) }
+        // A connection that waits to be flushed needs no limit, unless its user is above its share of the memory.
+        if egress[slot].droppableBytes > 0, !egress[slot].isQueued || ledger.room(of: connections[slot].uid) < 0 {
+            limitOutbox(slot, now: now)
+        }
         updateAnswerBackPressure(slot)
         if connections[slot].hasBlockedReaders, hasRoom(slot) {
             wakeReaders(of: slot)
             actions.append(.scheduleTick)
         }
-        return connections[slot].session.isClosing && egress[slot].isEmpty ? .closed : .open
+        guard egress[slot].isEmpty, connections[slot].session.isClosing || isAllAnswered(slot) else { return .open }
+        return mayClose(slot) ? .closed : .open
+    }
+
+    /// Charges the turn for the end of a connection. If the budget of the turn is used up, the connection is settled
+    /// again in a later turn.
+    private mutating func mayClose(_ slot: ConnectionSlot) -> Bool {
+        let uid = connections[slot].uid
+        guard !egress.flushBudget.isTurnOver else {
+            egress.queue(connections[slot].id, of: uid)
+            return false
+        }
+        egress.flushBudget.spend(FairScheduler.Cost.close)
+        if scheduler.hasQueuedConnections { scheduler.charge(FairScheduler.Cost.close, to: uid) }
+        return true
     }
 
     /// The result of `settle` for the host.
     package enum Settlement {
         case open
-        /// The connection ends and its outbox is empty: close it once all taken bytes are sent.
+        /// The connection has failed or everything is answered, its outbox is empty, and the budget of the turn is not
+        /// used up: close it once all taken bytes are sent.
         case closed
     }
 
@@ -102,6 +134,7 @@ extension Broker {
         let part = ledger.outboxLimitPerConnection(uid: connections[slot].uid) ?? .max
         let limit = min(configuration.outboxBytesPerConnection, part)
         guard egress[slot].droppableBytes > limit else { return }
+        egress.flushBudget.spend(egress[slot].droppableBytes >> FairScheduler.Cost.bytesShift)
         // Drops down to 3/4 of the limit. Each pass scans the remaining messages, so a pass per message would be slow.
         let target = limit - limit / 4
         var dropped: UInt64 = 0
@@ -140,22 +173,56 @@ extension Broker {
 
     // MARK: Back-pressure
 
-    /// Stops processing the requests of a peer that does not read its answers.
+    /// Makes the posts of a user wait if they reach more subscribers than the turns of the event loop can flush.
     @inline(__always)
-    mutating func pauseIfAnswersUnread(_ slot: ConnectionSlot) {
-        let unread = egress[slot].unreadBytes
-        if unread > minimumAnswerBytes, unread > answerLimit(of: slot) { pause(slot, .answersUnread) }
+    mutating func pace(_ slot: ConnectionSlot, subscribers: Int, bytes: Int) {
+        guard egress.isBehind, subscribers > 0 else { return }
+        pacer.posted(
+            by: connections[slot].uid, units: subscribers * (1 + bytes >> FlushBudget.bytesShift),
+            flushed: egress.flushBudget.spent)
     }
 
-    /// Stops reading from a peer that does not read its answers. Resumes reading when the unread answers take at most
-    /// half of the limit.
-    private mutating func updateAnswerBackPressure(_ slot: ConnectionSlot) {
-        let kept = egress[slot].reliableBytes
-        if kept > minimumAnswerBytes, kept > answerLimit(of: slot) {
-            pause(slot, .answersUnread)
-        } else if connections[slot].pauses.contains(.answersUnread), kept <= answerLimit(of: slot) / 2 {
-            resume(slot, .answersUnread)
+    /// Pauses a connection that is about to post, if the output of its user's earlier posts is not flushed yet.
+    ///
+    /// - Returns: Whether the connection was paused.
+    mutating func pauseIfOutputBehind(_ slot: ConnectionSlot) -> Bool {
+        let uid = connections[slot].uid
+        guard pacer.mustWait(uid, flushed: egress.flushBudget.spent) else { return false }
+        pacer.wait(connections[slot].id, of: uid)
+        pause(slot, .outputBehind)
+        return true
+    }
+
+    private mutating func resumePacedPosters() {
+        for id in pacer.takeReady(flushed: egress.flushBudget.spent, isBehind: egress.isBehind)
+        where connections.contains(id) {
+            resume(id.slot, .outputBehind)
         }
+    }
+
+    /// Whether the next frame that needs an answer must wait until the peer has read earlier answers. Unread messages
+    /// do not count: windows and credit limit stored ones, and volatile ones may be dropped.
+    @inline(__always)
+    func areAnswersUnread(_ slot: ConnectionSlot) -> Bool {
+        let unread = egress[slot].unreadAnswerBytes
+        return unread > minimumAnswerBytes && unread > answerLimit(of: slot)
+    }
+
+    /// Stops processing all frames of a peer that does not read the entries of a list.
+    mutating func pauseIfAnswersUnread(_ slot: ConnectionSlot) {
+        if areAnswersUnread(slot) { pause(slot, .answersUnread) }
+    }
+
+    /// Stops processing all frames of a peer that does not read the errors for frames that need no answer.
+    mutating func pauseIfErrorsUnread(_ slot: ConnectionSlot) {
+        let unread = egress[slot].unreadAnswerBytes
+        if unread > 2 * minimumAnswerBytes, unread > 2 * answerLimit(of: slot) { pause(slot, .answersUnread) }
+    }
+
+    /// Resumes reading from a peer when its unread answers take at most half of the limit.
+    private mutating func updateAnswerBackPressure(_ slot: ConnectionSlot) {
+        guard connections[slot].pauses.contains(.answersUnread) else { return }
+        if egress[slot].answerBytes <= answerLimit(of: slot) / 2 { resume(slot, .answersUnread) }
     }
 
     /// The bytes of answers that may always wait for a connection.

@@ -4,8 +4,10 @@ import NotifyWire
 /// A part of the output in an outbox. The host takes each chunk as a whole.
 struct Chunk {
     enum Content {
-        /// Answers and durable runs, which must arrive.
-        case reliable
+        /// Answers, which must arrive.
+        case answer
+        /// Durable runs, which must arrive.
+        case run
         /// Volatile messages, which may be dropped.
         case droppable(MessageSpan)
         /// A gap: messages were dropped at this position. `bytes` is empty.

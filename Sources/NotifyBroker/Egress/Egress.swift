@@ -30,8 +30,18 @@ struct Egress {
 
     /// Indexed by the connection's slot. The outbox of a free slot is empty.
     private var outboxes: ContiguousArray<Outbox> = []
-    /// Connections with output to flush.
+    /// Connections with output of this tick.
     private var touched: [ConnectionSlot] = []
+    /// Connections whose output was sealed at the end of the tick, and those of them that `nextToFlush` has returned.
+    private var sealed: [ConnectionSlot] = []
+    private var sealedCursor = 0
+    /// Whether the sealed connections are in the queue.
+    private var isQueueing = false
+    private var flushes = FlushQueue()
+    /// The work of flushing.
+    var flushBudget = FlushBudget()
+    /// More connections than this are flushed through the queue, so that users take turns.
+    private static let unqueuedConnections = 64
     /// The size at which a block is sealed. Bounds the memory that a slow connection keeps alive with a slice of a
     /// block. A block fits into 256 KiB if its last message takes up to 16 KiB.
     static let blockBytes = 240 << 10
@@ -66,7 +76,11 @@ struct Egress {
     mutating func removeRetainedBlocks(of uid: UInt32) { retainedBlocks[uid] = nil }
 
     mutating func open(_ slot: ConnectionSlot) {
-        if slot.index == outboxes.count { outboxes.append(Outbox()) }
+        if slot.index == outboxes.count {
+            outboxes.append(Outbox())
+        } else {
+            outboxes[slot.index] = Outbox(isTouched: outboxes[slot.index].isTouched)
+        }
     }
 
     /// Drops everything in the outbox, including answers and durable messages.
@@ -87,15 +101,52 @@ struct Egress {
         touched.append(slot)
     }
 
-    /// Takes the connections with output to flush, each once.
-    ///
-    /// - Parameter id: Returns the connection in a slot, or nil if the connection was closed after it was marked.
-    mutating func takeTouched(_ id: (ConnectionSlot) -> ConnectionID?) -> [ConnectionID] {
-        defer { touched.removeAll(keepingCapacity: true) }
-        return touched.compactMap { slot in
-            outboxes[slot.index].isTouched = false
-            return id(slot)
+    /// Must be called when a connection was closed, before its slot is used again.
+    mutating func closed(_ slot: ConnectionSlot) {
+        outboxes[slot.index] = .unused(isTouched: outboxes[slot.index].isTouched)
+    }
+
+    // MARK: Flushing
+
+    /// Whether connections wait to be flushed in a later turn of the event loop, or in the rest of this one.
+    @inline(__always)
+    var isBehind: Bool { !flushes.isEmpty }
+
+    /// Takes the next connection to flush, and begins its slice of work. When the budget of the turn is used up,
+    /// returns the remaining connections that were touched in this tick with an empty slice, so that they are settled.
+    /// They stay in the queue.
+    mutating func nextToFlush(_ connections: Connections) -> ConnectionID? {
+        if !isQueueing, sealed.count > Self.unqueuedConnections || isBehind { queueSealed(connections) }
+        while isQueueing, !flushBudget.isTurnOver, let id = flushes.next() {
+            guard connections.contains(id), outboxes[id.index].isQueued else { continue }
+            outboxes[id.index].isQueued = false
+            flushBudget.beginSlice()
+            return id
         }
+        while sealedCursor < sealed.count {
+            let slot = sealed[sealedCursor]
+            sealedCursor += 1
+            guard let id = connections.id(in: slot), !isQueueing || outboxes[slot.index].isQueued else { continue }
+            if isQueueing { flushBudget.beginSettling() } else { flushBudget.beginSlice() }
+            return id
+        }
+        sealed.removeAll(keepingCapacity: true)
+        (sealedCursor, isQueueing) = (0, false)
+        return nil
+    }
+
+    private mutating func queueSealed(_ connections: Connections) {
+        isQueueing = true
+        for slot in sealed {
+            if let id = connections.id(in: slot) { queue(id, of: connections[slot].uid) }
+        }
+    }
+
+    /// Adds a connection to those that wait to be flushed.
+    mutating func queue(_ id: ConnectionID, of uid: UInt32) {
+        guard !outboxes[id.index].isQueued else { return }
+        outboxes[id.index].isQueued = true
+        flushes.append(id, of: uid)
     }
 
     // MARK: Answers
@@ -230,14 +281,17 @@ struct Egress {
 
     // MARK: The end of a tick
 
-    /// Turns the tick's spans into chunks that the host can take.
+    /// Turns the tick's spans into chunks that the host can take, and begins the budget for flushing them.
     ///
     /// - Returns: The numbers of messages delivered since the last call.
     mutating func seal() -> Counts {
         endVolatileBlock()
-        for slot in touched {
-            let sealed = outboxes[slot.index].seal { [sources] in sources[Int($0)] }
-            counts.delivered += sealed.volatile + sealed.durable
+        flushBudget.beginTurn()
+        swap(&sealed, &touched)
+        for slot in sealed {
+            outboxes[slot.index].isTouched = false
+            let added = outboxes[slot.index].seal { [sources] in sources[Int($0)] }
+            counts.delivered += added.volatile + added.durable
         }
         sources.removeAll(keepingCapacity: true)
         defer { counts = Counts() }

@@ -8,7 +8,7 @@ extension Outbox {
         noteRun(bytes: UInt32(clamping: bytes))
         begin(
             OutboxSpan(
-                source: source, start: 0, end: bytes, droppable: 0, durable: UInt32(block.entries.count), first: 0,
-                last: 0))
+                source: source, isAnswer: true, start: 0, end: bytes, droppable: 0,
+                durable: UInt32(block.entries.count), first: 0, last: 0))
     }
 }

@@ -17,18 +17,27 @@ struct Outbox {
     private var runs: UInt32 = 0
     /// The bytes charged for settled chunks outside of shared blocks.
     private var ownWaitingBytes: UInt32 = 0
-    /// Whether the outbox is on the list of outboxes to flush.
+    /// Whether the outbox is on the list of outboxes with output of this tick.
     var isTouched = false
+    /// Whether the outbox is in the queue of outboxes to flush.
+    var isQueued = false
 
     /// The bytes charged for settled droppable chunks.
     private(set) var droppableBytes = 0
-    /// The bytes charged for settled chunks that must arrive.
-    private(set) var reliableBytes = 0
-    private let taken = TakenChunks()
+    /// The bytes charged for settled answers, and for settled runs.
+    private var answers: UInt32 = 0
+    private var settledRuns: UInt32 = 0
+    private let taken: TakenChunks
 
+    /// Whether the host can take bytes.
+    var hasOutput: Bool { !chunks.isEmpty }
     var isEmpty: Bool { chunks.isEmpty && spans.isEmpty && last.end == last.start }
     /// Bytes outside of shared blocks that wait here or for the socket. Shared blocks are counted per user.
     var ownBytes: Int { Int(ownWaitingBytes) + taken.ownBytes }
+    /// The bytes charged for settled chunks that must arrive.
+    var reliableBytes: Int { Int(answers) + Int(settledRuns) }
+    /// The bytes charged for settled answers.
+    var answerBytes: Int { Int(answers) }
     /// Bytes of settled answers and stored messages, and of stored messages added since the last `settle`.
     var runBytes: Int { reliableBytes + Int(runs) }
 
@@ -46,9 +55,9 @@ struct Outbox {
     mutating func noteRun(bytes: UInt32) {
         runs = runs.addingReportingOverflow(bytes).overflow ? .max : runs + bytes
     }
-    /// Bytes charged for settled chunks that must arrive, and bytes of this tick's answers and run headers.
+    /// Bytes charged for settled answers, and bytes of this tick's answers and run headers.
     @inline(__always)
-    var unreadBytes: Int { reliableBytes + own.writerIndex }
+    var unreadAnswerBytes: Int { Int(answers) + own.writerIndex }
 
     // MARK: During a tick
 
@@ -72,7 +81,7 @@ struct Outbox {
 
     /// Appends a run: its header and its deliver frames.
     mutating func append(_ run: OpenRun) {
-        appendOwn { run.writeHeader(to: &$0) }
+        appendOwn(isAnswer: false) { run.writeHeader(to: &$0) }
         begin(
             OutboxSpan(
                 source: run.source, start: run.start, end: run.end, droppable: 0, durable: run.count, first: 0, last: 0)
@@ -80,16 +89,16 @@ struct Outbox {
     }
 
     /// Appends bytes for this connection alone.
-    mutating func appendOwn(_ write: (inout ByteBuffer) -> Void) {
+    mutating func appendOwn(isAnswer: Bool = true, _ write: (inout ByteBuffer) -> Void) {
         let start = own.writerIndex
         write(&own)
-        if last.source == OutboxSpan.own, last.end == start {
+        if last.source == OutboxSpan.own, last.end == start, last.isAnswer == isAnswer {
             last.end = own.writerIndex
         } else {
             begin(
                 OutboxSpan(
-                    source: OutboxSpan.own, start: start, end: own.writerIndex, droppable: 0, durable: 0, first: 0,
-                    last: 0))
+                    source: OutboxSpan.own, isAnswer: isAnswer, start: start, end: own.writerIndex, droppable: 0,
+                    durable: 0, first: 0, last: 0))
         }
     }
 
@@ -117,7 +126,7 @@ struct Outbox {
             }
             let content: Chunk.Content =
                 span.droppable == 0
-                ? .reliable
+                ? (span.isAnswer ? .answer : .run)
                 : .droppable(Chunk.MessageSpan(count: UInt64(span.droppable), first: span.first, last: span.last))
             var charge = origin?.block.byteCount ?? bytes.readableBytes
             if origin == nil {
@@ -131,7 +140,8 @@ struct Outbox {
         }
         spans.removeAll(keepingCapacity: spans.count <= 64)
         if own.writerIndex > 0 { own = ByteBuffer() }
-        taken.messageCount &+= counts.volatile &+ counts.durable
+        let count = counts.volatile &+ counts.durable
+        if count > 0 { taken.messageCount &+= count }
         return counts
     }
 
@@ -150,8 +160,8 @@ struct Outbox {
         return frame
     }
 
-    /// Charges the chunks that the host has not taken. If this outbox uses less than half of a chunk's memory, the chunk
-    /// is copied first, which reduces the charge.
+    /// Charges the chunks that the host has not taken. If this outbox uses less than half of a chunk's memory, the
+    /// chunk is copied first, which reduces the charge.
     ///
     /// - Parameters:
     ///   - isBlocked: Whether some of the taken bytes wait for the socket. If so, all taken bytes are counted as
@@ -190,12 +200,22 @@ struct Outbox {
     }
 
     private mutating func charge(_ chunk: Chunk) {
-        if chunk.isDroppable { droppableBytes += chunk.charge } else { reliableBytes += chunk.charge }
+        switch chunk.content {
+        case .droppable: droppableBytes += chunk.charge
+        case .answer: answers &+= UInt32(truncatingIfNeeded: chunk.charge)
+        case .run: settledRuns &+= UInt32(truncatingIfNeeded: chunk.charge)
+        case .gap: break
+        }
         if chunk.block == nil { ownWaitingBytes &+= UInt32(truncatingIfNeeded: chunk.charge) }
     }
 
     private mutating func discharge(_ chunk: Chunk) {
-        if chunk.isDroppable { droppableBytes -= chunk.charge } else { reliableBytes -= chunk.charge }
+        switch chunk.content {
+        case .droppable: droppableBytes -= chunk.charge
+        case .answer: answers &-= UInt32(truncatingIfNeeded: chunk.charge)
+        case .run: settledRuns &-= UInt32(truncatingIfNeeded: chunk.charge)
+        case .gap: break
+        }
         if chunk.block == nil { ownWaitingBytes &-= UInt32(truncatingIfNeeded: chunk.charge) }
     }
 
@@ -250,7 +270,7 @@ struct Outbox {
             switch chunk.content {
             case .droppable: dropped += latest.reduce(chunk.bytes, into: &section)
             case .gap(let earlier): section.dropped = section.dropped.map { $0 + earlier } ?? earlier
-            case .reliable:
+            case .answer, .run:
                 append(section)
                 section = LatestMessages.Section()
                 chunks.append(chunk)
@@ -271,11 +291,19 @@ struct Outbox {
     /// Drops everything. Called when the connection fails or is closed.
     mutating func removeAll() {
         taken.removeAll()
-        self = Outbox(isTouched: isTouched)
+        self = Outbox(taken: taken, isTouched: isTouched, isQueued: isQueued)
     }
 
-    init(isTouched: Bool = false) {
+    /// The outbox of a free slot. It holds no memory of its own: after many connections have been closed, a small
+    /// object for each slot would keep a page of malloc's memory.
+    static func unused(isTouched: Bool = false) -> Outbox {
+        Outbox(taken: TakenChunks.none, isTouched: isTouched)
+    }
+
+    init(taken: TakenChunks = TakenChunks(), isTouched: Bool = false, isQueued: Bool = false) {
+        self.taken = taken
         self.isTouched = isTouched
+        self.isQueued = isQueued
     }
 }
 

@@ -14,6 +14,8 @@ struct OutboxSpan {
 
     /// `own`, or the index of one of the tick's sources.
     var source: UInt32
+    /// Whether the bytes answer a request.
+    var isAnswer = false
     var start: Int
     var end: Int
     /// The number of messages that may be dropped; 0 if the bytes must arrive.

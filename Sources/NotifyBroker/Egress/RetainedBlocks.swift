@@ -42,6 +42,9 @@ final class BlockReference {
 
 /// The chunks that the host took from a connection's outbox.
 final class TakenChunks {
+    /// For slots without a connection. Never changed, so that brokers of different threads may share it.
+    nonisolated(unsafe) static let none = TakenChunks()
+
     /// Chunks taken since the outbox was last settled.
     private var chunks: [Chunk] = []
     /// The shared blocks of chunks that wait for the socket.

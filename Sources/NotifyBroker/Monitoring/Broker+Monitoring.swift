@@ -69,7 +69,7 @@ extension Broker {
         }
         for index in monitors.all.indices
         where monitors.all[index].selects(parts.name, now: now.monotonic)
-            && mayReceive(parts.name, monitors.all[index])
+            && mayReceive(parts, monitors.all[index])
         {
             var entry = PostEntry(stamp: stamp, parts)
             entry.client = slot.map { connections[$0].number } ?? 0
@@ -113,9 +113,9 @@ extension Broker {
         return WireError(error.code, "\(error.message); rule: \(rule.description)")
     }
 
-    private func mayReceive(_ name: UnsafeRawBufferPointer, _ monitor: Monitor) -> Bool {
-        guard !access.policy.isOpen(name) else { return true }
-        return access.permits(access.policy.nameRules(.subscribe, name), connections[monitor.connection.slot].identity)
+    private func mayReceive(_ message: MessageParts, _ monitor: Monitor) -> Bool {
+        if access.policy.isOpen(message.name) { return true }
+        return access.readAccess(of: connections[monitor.connection.slot].identity).permits(message)
     }
 
     /// The maximum number of messages that are counted each time an outbox overflows.

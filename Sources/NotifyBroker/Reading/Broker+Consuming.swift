@@ -68,6 +68,80 @@ extension Broker {
         }
     }
 
+    // MARK: Rights
+
+    /// The rights of the consumer: what at least one of its identities may read.
+    func readAccess(for reader: ReaderID) -> ReadAccess {
+        switch readers[reader].consumer {
+        case .durable(let slot): access.readAccess(of: durables[slot].identities.inOrder)
+        }
+    }
+
+    /// Whether each member of the consumer may receive every message that the reader selects.
+    @inline(__always)
+    func haveMembersEqualRights(_ reader: ReaderID) -> Bool {
+        switch readers[reader].consumer {
+        case .durable(let slot): durables[slot].identities.count == 1
+        }
+    }
+
+    /// Who gets the next messages.
+    enum Recipients {
+        /// The member, and the number of the messages, at least 1.
+        case member(Int, count: Int)
+        /// No member with room may receive the next message, but identities of the consumer may.
+        case withheld(MessageRights)
+        /// No identity of the consumer may receive the next message.
+        case forbidden
+    }
+
+    /// The most messages that are looked at together.
+    private static let maximumOpenMessages = 64
+
+    /// Decides who gets the first of some matching messages.
+    ///
+    /// - Parameters:
+    ///   - entries: Neighbors in the block, at least one.
+    ///   - member: The member whose turn it is.
+    mutating func recipient(
+        of entries: ArraySlice<LogBlock.Entry>, in block: LogBlock, for reader: ReaderID, _ member: Int,
+        ignoresOutbox: Bool
+    ) -> Recipients {
+        let open = entries.prefix(Self.maximumOpenMessages).prefix { entry in
+            block.withMessage(entry) { access.policy.isOpen($0.parts.name) }
+        }
+        if !open.isEmpty { return .member(member, count: open.count) }
+        let recipient = block.withMessage(entries[entries.startIndex]) { message -> Recipient in
+            switch readers[reader].consumer {
+            case .durable(let slot): self.recipient(of: message.parts, slot, member, ignoresOutbox: ignoresOutbox)
+            }
+        }
+        return switch recipient {
+        case .member(let index): .member(index, count: 1)
+        case .withheld(let rights): .withheld(rights)
+        case .forbidden: .forbidden
+        }
+    }
+
+    /// Keeps a matching message for a member that may receive it, and that has no room or is not attached.
+    ///
+    /// - Parameter member: A member.
+    /// - Returns: False if that must wait until what is kept already is in the log.
+    mutating func withhold(
+        _ entry: LogBlock.Entry, _ rights: MessageRights, for reader: ReaderID, _ member: Int
+    ) -> Bool {
+        switch readers[reader].consumer {
+        case .durable(let slot):
+            guard !durables[slot].isSaving, durables[slot].hasRoomForCopy, mayWithhold(slot) else { return false }
+            let maximumBytes = durables[slot].redeliveries.maximumWithheldBytes
+            durables.withhold(entry, rights, of: slot, at: member)
+            limitWithheld(of: slot, to: maximumBytes, now: durables.time)
+            durables.noteProgress(slot)
+            answersChanged(slot, now: durables.time)
+            return true
+        }
+    }
+
     /// Charges the consumer's user for the consumer's memory, sets its timer, and moves messages that hold the cursor.
     /// Must be called after messages were given to the consumer.
     mutating func messagesGiven(to reader: ReaderID) {

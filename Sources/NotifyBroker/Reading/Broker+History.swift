@@ -19,7 +19,8 @@ extension Broker {
             connection: connections[slot].id, request: read.request, filter: filter, after: read.first - 1,
             last: read.awaitsPending ? min(read.last, commits.sequencer.last) : read.last,
             maximumMessages: Int(min(read.maximumMessages, Limits.messagesPerLogPage)),
-            isDescending: read.isDescending, wait: read.awaitsPending ? .pending : read.isWaiting ? .message : .none)
+            isDescending: read.isDescending, wait: read.awaitsPending ? .pending : read.isWaiting ? .message : .none,
+            deletionMark: read.deletionMark)
         try charge(history)
         connections[slot].historyReads += 1
         histories.append(history)
@@ -50,7 +51,8 @@ extension Broker {
                     PageRequest(
                         reader: .history, filter: read.filter,
                         access: access.readAccess(of: connections[slot].identity), after: read.after,
-                        through: read.last, maximumMessages: read.maximumMessages, isDescending: read.isDescending)))
+                        through: read.last, maximumMessages: read.maximumMessages, isDescending: read.isDescending,
+                        deletionMark: read.deletionMark)))
             return true
         }
         return false
@@ -74,6 +76,7 @@ extension Broker {
             scheduler.charge(
                 FairScheduler.Cost.trace + content.block.frames.readableBytes >> FairScheduler.Cost.bytesShift,
                 to: connections[slot].uid)
+            if read.deletionMark == 0 { read.deletionMark = content.deletionMark }
             if read.isDescending {
                 end(read)
                 return send(
@@ -82,7 +85,7 @@ extension Broker {
             var through = max(read.after, content.scannedThrough)
             if through >= read.persistedThrough { through = max(through, min(read.settledThrough, read.last)) }
             let isAtEnd = through >= min(read.last, commits.persistedThrough)
-            let isEmpty = content.block.entries.isEmpty && content.damaged.isEmpty
+            let isEmpty = content.block.entries.isEmpty && content.damaged.isEmpty && content.deleted == nil
             read.after = through
             if read.wait != .none, isEmpty, isAtEnd, through < read.last {
                 // The commit that the request waits for may have failed meanwhile.
@@ -98,7 +101,13 @@ extension Broker {
         let slot = read.connection.slot
         guard !connections[slot].session.isClosing else { return }
         var page = LogPage(
-            request: read.request, count: UInt32(content.block.entries.count), isEnd: isEnd, through: through)
+            request: read.request, count: UInt32(content.block.entries.count), isEnd: isEnd, through: through,
+            deletionMark: read.deletionMark)
+        if let deleted = content.deleted {
+            page.deleted = .init(
+                messages: deleted.count, isUpperBound: deleted.isUpperBound,
+                range: SequenceRange(first: deleted.first, last: deleted.last))
+        }
         if let first = content.damaged.first, let last = content.damaged.last {
             noteDamage(content.damaged)
             page.damaged = UInt64(content.damaged.count)
@@ -111,7 +120,10 @@ extension Broker {
     mutating func endRead(_ ended: EndRead, _ slot: ConnectionSlot) {
         guard let read = histories.end(connections[slot].id, request: ended.request) else { return }
         end(read)
-        answer(slot, LogPage(request: read.request, count: 0, isEnd: true, through: read.after))
+        answer(
+            slot,
+            LogPage(
+                request: read.request, count: 0, isEnd: true, through: read.after, deletionMark: read.deletionMark))
     }
 
     private mutating func end(_ read: HistoryRead) {

@@ -3,16 +3,26 @@ import NotifyWire
 
 /// Reporting damage of the log.
 extension Broker {
-    /// Answers with what is known, or asks the store to check every row of the log first.
+    /// Answers with what is known after an empty commit, which finds out whether storing works, or asks the store to
+    /// check every row of the log first.
     mutating func check(_ check: CheckRequest, _ slot: ConnectionSlot) throws(WireError) {
         try access.checkManageEverything(connections[slot].identity)
+        let request = LogChecks.Request(connection: connections[slot].id, request: check.request)
         guard check.isFull else {
             scheduler.spend(FairScheduler.Cost.statistics)
-            return answer(slot, knownDamage(request: check.request))
+            guard commits.refusal == nil else { return answer(slot, knownDamage(request: check.request)) }
+            if try logChecks.addProbe(request) { commits.append(nil, then: .probed) }
+            return
         }
         scheduler.spend(FairScheduler.Cost.search)
-        let request = LogChecks.Request(connection: connections[slot].id, request: check.request)
         if try logChecks.add(request) { actions.append(.checkLog) }
+    }
+
+    /// Answers the checks that wait to learn whether storing works.
+    mutating func answerProbes() {
+        for waiting in logChecks.takeProbes() {
+            answer(waiting.connection.slot, knownDamage(request: waiting.request))
+        }
     }
 
     private func knownDamage(request: UInt64) -> CheckReport {
@@ -24,9 +34,15 @@ extension Broker {
             problems.insert(LogProblem(.database, failure.message), at: 0)
             count += 1
         }
+        var ofDaemon: [LogProblem] = []
+        // Damage is among the problems of the log.
+        if let failure = commits.health.failure, failure.kind != .damaged {
+            ofDaemon.append(LogProblem(.storage, failure.message))
+        }
+        if let configurationProblem { ofDaemon.append(LogProblem(.configuration, configurationProblem)) }
         return CheckReport(
             request: request, isFull: false, damagedMessages: logChecks.damagedMessages, problemCount: count,
-            damagedRanges: logChecks.damagedRanges, problems: problems)
+            damagedRanges: logChecks.damagedRanges, problems: ofDaemon + problems)
     }
 
     /// Must be called when the store's check has advanced.
@@ -59,7 +75,7 @@ extension Broker {
 
     /// Refuses the requests that wait for a check, because the daemon stops.
     mutating func refuseLogChecks() {
-        for waiting in logChecks.removeAll() {
+        for waiting in logChecks.removeAll() + logChecks.takeProbes() {
             refuse(
                 waiting.connection.slot, request: waiting.request,
                 WireError(.closing, "not checked: the daemon is shutting down"))

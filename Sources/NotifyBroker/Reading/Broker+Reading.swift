@@ -49,24 +49,51 @@ extension Broker {
         guard readers[reader].isLive else { return }
         var rest = block.entries[run.range]
         while let next = rest.first {
-            guard let member = nextMember(for: reader) else {
+            guard let member = nextMember(for: reader), takeFirst(of: &rest, in: block, for: reader, member, source)
+            else {
                 consumerPassed(through: next.sequence - 1, reader)
                 readers.fellBehind(reader, at: next.sequence - 1)
                 return
             }
-            takeFirst(of: &rest, for: reader, member, source)
         }
     }
 
     /// Adds the first of some matching messages to the reader's run, unless the consumer skips it, with those after it
     /// that can be handled together with it. Must be called in ascending order of sequences.
     ///
-    /// - Parameter entries: Neighbors in a block, at least one. Those that are handled are removed.
+    /// - Parameters:
+    ///   - entries: Neighbors in the block, at least one. Those that are handled are removed.
+    ///   - member: The member whose turn it is. If it may not receive the first message, another one may.
+    /// - Returns: False if the consumer accepts no message now.
     @inline(__always)
     private mutating func takeFirst(
-        of entries: inout ArraySlice<LogBlock.Entry>, for reader: ReaderID, _ member: Int, _ source: UInt32
+        of entries: inout ArraySlice<LogBlock.Entry>, in block: LogBlock, for reader: ReaderID, _ member: Int,
+        _ source: UInt32, ignoresOutbox: Bool = false
+    ) -> Bool {
+        if haveMembersEqualRights(reader) {
+            give(entries, of: &entries, to: reader, member, source)
+            return true
+        }
+        switch recipient(of: entries, in: block, for: reader, member, ignoresOutbox: ignoresOutbox) {
+        case .member(let member, let count):
+            give(entries.prefix(count), of: &entries, to: reader, member, source)
+        case .forbidden:
+            if let first = entries.popFirst() { pass(reader, through: first.sequence) }
+        case .withheld(let rights):
+            guard let first = entries.first, withhold(first, rights, for: reader, member) else { return false }
+            entries.removeFirst()
+            readers[reader].passed(through: first.sequence)
+        }
+        return true
+    }
+
+    /// Gives a member the first of some messages, with those after it that can be handled together with it.
+    @inline(__always)
+    private mutating func give(
+        _ first: ArraySlice<LogBlock.Entry>, of entries: inout ArraySlice<LogBlock.Entry>, to reader: ReaderID,
+        _ member: Int, _ source: UInt32
     ) {
-        let (count, destination) = take(entries, for: reader, member)
+        let (count, destination) = take(first, for: reader, member)
         let taken = entries.prefix(count)
         entries = entries.dropFirst(count)
         readers[reader].passed(through: taken[taken.endIndex - 1].sequence)
@@ -135,7 +162,7 @@ extension Broker {
             var start = first
             for (index, entry) in zip(first..., block.entries[first...]) {
                 guard bytesLeft > 0, room > 0, budget.takeEntry(work: subscriptions.work) else {
-                    guard take(block.entries[start..<index], for: reader, source) else { return }
+                    guard take(block.entries[start..<index], in: block, for: reader, source) else { return }
                     readers.wake(reader)
                     actions.append(.scheduleTick)
                     return
@@ -144,27 +171,28 @@ extension Broker {
                     bytesLeft -= Int(entry.length)
                     room -= 1
                 } else {
-                    guard take(block.entries[start..<index], for: reader, source) else { return }
+                    guard take(block.entries[start..<index], in: block, for: reader, source) else { return }
                     start = index + 1
                     pass(reader, through: entry.sequence)
                 }
             }
-            guard take(block.entries[start...], for: reader, source) else { return }
+            guard take(block.entries[start...], in: block, for: reader, source) else { return }
         }
         becomeLive(reader)
     }
 
     /// Gives matching messages to the members of the consumer that have room, in the same piece of reading.
     ///
-    /// - Parameter entries: Neighbors in a block.
+    /// - Parameter entries: Neighbors in the block.
     /// - Returns: False if no member has room for one of them.
     private mutating func take(
-        _ entries: ArraySlice<LogBlock.Entry>, for reader: ReaderID, _ source: UInt32
+        _ entries: ArraySlice<LogBlock.Entry>, in block: LogBlock, for reader: ReaderID, _ source: UInt32
     ) -> Bool {
         var rest = entries
         while !rest.isEmpty {
-            guard let member = nextMemberWhileReading(for: reader) else { return false }
-            takeFirst(of: &rest, for: reader, member, source)
+            guard let member = nextMemberWhileReading(for: reader),
+                takeFirst(of: &rest, in: block, for: reader, member, source)
+            else { return false }
         }
         return true
     }
@@ -175,9 +203,7 @@ extension Broker {
     }
 
     private mutating func resolution(of entry: LogBlock.Entry, in block: LogBlock) -> Resolution {
-        block.withMessage(entry) { message in
-            resolve(PostKey(message.parts))
-        }
+        block.withMessage(entry) { resolve($0.parts) }
     }
 
     // MARK: Pages
@@ -202,7 +228,7 @@ extension Broker {
                 .readPage(
                     PageRequest(
                         reader: reader, subscription: interest.subscription, filter: interest.filter,
-                        access: access.readAccess(of: interest.identity), after: readers[reader].position,
+                        access: readAccess(for: reader), after: readers[reader].position,
                         maximumMessages: room(for: reader))))
         }
     }
@@ -226,12 +252,13 @@ extension Broker {
                 var rest = content.block.entries[...]
                 while let next = rest.first {
                     // A member may have ended meanwhile.
-                    guard let member = nextMember(for: reader, ignoresOutbox: true) else {
+                    guard let member = nextMember(for: reader, ignoresOutbox: true),
+                        takeFirst(of: &rest, in: content.block, for: reader, member, source, ignoresOutbox: true)
+                    else {
                         closeRuns()
                         reportDamage(content.damaged.filter { $0 < next.sequence }, to: reader)
                         return pass(reader, through: next.sequence - 1)
                     }
-                    takeFirst(of: &rest, for: reader, member, source)
                 }
                 closeRuns()
             }

@@ -14,6 +14,9 @@ struct HistoryRead: StoreRequest {
     /// Whether to read from the end of the range.
     let isDescending: Bool
     let wait: Wait
+    /// The mark of the deletions that the page reports, see `PageRequest`. If the client has none, that of the first
+    /// time that its page was read, until when nothing was missed.
+    var deletionMark: UInt64
     /// When the page was requested, every message up to this sequence was stored, unless it is not to be stored at all.
     var settledThrough: UInt64 = 0
     /// The end of the log when the page was requested.

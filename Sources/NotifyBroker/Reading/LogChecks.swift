@@ -21,6 +21,8 @@ struct LogChecks {
     private(set) var problems: [LogProblem] = []
     private(set) var problemCount: UInt64 = 0
     private(set) var waiting: [Request] = []
+    /// The requests that wait for the outcome of an empty commit.
+    private var probes: [Request] = []
     /// Whether the store is checking. This continues when no request waits any more.
     private(set) var isChecking = false
 
@@ -60,6 +62,22 @@ struct LogChecks {
         return !isChecking
     }
 
+    /// Adds a request that waits for the outcome of an empty commit.
+    ///
+    /// - Returns: Whether it is the first one, so that the commit must be requested.
+    mutating func addProbe(_ request: Request) throws(WireError) -> Bool {
+        guard probes.count < Self.maximumRequests else {
+            throw WireError(.limitReached, "\(Self.maximumRequests) requests wait for a check of the log")
+        }
+        probes.append(request)
+        return probes.count == 1
+    }
+
+    mutating func takeProbes() -> [Request] {
+        defer { probes = [] }
+        return probes
+    }
+
     /// Records the result of the store's check. Returns the requests to answer.
     mutating func finished(_ findings: LogFindings) -> [Request] {
         isChecking = false
@@ -76,7 +94,13 @@ struct LogChecks {
         return waiting
     }
 
+    /// Whether a request of the connection waits for an answer.
+    func isAwaited(by connection: ConnectionID) -> Bool {
+        waiting.contains { $0.connection == connection } || probes.contains { $0.connection == connection }
+    }
+
     mutating func connectionEnded(_ id: ConnectionID) {
         waiting.removeAll { $0.connection == id }
+        probes.removeAll { $0.connection == id }
     }
 }

@@ -20,10 +20,9 @@ struct LogReader {
         case durable(DurableSlot)
     }
 
-    /// The messages that the reader selects, and the identity whose rights apply.
+    /// The messages that the reader selects. The rights are those of its consumer.
     struct Interest {
         let filter: SubscriptionFilter
-        let identity: IdentityID
         /// The id of the registration in the center. A message reaches the reader if its resolution contains this
         /// registration.
         fileprivate(set) var registration: UInt64
@@ -33,8 +32,8 @@ struct LogReader {
 
     enum State: Equatable {
         case behind
-        /// A page was requested under the policy with this generation.
-        case paging(rights: UInt32)
+        /// A page was requested under the policy with this generation; nil if the rights have changed since.
+        case paging(rights: UInt32?)
         case live
     }
 
@@ -81,6 +80,11 @@ struct LogReader {
     mutating func pageRequested(rights: UInt32) {
         guard state == .behind else { return }
         state = .paging(rights: rights)
+    }
+
+    /// Notes that the consumer has other rights: a page that was requested before must not be used.
+    mutating func rightsChanged() {
+        if case .paging = state { state = .paging(rights: nil) }
     }
 
     /// Notes that a page arrived.

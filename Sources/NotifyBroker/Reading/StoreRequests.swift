@@ -19,6 +19,9 @@ struct StoreRequests<Request: StoreRequest> {
     /// Whether others that wait for the store take precedence over the next request.
     private(set) var yieldsToOthers = false
 
+    /// Whether no request waits, and the store works on none.
+    var isIdle: Bool { started == nil && waiting.isEmpty }
+
     mutating func append(_ request: Request) {
         waiting.append(request)
     }

@@ -5,11 +5,20 @@ import NotifyWire
 /// Messages that are given up become dead letters: messages of the log under `notifyd.dead.` and the uid of the durable
 /// subscription's owner. The batch that stores a dead letter also deletes the copy for the subscription.
 extension Broker {
-    /// Whether a dead letter of the subscription can be stored now.
+    /// Whether a dead letter of the subscription can be stored now. It replaces a copy, so that the copies do not count
+    /// here: they could prevent the dead letters that end them.
     func hasRoomForDeadLetters(_ slot: DurableSlot) -> Bool {
-        guard (try? commits.checkRoom()) != nil, isReady else { return false }
+        guard (try? commits.checkRoom()) != nil, isReady, !isPurging else { return false }
         guard let limit = access.limits(of: durables[slot].owner).storedBytes else { return true }
-        return UInt64(storedUsages.usage(of: durables[slot].uid).bytes) < limit
+        return UInt64(storedUsages.usage(of: durables[slot].uid).deadLetterBytes) < limit
+    }
+
+    /// Whether the copies and dead letters of the owner are within its share. At its end nothing is lost: messages that
+    /// are given up stay as copies while there is no room for dead letters, and a subscription with many copies gets no
+    /// further messages.
+    func ownerHasRoomForFailures(_ slot: DurableSlot) -> Bool {
+        guard let limit = access.limits(of: durables[slot].owner).storedBytes else { return true }
+        return UInt64(storedUsages.failedBytes(of: durables[slot].uid)) < limit
     }
 
     /// Makes dead letters of messages, with the next batch. A message that is a dead letter itself is finished: it
@@ -26,7 +35,8 @@ extension Broker {
         var deadLettered: [UInt64] = []
         for (entry, reason) in letters {
             let isStored = content.block.withMessage(entry) { message in
-                ReservedNames.isDeadLetter(message.parts.name) || postDeadLetter(of: message, reason, slot, now: now)
+                DeadLetterHeaders.isDeadLetter(message.parts.name)
+                    || postDeadLetter(of: message, reason, slot, now: now)
             }
             if isStored {
                 deadLettered.append(entry.sequence)
@@ -71,7 +81,7 @@ extension Broker {
         let stamp = Stamp(
             sequence: sequence, timeMicroseconds: now.wallMicroseconds, uid: owner.uid, gid: owner.gid,
             pid: daemon.process.pid)
-        let resolution = resolve(PostKey(parts))
+        let resolution = resolve(parts)
         store(parts, stamp, resolution)
         recordOwn(parts, stamp, resolution, isStored: true, now: now)
         return true
@@ -96,8 +106,4 @@ extension Broker {
 extension ReservedNames {
     /// The name of the dead letters of a user's durable subscriptions.
     static func deadLetters(of uid: UInt32) -> String { "\(DeadLetterHeaders.namePrefix)\(uid)" }
-
-    static func isDeadLetter(_ name: UnsafeRawBufferPointer) -> Bool {
-        name.starts(with: DeadLetterHeaders.namePrefix.utf8)
-    }
 }

@@ -70,16 +70,17 @@ extension Broker {
         actions.append(.scheduleTick)
     }
 
-    /// Reads the next dead letters, if the store works on none and reads no page.
+    /// Reads the next dead letters, if the store works on none and reads no page, and after purges.
     mutating func requestDeadLetters(now: BrokerTime) -> Bool {
         let isOthersTurn =
             deadLetterRequests.yieldsToOthers && (readers.hasQueuedPages || !traces.isEmpty || !histories.isEmpty)
-        guard readers.pageStarted == nil, !isOthersTurn, let request = deadLetterRequests.begin(now: now) else {
+        guard readers.pageStarted == nil, !isOthersTurn, !isPurging, let request = deadLetterRequests.begin(now: now)
+        else {
             return false
         }
         readers.otherPageRequested(now: now.monotonic)
-        // The client may manage the owner's subscriptions.
-        let access = ReadAccess(policy: access.policy, identity: Identity(uid: 0, gid: 0))
+        // The client may manage the owner's subscriptions, and receives none of the messages.
+        let access = ReadAccess.unrestricted(access.policy)
         actions.append(
             .readPage(
                 PageRequest(
@@ -140,7 +141,7 @@ extension Broker {
             durables[slot].cursor.state(of: sequence) != .inFlight
         else { return false }
         let id = durables[slot].id
-        let row = durables[slot].redeliveries.addCopied(sequence, bytes: UInt32(frame.readableBytes), now: now)
+        let row = durables[slot].redeliveries.addCopied(sequence, bytes: UInt32(frame.readableBytes))
         commits.append(.keep(id: id, row, reason: "", frame: frame))
         work.copied.append((id, sequence))
         chargeDurable(slot)

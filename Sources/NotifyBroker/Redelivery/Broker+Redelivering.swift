@@ -70,13 +70,18 @@ extension Broker {
     private mutating func nextDelivery(of slot: DurableSlot) -> RedeliveryReads.Read? {
         let room = durables[slot].redeliveryRoom
         guard room > 0, nextMember(of: slot) != nil else { return nil }
+        guard let rights = durables[slot].redeliveries.dueRights(intersecting: rightsOfMembersWithRoom(slot)) else {
+            withholdRedeliveries(of: slot)
+            return nil
+        }
+        durables[slot].areRedeliveriesWithheld = false
         let sequences = durables[slot].redeliveries.takeDue(
-            maximumCount: min(room, Self.readMessages), maximumBytes: Self.readBytes)
+            rights, maximumCount: min(room, Self.readMessages), maximumBytes: Self.readBytes)
         return sequences.isEmpty ? nil : .init(slot: slot, purpose: .delivery, sequences: sequences)
     }
 
     private mutating func nextDeadLetters(of slot: DurableSlot) -> RedeliveryReads.Read? {
-        guard durables[slot].redeliveries.hasDead, !redeliveryReads.isRetrying(slot) else { return nil }
+        guard durables[slot].redeliveries.hasDead, !redeliveryReads.hasFailed(slot) else { return nil }
         guard hasRoomForDeadLetters(slot) else {
             redeliveryReads.failed(slot)
             return nil
@@ -104,6 +109,7 @@ extension Broker {
             case .deadLetters: deadLetter(content, of: slot, now: now)
             }
             lost(content.missing, of: slot)
+            limitWithheld(of: slot, now: now)
             // Those that no member had room for.
             durables[slot].updateStoredRedeliveries { $0.notDelivered(read.sequences) }
         }
@@ -121,13 +127,25 @@ extension Broker {
     private mutating func redeliver(_ block: LogBlock, to slot: DurableSlot, now: BrokerTime) {
         guard let reader = durables[slot].reader else { return }
         let source = egress.addSource(block.frames)
+        var forbidden: [UInt64] = []
         for entry in block.entries {
-            let isWanted = block.withMessage(entry) { self.isWanted($0.parts, by: slot) }
-            guard isWanted else {
+            guard durables[slot].redeliveryRoom > 0, let candidate = nextMember(of: slot) else { break }
+            let recipient = block.withMessage(entry) { message -> Recipient? in
+                isSelected(message.parts, by: slot) ? self.recipient(of: message.parts, slot, candidate) : nil
+            }
+            let index: Int
+            switch recipient {
+            case .member(let member)?: index = member
+            case .forbidden?:
+                forbidden.append(entry.sequence)
+                continue
+            case .withheld(let rights)?:
+                durables[slot].redeliveries.withhold(entry.sequence, rights)
+                continue
+            case nil:
                 durables[slot].redeliveries.remove(entry.sequence)
                 continue
             }
-            guard durables[slot].redeliveryRoom > 0, let index = nextMember(of: slot) else { break }
             let failures = durables[slot].redeliveries.failures(of: entry.sequence)
             guard let attachment = durables[slot].redeliver(entry.sequence, to: index, now: now.monotonic) else {
                 continue
@@ -139,18 +157,44 @@ extension Broker {
                     delivery: failures + 1))
         }
         closeRuns()
+        drop(forbidden, of: slot)
     }
 
-    /// Whether a message is still for the subscription: its patterns or the rights of its owner may have changed.
+    /// Whether a message is still for the subscription: its patterns or the rights to it may have changed.
     func isWanted(_ message: MessageParts, by slot: DurableSlot) -> Bool {
-        let (filter, owner) = (durables[slot].filter, durables[slot].owner)
-        return filter.matches(name: message.name)
-            && filter.object.map { $0.utf8.elementsEqual(message.object) } ?? true
-            && access.readAccess(of: owner).permits(message.name)
+        isSelected(message, by: slot) && mayReceive(message, durables[slot])
+    }
+
+    private func isSelected(_ message: MessageParts, by slot: DurableSlot) -> Bool {
+        let filter = durables[slot].filter
+        return filter.matches(name: message.name) && filter.object.map { $0.utf8.elementsEqual(message.object) } ?? true
+    }
+
+    /// Ends redeliveries that no identity that attached may receive any more, with a gap.
+    private mutating func drop(_ sequences: [UInt64], of slot: DurableSlot) {
+        guard let first = sequences.min(), let last = sequences.max() else { return }
+        for sequence in sequences where durables[slot].redeliveries.state(of: sequence) == .reading {
+            durables[slot].redeliveries.remove(sequence)
+        }
+        sendGap(
+            Loss(first: first, last: last, count: UInt64(sequences.count), isUpperBound: false), .forbidden, to: slot)
+    }
+
+    /// Lets first deliveries continue although redeliveries are due, because no member with room may receive them.
+    private mutating func withholdRedeliveries(of slot: DurableSlot) {
+        guard durables[slot].redeliveries.dueCount > 0, !durables[slot].areRedeliveriesWithheld else { return }
+        durables[slot].areRedeliveriesWithheld = true
+        if let reader = durables[slot].reader {
+            readers.wake(reader)
+            // Readers have continued in this turn before.
+            actions.append(.scheduleTick)
+        }
     }
 
     /// Handles messages whose copy is missing or damaged.
-    private mutating func lost(_ sequences: [UInt64], of slot: DurableSlot) {
+    private mutating func lost(_ missing: [UInt64], of slot: DurableSlot) {
+        // Others were deleted on purpose, or are finished.
+        let sequences = missing.filter { durables[slot].redeliveries.state(of: $0) != nil }
         guard let first = sequences.min(), let last = sequences.max() else { return }
         for sequence in sequences { durables[slot].redeliveries.remove(sequence) }
         sendGap(Loss(first: first, last: last, count: UInt64(sequences.count), isUpperBound: false), .damaged, to: slot)

@@ -3,30 +3,27 @@ import NotifyWire
 
 /// Delivering messages again, and acknowledging them.
 extension Redeliveries {
-    /// Takes messages to read: some that are due, not more than fit in a number of bytes, but at least one.
-    mutating func takeDue(maximumCount: Int, maximumBytes: Int) -> [UInt64] {
-        take(from: \.due, .due, as: .reading, maximumCount: maximumCount, maximumBytes: maximumBytes)
-    }
-
     /// Takes messages that are to become dead letters, and whose row the log has, within the same limits.
     mutating func takeDead(maximumCount: Int, maximumBytes: Int) -> [UInt64] {
-        take(from: \.dead, .dead, as: .deadLettering, maximumCount: maximumCount, maximumBytes: maximumBytes)
+        var queue = exchange(&dead, with: [])
+        defer { dead = queue }
+        return take(
+            from: &queue, .dead, as: .deadLettering, maximumCount: maximumCount, maximumBytes: maximumBytes)
     }
 
     /// Takes messages from a queue, and removes the entries before them that are out of date.
-    private mutating func take(
-        from queue: WritableKeyPath<Self, Deque<UInt64>>, _ state: State, as next: State, maximumCount: Int,
-        maximumBytes: Int
+    mutating func take(
+        from queue: inout Deque<UInt64>, _ state: State, as next: State, maximumCount: Int, maximumBytes: Int
     ) -> [UInt64] {
         var (sequences, bytes): ([UInt64], Int) = ([], 0)
-        while sequences.count < maximumCount, let sequence = self[keyPath: queue].first {
+        while sequences.count < maximumCount, let sequence = queue.first {
             if let message = messages[sequence], message.state == state, message.isStored {
                 bytes += Int(message.bytes)
                 guard sequences.isEmpty || bytes <= maximumBytes else { break }
                 set(next, of: sequence)
                 sequences.append(sequence)
             }
-            self[keyPath: queue].removeFirst()
+            queue.removeFirst()
         }
         return sequences
     }

@@ -27,13 +27,13 @@ extension Redeliveries {
         var changes: [DurableChange] = []
     }
 
-    /// Takes what is to be changed in the log.
-    mutating func takeUnsaved(of id: DurableID) -> Unsaved {
+    /// Takes what is to be changed in the log, with the next batch.
+    mutating func takeUnsaved(of id: DurableID, now: Duration) -> Unsaved {
         var result = Unsaved(reasons: beginSaving())
         var finished: [UInt64] = []
         for (sequence, reason) in result.reasons.sorted(by: { $0.key < $1.key }) {
             if let message = messages[sequence] {
-                result.changes.append(.keep(id: id, message.record(sequence), reason: reason))
+                result.changes.append(.keep(id: id, message.record(sequence, now: now), reason: reason))
             } else {
                 finished.append(sequence)
             }
@@ -53,6 +53,16 @@ extension Redeliveries {
             case .dead: if unsaved[sequence] == nil { dead.append(sequence) }
             default: break
             }
+        }
+    }
+
+    /// Removes a message of which the log has deleted the copy. One that a member is processing stays until its answer:
+    /// after a failure, the log is asked for another copy, and reports that there is none.
+    mutating func copyDeleted(_ sequence: UInt64) {
+        switch messages[sequence]?.state {
+        case .waiting, .due, .reading, .dead, .deadLettering: discard(sequence)
+        case .inFlight: uncopied(sequence)
+        case nil: break
         }
     }
 

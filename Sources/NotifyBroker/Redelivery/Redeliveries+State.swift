@@ -18,21 +18,29 @@ extension Redeliveries {
     /// What happens to a message next.
     struct Next {
         let state: State
-        /// When the next delivery is due by the wall clock, in microseconds since 1970, for the log.
-        let dueMicroseconds: UInt64
 
         static func wait(microseconds delay: UInt64, now: BrokerTime) -> Next {
-            Next(
-                state: .waiting(until: now.monotonic + .microseconds(Int64(delay))),
-                dueMicroseconds: now.wallMicroseconds + delay)
+            Next(state: .waiting(until: now.monotonic + .microseconds(Int64(delay))))
         }
 
-        static func hold(_ member: MemberID, deadline: Duration?, now: BrokerTime) -> Next {
-            Next(state: .inFlight(member, deadline: deadline), dueMicroseconds: now.wallMicroseconds)
+        static func hold(_ member: MemberID, deadline: Duration?) -> Next {
+            Next(state: .inFlight(member, deadline: deadline))
         }
 
-        static func deadLetter(now: BrokerTime) -> Next { Next(state: .dead, dueMicroseconds: now.wallMicroseconds) }
+        static let due = Next(state: .due)
+        static let deadLetter = Next(state: .dead)
     }
+}
+
+extension Redeliveries {
+    /// When a message is delivered again, in microseconds since 1970; nil unless it waits for a time.
+    func dueTime(of sequence: UInt64, now: BrokerTime) -> UInt64? {
+        guard case .waiting(let until)? = messages[sequence]?.state else { return nil }
+        return now.wallMicroseconds + UInt64(max(.zero, until - now.monotonic) / .microseconds(1))
+    }
+
+    /// When the first of the messages that wait for a time is delivered again; nil if none waits. Visits all messages.
+    func nextDueTime(now: BrokerTime) -> UInt64? { messages.keys.compactMap { dueTime(of: $0, now: now) }.min() }
 }
 
 extension Redeliveries.State {

@@ -9,17 +9,23 @@ struct Redeliveries {
     struct Message {
         var state: State
         var failures: UInt32
-        var dueMicroseconds: UInt64
         let bytes: UInt32
         /// Whether the log has the copy.
         var isStored: Bool
+        /// The identities that may receive the message. Known at most while it is due.
+        var rights = MessageRights.unknown
         /// The latest members that got the message. Each of them may acknowledge it.
         var holders: [MemberID] = []
 
-        func record(_ sequence: UInt64) -> Redelivery {
+        /// Whether the message waits, without a failure, for a member that may receive it.
+        var isWithheld: Bool { state == .due && rights != .unknown && failures == 0 }
+
+        func record(_ sequence: UInt64, now: Duration) -> Redelivery {
             let isDead = state == .dead || state == .deadLettering
+            let delay: Duration = if case .waiting(let until) = state { max(.zero, until - now) } else { .zero }
             return Redelivery(
-                sequence: sequence, failures: failures, dueMicroseconds: dueMicroseconds, isDead: isDead, bytes: bytes)
+                sequence: sequence, failures: failures, delayMicroseconds: UInt64(delay / .microseconds(1)),
+                isDead: isDead, bytes: bytes)
         }
     }
 
@@ -42,6 +48,12 @@ struct Redeliveries {
     private var timers = Heap<Timer>()
     /// Messages that became due, in this order. Some are out of date.
     var due: Deque<UInt64> = []
+    /// The same, for messages that not every identity may receive.
+    var withheldDue: [MessageRights: Deque<UInt64>] = [:]
+    /// Whether the rights to a message may be known.
+    var areRightsKnown = false
+    /// Those without a failure, also before the log has their copies.
+    private(set) var withheld = WithheldCopies()
     /// Messages that are to become dead letters, and whose row the log has. Some are out of date.
     var dead: Deque<UInt64> = []
     var unsaved = UnsavedReasons()
@@ -50,7 +62,7 @@ struct Redeliveries {
     private(set) var bytes = 0
     /// The bytes of the messages of which the log has no copy yet.
     private(set) var uncopiedBytes = 0
-    /// The most bytes of copies for which further messages are delivered.
+    /// The most bytes of copies, besides the withheld ones, for which further messages are delivered.
     var maximumBytes = Redelivery.maximumBytes
     /// The work done, in units of `FairScheduler`.
     var work = 0
@@ -61,11 +73,10 @@ struct Redeliveries {
     /// Restores the messages from the log.
     init(_ records: [Redelivery] = [], now: BrokerTime = BrokerTime(monotonic: .zero, wallMicroseconds: 0)) {
         for record in records {
-            // Not longer than any setting permits, if the clock was set back.
-            let wait = min(
-                record.dueMicroseconds.distance(above: now.wallMicroseconds), DurableSettingChanges.maximumSpan)
+            // Not longer than any setting permits.
+            let wait = min(record.delayMicroseconds, DurableSettingChanges.maximumSpan)
             add(
-                record, record.isDead ? .deadLetter(now: now) : .wait(microseconds: wait, now: now), isStored: true,
+                record, record.isDead ? .deadLetter : .wait(microseconds: wait, now: now), isStored: true,
                 holder: nil)
         }
     }
@@ -77,7 +88,7 @@ struct Redeliveries {
     /// The number of messages whose rows in the log are out of date.
     var unsavedCount: Int { unsaved.count + saving.rows }
     /// Whether copies may have to be read: for messages that are due, or are to become dead letters.
-    var hasWork: Bool { !due.isEmpty || hasDead }
+    var hasWork: Bool { !due.isEmpty || !withheldDue.isEmpty || hasDead }
     /// Whether messages may have to become dead letters.
     var hasDead: Bool { !dead.isEmpty }
     /// The time at which a message becomes due or a deadline passes; nil if there is none. May be too early.
@@ -85,7 +96,8 @@ struct Redeliveries {
 
     /// Whether there is no room for further messages if those in flight for the first time fail, too.
     func isFull(withInFlight count: Int, bytes: Int) -> Bool {
-        self.count + count >= Redelivery.maximumCount || self.bytes + bytes >= maximumBytes
+        self.count + count >= Redelivery.maximumCount || self.bytes + bytes >= Redelivery.maximumBytes
+            || self.bytes - withheld.bytes + bytes >= maximumBytes
     }
 
     /// The state of a message; nil if it is finished or unknown.
@@ -103,21 +115,25 @@ struct Redeliveries {
         unsaved[sequence] = reason
     }
 
+    /// Adds a message that no member has got.
+    mutating func add(_ sequence: UInt64, _ next: Next, bytes: UInt32) {
+        add(Redelivery(sequence: sequence, bytes: bytes), next, isStored: false, holder: nil)
+        unsaved[sequence] = ""
+    }
+
     /// Adds a message of which the next batch contains a copy.
-    mutating func addCopied(_ sequence: UInt64, bytes: UInt32, now: BrokerTime) -> Redelivery {
+    mutating func addCopied(_ sequence: UInt64, bytes: UInt32) -> Redelivery {
         remove(sequence)
         unsaved[sequence] = nil
-        let next = Next(state: .due, dueMicroseconds: now.wallMicroseconds)
-        add(Redelivery(sequence: sequence, bytes: bytes), next, isStored: false, holder: nil)
-        return Redelivery(sequence: sequence, dueMicroseconds: now.wallMicroseconds, bytes: bytes)
+        let row = Redelivery(sequence: sequence, bytes: bytes)
+        add(row, .due, isStored: false, holder: nil)
+        return row
     }
 
     private mutating func add(_ record: Redelivery, _ next: Next, isStored: Bool, holder: MemberID?) {
         remove(record.sequence)
         messages[record.sequence] = Message(
-            state: .deadLettering, failures: record.failures, dueMicroseconds: next.dueMicroseconds,
-            bytes: record.bytes,
-            isStored: isStored)
+            state: .deadLettering, failures: record.failures, bytes: record.bytes, isStored: isStored)
         bytes += Int(record.bytes)
         if !isStored { uncopiedBytes += Int(record.bytes) }
         if let holder { addHolder(holder, of: record.sequence) }
@@ -135,6 +151,7 @@ struct Redeliveries {
         guard let message = messages[sequence] else { return }
         work += Self.changeWork
         leave(message)
+        if message.isWithheld { withheld.removed(bytes: message.bytes) }
         for holder in message.holders { removeHeld(sequence, by: holder) }
         bytes -= Int(message.bytes)
         if !message.isStored { uncopiedBytes -= Int(message.bytes) }
@@ -147,8 +164,7 @@ struct Redeliveries {
     /// Changes what happens next to a message.
     mutating func change(_ sequence: UInt64, to next: Next, failures: UInt32, reason: String = "") {
         guard messages[sequence] != nil else { return }
-        messages[sequence]?.failures = failures
-        messages[sequence]?.dueMicroseconds = next.dueMicroseconds
+        update(sequence) { $0.failures = failures }
         unsaved[sequence] = reason
         if case .inFlight(let member, _)? = messages[sequence]?.state, hasManyHeld(member) {
             release(sequence, by: member)
@@ -166,7 +182,7 @@ struct Redeliveries {
         guard let message = messages[sequence] else { return }
         work += Self.changeWork
         leave(message)
-        messages[sequence]?.state = state
+        update(sequence) { $0.state = state }
         switch state {
         case .waiting(let until): timers.insert(Timer(time: until, sequence: sequence))
         case .due: if message.isStored { becameDue(sequence) }
@@ -179,6 +195,31 @@ struct Redeliveries {
         case .deadLettering: break
         }
         if timers.count > 2 * messages.count + 64 { rebuildTimers() }
+    }
+
+    /// Changes a message, and notes whether it is withheld.
+    mutating func update(_ sequence: UInt64, _ change: (inout Message) -> Void) {
+        guard var message = messages[sequence] else { return }
+        let wasWithheld = message.isWithheld
+        change(&message)
+        messages[sequence] = message
+        guard message.isWithheld != wasWithheld else { return }
+        guard message.isWithheld else { return withheld.removed(bytes: message.bytes) }
+        withheld.add(sequence, bytes: message.bytes)
+        if withheld.isSparse { compactWithheld() }
+    }
+
+    private mutating func compactWithheld() {
+        let messages = messages
+        withheld.compact { messages[$0]?.isWithheld ?? false }
+    }
+
+    /// Takes the oldest withheld message; nil if there is none.
+    mutating func takeOldestWithheld() -> UInt64? {
+        while let sequence = withheld.takeOldest() {
+            if messages[sequence]?.isWithheld ?? false { return sequence }
+        }
+        return nil
     }
 
     // MARK: Saving
@@ -199,9 +240,20 @@ struct Redeliveries {
         uncopiedBytes -= Int(message.bytes)
     }
 
+    /// Notes that the log no longer has the copy of a message in flight.
+    mutating func uncopied(_ sequence: UInt64) {
+        guard let message = messages[sequence], message.isStored else { return }
+        messages[sequence]?.isStored = false
+        uncopiedBytes += Int(message.bytes)
+    }
+
     mutating func becameDue(_ sequence: UInt64) {
         dueCount += 1
-        due.append(sequence)
+        if let rights = messages[sequence]?.rights, rights != .unknown {
+            withheldDue[rights, default: []].append(sequence)
+        } else {
+            due.append(sequence)
+        }
     }
 
     private mutating func leave(_ message: Message) {

@@ -19,6 +19,8 @@ struct RedeliveryReads {
     /// Subscriptions for which reading or storing failed, or that lack room. They continue when that may have changed.
     private var retrying: Deque<DurableSlot> = []
     private var areRetrying: Set<DurableSlot> = []
+    /// Those of them that make no dead letters until then. The others lack only room for more copies.
+    private var areFailed: Set<DurableSlot> = []
     /// The number of those that are to continue, in turn with the queue.
     private var retriesLeft = 0
     private var isQueuesTurn = false
@@ -37,6 +39,7 @@ struct RedeliveryReads {
         if retriesLeft > 0, !isQueuesTurn || queue.isEmpty, let slot = retrying.popFirst() {
             retriesLeft -= 1
             areRetrying.remove(slot)
+            areFailed.remove(slot)
             isQueuesTurn = true
             return slot
         }
@@ -58,13 +61,20 @@ struct RedeliveryReads {
         return current.take()
     }
 
-    /// Makes a subscription wait until storage works again, or there is room again.
+    /// Makes a subscription wait until storage works again, or there is room again. Until then it makes no dead
+    /// letters.
     mutating func failed(_ slot: DurableSlot) {
+        areFailed.insert(slot)
+        needsRoom(slot)
+    }
+
+    /// Lets a subscription continue when there may be room for more copies. Meanwhile it makes dead letters.
+    mutating func needsRoom(_ slot: DurableSlot) {
         if areRetrying.insert(slot).inserted { retrying.append(slot) }
     }
 
-    /// Whether a subscription waits until storage works again, or there is room again.
-    func isRetrying(_ slot: DurableSlot) -> Bool { areRetrying.contains(slot) }
+    /// Whether a subscription makes no dead letters until storage works again, or there is room again.
+    func hasFailed(_ slot: DurableSlot) -> Bool { areFailed.contains(slot) }
 
     /// Must be called when storage works again, or there may be room again: the waiting subscriptions continue.
     mutating func retry() {
@@ -77,6 +87,7 @@ struct RedeliveryReads {
             retrying.removeAll { $0 == slot }
             retriesLeft = min(retriesLeft, retrying.count)
         }
+        areFailed.remove(slot)
         if queued.remove(slot) != nil { queue.removeAll { $0 == slot } }
         if let read = current, read.slot == slot {
             current = Read(slot: slot, purpose: read.purpose, sequences: [])

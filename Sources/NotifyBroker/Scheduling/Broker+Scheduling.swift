@@ -48,6 +48,8 @@ extension Broker {
         guard hasMore else {
             // If the connection is in the queue, `nextQueuedConnection` skips it.
             connections[slot].turn = .none
+            // The last frames of a peer that sends nothing more may have no answers.
+            if connections[slot].isInputEnded { egress.touch(slot) }
             if turn == .running {
                 if connections[slot].pauses.isEmpty { actions.append(.resumeReading(connections[slot].id)) }
             } else {

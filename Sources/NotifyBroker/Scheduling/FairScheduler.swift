@@ -18,6 +18,8 @@ struct FairScheduler {
         static let turn = 640
         /// A write to a connection's socket.
         static let flush = 256
+        /// The end of a connection, mostly in NIO and in the kernel.
+        static let close = 768
         static let frame = 14
         /// A message delivered to one connection.
         static let delivery = 1

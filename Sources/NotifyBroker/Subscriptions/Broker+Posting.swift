@@ -65,16 +65,33 @@ extension Broker {
         return Self.resolve(key, &subscriptions, access, connections, durables)
     }
 
+    /// Resolves a message that may be a dead letter, which reaches those subscribers only that may also receive the
+    /// message of which it was made.
+    mutating func resolve(_ message: MessageParts) -> Resolution {
+        let resolution = resolve(PostKey(message))
+        guard DeadLetterHeaders.isDeadLetter(message.name), !resolution.isEmpty else { return resolution }
+        let rules = DeadLetterHeaders.withOriginalName(of: message) { access.policy.nameRules(.subscribe, $0) }
+        scheduler.spend(FairScheduler.Cost.trace)
+        return resolution.filtered { registration in
+            rules.map { Self.mayReceive($0, registration, access, connections, durables) } ?? false
+        }
+    }
+
     private static func resolve(
         _ key: PostKey, _ subscriptions: inout Subscriptions, _ access: AccessControl, _ connections: Connections,
         _ durables: DurableSubscriptions
     ) -> Resolution {
         let rules = access.policy.nameRules(.subscribe, key.name)
-        return subscriptions.resolve(key) { registration in
-            switch Subscriber(registration) {
-            case .connection(let slot): access.permits(rules, connections[slot].identity)
-            case .durable(let slot): access.permits(rules, durables[slot].owner)
-            }
+        return subscriptions.resolve(key) { mayReceive(rules, $0, access, connections, durables) }
+    }
+
+    private static func mayReceive(
+        _ rules: AccessPolicy.NameRules, _ registration: Registration, _ access: AccessControl,
+        _ connections: Connections, _ durables: DurableSubscriptions
+    ) -> Bool {
+        switch Subscriber(registration) {
+        case .connection(let slot): access.permits(rules, connections[slot].identity)
+        case .durable(let slot): durables[slot].identities.contains { access.permits(rules, $0) }
         }
     }
 
@@ -94,6 +111,7 @@ extension Broker {
         let sequence = try commits.takeSequence()
         statistics.messagesIn += 1
         scheduler.spend((volatileCount &+ durableCount) &* FairScheduler.Cost.delivery)
+        pace(slot, subscribers: volatileCount, bytes: post.parts.payload.count)
         let stamp = Stamp(
             sequence: sequence, timeMicroseconds: now.wallMicroseconds, uid: connections[slot].uid,
             gid: connections[slot].gid, pid: connections[slot].pid)
@@ -125,8 +143,8 @@ extension Broker {
 
     /// Checks whether a post can be stored, and counts the post's name toward the limit of names.
     ///
-    /// - Throws: `postWindowExceeded`, `storageFailed`, `logFull`, `logDamaged`, or `limitReached` (memory, stored bytes
-    ///   or names).
+    /// - Throws: `postWindowExceeded`, `storageFailed`, `logFull`, `logDamaged`, or `limitReached` (memory, stored
+    ///   bytes or names).
     private mutating func checkStorage(of post: Post, from slot: ConnectionSlot) throws(WireError) {
         guard !post.wantsReceipt || connections[slot].postsAwaitingReceipts < configuration.postWindow else {
             throw WireError(

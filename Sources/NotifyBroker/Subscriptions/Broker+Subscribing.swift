@@ -7,6 +7,7 @@ extension Broker {
     mutating func subscribe(
         _ subscribe: Subscribe, _ slot: ConnectionSlot, now: BrokerTime
     ) throws(WireError) {
+        if subscribe.creation == .only { return try create(subscribe, slot, now: now) }
         guard subscribe.subscription != 0, connections[slot].subscriptions[subscribe.subscription] == nil else {
             throw WireError(
                 .subscriptionInUse, "subscription \(subscribe.subscription) is 0 or in use on this connection")
@@ -172,6 +173,7 @@ extension Broker {
         case .durable(let durable, let member):
             self.detach(durable, [member], .detached, now: now)
             commits.append(nil, then: .detached(connection: connections[slot].id, detached))
+            connections[slot].answerPending()
             pauseIfLogBehind(slot)
         case nil:
             throw WireError(

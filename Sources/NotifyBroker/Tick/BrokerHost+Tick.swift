@@ -1,6 +1,6 @@
 extension BrokerHost {
     /// Runs a tick: processes queued connections, ends the tick in the broker, performs the actions, and writes the
-    /// output of each touched connection as far as its socket has room.
+    /// output of touched connections as far as their sockets have room and the budget of the turn allows.
     package func runTick() {
         let core = core
         core.broker.beginServingQueue()
@@ -10,7 +10,7 @@ extension BrokerHost {
         core.broker.finishTick(now: now)
         sequencesUsed(below: core.broker.nextSequence)
         performActions(core)
-        for id in core.broker.takeTouchedConnections() {
+        while let id = core.broker.nextTouchedConnection() {
             flushOutbox(of: id, core)
         }
         performActions(core)
@@ -32,7 +32,8 @@ extension BrokerHost {
             }
             if hasWritten { sink.flush() }
         }
-        switch core.broker.settle(id, isBlocked: sink.isBlocked, now: now) {
+        let (isBlocked, socketBytes) = (sink.isBlocked, sink.socketBytes)
+        switch core.broker.settle(id, isBlocked: isBlocked, socketBytes: socketBytes, now: now) {
         case .closed: sink.closeWhenFlushed()
         case .open: break
         }

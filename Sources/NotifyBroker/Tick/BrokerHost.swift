@@ -17,8 +17,8 @@ package protocol BrokerHost: AnyObject {
     func scheduleTick()
     /// Calls `bytesReceived` with the connection's unprocessed bytes, even if there are none.
     func continueReceiving(_ id: ConnectionID)
-    /// Schedules a call of the broker's `deadlinePassed`, followed by a tick, at the given time. An earlier time replaces
-    /// a later one; a later time is ignored.
+    /// Schedules a call of the broker's `deadlinePassed`, followed by a tick, at the given time. An earlier time
+    /// replaces a later one; a later time is ignored.
     func wake(at deadline: Duration)
     /// Carries out an action.
     func perform(_ action: BrokerAction)
@@ -36,6 +36,8 @@ package protocol OutputSink: AnyObject {
     /// Whether flushed bytes wait for the socket, or the socket is closed. When no flushed bytes wait any more, the
     /// host calls `connectionWritable`.
     var isBlocked: Bool { get }
+    /// The kernel's memory for sent bytes that the peer has not read. May be a few KiB too low.
+    var socketBytes: Int { get }
     func write(_ bytes: ByteBuffer)
     /// Sends the written bytes.
     func flush()
@@ -59,6 +61,9 @@ package final class BrokerCore {
 
     /// Every figure of the daemon.
     package func counters(now: BrokerTime) -> [StatisticsReport.Counter] { broker.counters(now: now) }
+
+    /// The size of the send buffer for the user's next connection, in bytes; nil for the default.
+    package func sendBufferBytes(of uid: UInt32) -> Int? { broker.ledger.sendBufferBytes(of: uid) }
 
     /// The maximum number of bytes per read from a connection of the user.
     package func readLimit(of uid: UInt32) -> Int { broker.ledger.readLimit(of: uid) }

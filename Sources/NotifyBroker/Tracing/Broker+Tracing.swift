@@ -17,6 +17,9 @@ extension Broker {
         actions.append(.scheduleTick)
     }
 
+    /// The most copies of which a trace reads the reason.
+    private static let tracedCopies = 64
+
     private static func unknownMessage(_ sequence: UInt64) -> WireError {
         WireError(
             .unknownMessage,
@@ -38,15 +41,25 @@ extension Broker {
         while let trace = traces.begin() {
             guard connections.contains(trace.connection) else { continue }
             readers.otherPageRequested(now: now.monotonic)
-            actions.append(
-                .readPage(
-                    PageRequest(
-                        reader: .trace, filter: .everything,
-                        access: access.readAccess(of: connections[trace.connection.slot].identity),
-                        after: trace.sequence - 1, through: trace.sequence, maximumMessages: 1)))
+            let identity = connections[trace.connection.slot].identity
+            var request = PageRequest(
+                reader: .trace, filter: .everything, access: access.readAccess(of: identity),
+                after: trace.sequence - 1, through: trace.sequence, maximumMessages: 1)
+            request.copiesOf = copies(of: trace.sequence, for: trace.connection.slot)
+            actions.append(.readPage(request))
             return true
         }
         return false
+    }
+
+    /// The durable subscriptions in a trace that have a copy of its message, at most ``tracedCopies``.
+    private mutating func copies(of sequence: UInt64, for slot: ConnectionSlot) -> [DurableID] {
+        let uid = access.mayManageEverything(connections[slot].identity) ? nil : connections[slot].uid
+        let all = durables(of: uid)
+        let holders = all.filter { id in
+            durables.slot(of: id).map { durables[$0].redeliveries.state(of: sequence) != nil } ?? false
+        }
+        return Array(holders.prefix(Self.tracedCopies))
     }
 
     /// Answers a trace, or refuses it if the message was not found.
@@ -68,9 +81,13 @@ extension Broker {
                 let uid = isManager ? nil : connections[slot].uid
                 answer(slot, message)
                 var traced = message
-                (traced.headers, traced.payload, traced.reason) = ([], [], "")
+                // Those of a dead letter say of which message it was made.
+                let isDeadLetter = traced.name.withUnsafeBytes { DeadLetterHeaders.isDeadLetter($0) }
+                if !isDeadLetter { traced.headers = [] }
+                (traced.payload, traced.reason) = ([], "")
                 connections[slot].listing = Listing(
-                    request: trace.request, uid: uid, durables: durables(of: uid), traced: traced)
+                    request: trace.request, uid: uid, durables: durables(of: uid), traced: traced,
+                    reasons: content.reasons)
             } else if content.damaged.contains(trace.sequence) {
                 refuse(slot, request: trace.request, Self.damagedMessage(trace.sequence))
             } else {
@@ -85,7 +102,7 @@ extension Broker {
         guard let entry = block.entries.first, entry.sequence == trace.sequence else { return nil }
         return block.withMessage(entry) { message in
             // The policy may have changed since the page was requested.
-            guard access.readAccess(of: identity).permits(message.parts.name) else { return nil }
+            guard access.readAccess(of: identity).permits(message.parts) else { return nil }
             var post = PostEntry(request: trace.request, stamp: message.stamp, message.parts)
             post.durability = .stored
             return post
@@ -109,17 +126,21 @@ extension Broker {
         if message.stamp.sequence <= durable.startedAfter {
             state = .beforeStart
         } else if state == .pending || state == .waiting,
-            !message.name.withUnsafeBytes({ access.readAccess(of: durable.owner).permits($0) })
+            !message.withParts({ mayReceive($0, durable) })
         {
             state = .forbidden
         }
         let attachment = durable.firstMember?.attachment
+        let (redeliveries, sequence) = (durable.redeliveries, message.stamp.sequence)
         return TraceEntry(
             request: request, state: state,
             mayHaveBeenSeen: (state == .pending || state == .waiting)
                 && message.stamp.sequence <= durable.cursor.seenThrough,
             uid: durable.uid, pid: attachment?.pid ?? 0,
-            client: attachment.map { connections[$0.connection.slot].number } ?? 0, durableName: durable.name)
+            client: attachment.map { connections[$0.connection.slot].number } ?? 0,
+            failures: redeliveries.failures(of: sequence),
+            nextMicroseconds: redeliveries.dueTime(of: sequence, now: durables.time) ?? 0,
+            reason: redeliveries.unsaved[sequence] ?? "", durableName: durable.name)
     }
 }
 

@@ -5,7 +5,7 @@ import NotifyWire
 /// Warnings for operators, posted under `notifyd.limits` and `notifyd.storage`. By default only root and the daemon's
 /// user may receive them.
 extension Broker {
-    /// The number of sequences behind at which a durable subscription causes a warning.
+    /// The number of unfinished messages at which a durable subscription causes a warning.
     private static let farBehind: UInt64 = 100_000
 
     // MARK: Checking
@@ -20,7 +20,7 @@ extension Broker {
         }
         for slot in slots[range.clamped(to: slots.indices)] {
             let durable = durables[slot]
-            warnings.note(.init(name: durable.name, behind: sequencesBehind(of: durable)), uid: durable.uid)
+            if let lag = lag(of: durable, now: now) { warnings.note(lag, uid: durable.uid) }
             if !durable.redeliveries.isEmpty { checkRedeliveries(of: durable, now: now) }
         }
         let count = max(users.count, slots.count)
@@ -52,22 +52,38 @@ extension Broker {
                 text: "80% of a limit: \(user) \(use.used) of \(limit) \(use.resource)"), now: now)
     }
 
+    /// How far a durable subscription is behind. If it may be far behind, its messages must be counted: most of the log
+    /// may be of other names. Nil if it may be far behind, and the log can't tell: it does not count by objects.
+    private mutating func lag(of durable: DurableSubscription, now: BrokerTime) -> Warnings.Lag? {
+        let most =
+            commits.persistedThrough.distance(above: durable.cursor.position) + UInt64(durable.redeliveries.count)
+        guard most >= Self.farBehind / 2 else { return .init(name: durable.name, behind: most) }
+        if warnings.needsCounts {
+            if backlogs.requested(now: now.monotonic) { actions.append(.measureBacklogs(under: access.policy)) }
+            if backlogs.started != nil { warnings.countsRequested() } else { warnings.countsPostponed() }
+        }
+        let pending = pending(of: durable)
+        if let pending, pending.isUpperBound, pending.messages >= Self.farBehind / 2 {
+            return durable.filter.object == nil ? .init(name: durable.name, behind: nil) : nil
+        }
+        return .init(name: durable.name, behind: pending?.messages)
+    }
+
     /// Warns each user's furthest-behind durable subscription, at the end of a cycle.
     private mutating func checkLags(now: BrokerTime) {
         for (uid, lag) in warnings.furthestBehind.sorted(by: { $0.key < $1.key }) {
-            guard
-                warnings.update(
-                    .behind(uid: uid), begins: lag.behind >= Self.farBehind, holds: lag.behind >= Self.farBehind / 2,
-                    now: now.monotonic)
+            let (begins, holds) = lag.behind.map { ($0 >= Self.farBehind, $0 >= Self.farBehind / 2) } ?? (false, true)
+            guard warnings.update(.behind(uid: uid), begins: begins, holds: holds, now: now.monotonic),
+                let behind = lag.behind
             else { continue }
             post(
                 Warning(
                     name: "notifyd.storage.behind", object: "\(uid).\(lag.name)",
                     figures: [
-                        ("durable", .text(lag.name)), ("behind", .number(lag.behind)), ("uid", .number(UInt64(uid))),
+                        ("durable", .text(lag.name)), ("behind", .number(behind)), ("uid", .number(UInt64(uid))),
                     ],
-                    text: "durable subscription '\(lag.name)' of user \(uid) is \(lag.behind) sequences behind the end "
-                        + "of the log"),
+                    text: "durable subscription '\(lag.name)' of user \(uid) is \(behind) messages behind: it has not "
+                        + "acknowledged them"),
                 now: now)
         }
     }
@@ -199,7 +215,8 @@ extension Broker {
     mutating func store(_ parts: MessageParts, _ stamp: Stamp, _ resolution: Resolution) {
         if commits.isOpenBlockFull { egress.openBlockEnded(commits.sealOpenBlock()) }
         let place = commits.append(stamp, parts, resolution)
-        storedUsages.add(place.end - place.start, to: storedUsages.account(of: stamp.uid))
+        let usage = StoredUsage(bytes: place.end - place.start, name: parts.name)
+        storedUsages.add(usage, to: storedUsages.account(of: stamp.uid))
         let count = resolution.volatileCount
         if count > 0 {
             egress.fanOut(resolution, count: count, egress.rangeInOpenBlock(place), sequence: stamp.sequence)

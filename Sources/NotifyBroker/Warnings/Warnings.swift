@@ -51,7 +51,16 @@ struct Warnings {
     /// A durable subscription that is behind.
     struct Lag {
         let name: String
-        let behind: UInt64
+        /// The messages that it has not finished; nil if they are to be counted, or only the most are known.
+        let behind: UInt64?
+    }
+
+    /// Whether the checks need newer counts of messages.
+    private enum Counting {
+        case none
+        /// The store has been asked. Then a cycle of checks follows, which asks for no others.
+        case requested
+        case finished
     }
 
     /// The time between two checks, while there is activity.
@@ -68,6 +77,27 @@ struct Warnings {
     /// The subscription of each user that is furthest behind, of those checked in this cycle.
     private(set) var furthestBehind: [UInt32: Lag] = [:]
 
+    private var counting = Counting.none
+
+    /// Whether another cycle follows, because messages were counted too recently to be counted again.
+    private var isRepeated = false
+
+    /// Whether newer counts of messages are to be requested: not in the cycle that follows those requested last.
+    var needsCounts: Bool { counting == .none }
+
+    /// Notes that the store counts messages.
+    mutating func countsRequested() { counting = .requested }
+
+    /// Notes that messages can't be counted again yet.
+    mutating func countsPostponed() { isRepeated = true }
+
+    /// Notes that messages have been counted.
+    mutating func counted(now: Duration) {
+        guard counting == .requested else { return }
+        counting = .finished
+        schedule(now: now)
+    }
+
     /// Schedules a check after activity, unless one is already scheduled.
     @inline(__always)
     mutating func schedule(now: Duration) {
@@ -76,7 +106,8 @@ struct Warnings {
 
     /// Notes how far a durable subscription is behind.
     mutating func note(_ lag: Lag, uid: UInt32) {
-        if lag.behind > furthestBehind[uid]?.behind ?? 0 { furthestBehind[uid] = lag }
+        guard let earlier = furthestBehind[uid] else { return furthestBehind[uid] = lag }
+        if lag.behind ?? 0 > earlier.behind ?? 0 { furthestBehind[uid] = lag }
     }
 
     /// Ends a check.
@@ -89,7 +120,9 @@ struct Warnings {
             deadline = now + Self.interval
             return
         }
-        (deadline, position, furthestBehind) = (nil, 0, [:])
+        (deadline, position, furthestBehind) = (isRepeated ? now + Self.interval : nil, 0, [:])
+        isRepeated = false
+        if counting == .finished { counting = .none }
         endUnchecked(now: now)
     }
 

@@ -63,6 +63,11 @@ package final class Resolution: Sendable {
         }
     }
 
+    /// The resolution with those of its registrations that satisfy `isIncluded`.
+    package func filtered(_ isIncluded: (Registration) -> Bool) -> Resolution {
+        Resolution(registrations.filter(isIncluded), generation: generation)
+    }
+
     /// The memory of the resolution in bytes, including the overhead of the allocator.
     package var byteCount: Int { 96 + registrations.count * MemoryLayout<Registration>.stride }
 

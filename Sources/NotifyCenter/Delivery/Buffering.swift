@@ -1,6 +1,6 @@
 /// The number of notifications that may wait for an observer or a reader, and the policy when the buffer is full.
 ///
-/// Dropped notifications are counted: see ``Observation/droppedCount`` and ``NotificationSequence/droppedCount``.
+/// Dropped notifications are counted: see ``ObservationHandle/droppedCount`` and ``NotificationSequence/droppedCount``.
 public struct Buffering: Sendable, Hashable {
     enum Overflow: Sendable, Hashable {
         case dropOldest

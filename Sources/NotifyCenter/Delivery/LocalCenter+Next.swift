@@ -67,9 +67,9 @@ extension NotificationSequence {
         guard let timeout else { return await iterator.next() }
         // The timeout begins here, not when the timer task starts.
         let sleep = clock.sleeper(for: timeout)
-        let timer = Task { [observation] in
+        let timer = Task { [mailbox = iterator.mailbox] in
             // The sleep throws if the timer was cancelled.
-            if (try? await sleep()) != nil { observation.cancel() }
+            if (try? await sleep()) != nil { mailbox.endWaits() }
         }
         defer { timer.cancel() }
         return await iterator.next()

@@ -78,7 +78,7 @@ extension LocalCenter {
         on executor: ObserverExecutor = .serially, buffering: Buffering = .dropOldest(), fileID: StaticString = #fileID,
         line: UInt = #line,
         using body: @escaping @isolated(any) @Sendable (Owner, LocalNotification) async throws -> Void
-    ) throws(Names.Failure) -> Observation {
+    ) throws(Names.Failure) -> ObservationHandle {
         let delivery = ObserverDelivery(on: executor, buffering, isolation: body.isolation, owner: owner) {
             try await body($0, $1)
         }
@@ -96,7 +96,7 @@ extension LocalCenter {
         on executor: ObserverExecutor = .serially, buffering: Buffering = .dropOldest(), fileID: StaticString = #fileID,
         line: UInt = #line,
         using body: @escaping @isolated(any) @Sendable (Owner, Message) async throws -> Void
-    ) -> Observation {
+    ) -> ObservationHandle {
         let delivery = ObserverDelivery(on: executor, buffering, isolation: body.isolation, owner: owner) {
             if let message = $1.payload as? Message { try await body($0, message) }
         }

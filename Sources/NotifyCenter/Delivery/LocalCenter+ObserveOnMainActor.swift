@@ -2,9 +2,10 @@
 extension LocalCenter {
     /// Observes names on the main actor until the token is released.
     ///
-    /// A post from the main actor calls the observer directly: when the post returns, the observer has run up to its
-    /// first suspension. Posts from elsewhere are buffered until the main actor runs the observer. Notifications keep
-    /// their order: while any are buffered or a call is in progress, a post from the main actor is buffered as well.
+    /// A post from the main actor or the main queue calls the observer directly: when the post returns, the observer
+    /// has run up to its first suspension. Posts from elsewhere are buffered until the main actor runs the observer.
+    /// Notifications keep their order: while any are buffered or a call is in progress, a post from the main actor is
+    /// buffered as well.
     ///
     /// No call begins after the observation has ended. A call in progress continues and is not cancelled.
     ///
@@ -68,7 +69,7 @@ extension LocalCenter {
         options: ObservationOptions = ObservationOptions(),
         on actor: MainActor, buffering: Buffering = .dropOldest(), fileID: StaticString = #fileID, line: UInt = #line,
         using body: @escaping @MainActor @Sendable (Owner, LocalNotification) async throws -> Void
-    ) throws(Names.Failure) -> Observation {
+    ) throws(Names.Failure) -> ObservationHandle {
         try observe(
             names, object: object, owner: owner, options: options, on: ObserverExecutor.serially, buffering: buffering,
             fileID: fileID, line: line, using: body)
@@ -82,7 +83,7 @@ extension LocalCenter {
         options: ObservationOptions = ObservationOptions(),
         on actor: MainActor, buffering: Buffering = .dropOldest(), fileID: StaticString = #fileID, line: UInt = #line,
         using body: @escaping @MainActor @Sendable (Owner, Message) async throws -> Void
-    ) -> Observation {
+    ) -> ObservationHandle {
         observe(
             type, object: object, owner: owner, options: options, on: ObserverExecutor.serially, buffering: buffering,
             fileID: fileID, line: line, using: body)

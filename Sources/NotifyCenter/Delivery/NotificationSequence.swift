@@ -26,7 +26,7 @@ public struct NotificationSequence<Element: Sendable>: AsyncSequence, Sendable {
     public var droppedCount: Int { subscription.readers.droppedCount }
 
     /// The observation of the sequence, for example to pause it.
-    public var observation: Observation { subscription.token.observation }
+    public var observation: ObservationHandle { subscription.token.observation }
 
     /// Ends the sequence for all readers, including those that are waiting.
     public func cancel() { subscription.token.cancel() }
@@ -37,6 +37,8 @@ public struct NotificationSequence<Element: Sendable>: AsyncSequence, Sendable {
     /// A reader of the sequence, which ends when it is released.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let reader: SequenceReader<Element>
+
+        var mailbox: SequenceMailbox<Element> { reader.mailbox }
 
         /// Waits for the next element. Returns nil if the sequence has ended, or this reader's task was cancelled.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
@@ -53,7 +55,7 @@ public struct NotificationSequence<Element: Sendable>: AsyncSequence, Sendable {
 /// A reader of a sequence. Its iterator holds the only reference.
 private final class SequenceReader<Element: Sendable>: Sendable {
     private let subscription: SequenceSubscription<Element>
-    private let mailbox: SequenceMailbox<Element>
+    let mailbox: SequenceMailbox<Element>
 
     init(_ subscription: SequenceSubscription<Element>) {
         self.subscription = subscription

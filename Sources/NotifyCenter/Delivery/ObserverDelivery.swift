@@ -86,7 +86,7 @@ extension LocalCenter {
     func register(
         _ names: ObservedNames, object: NotificationObject?, owner: Receiver.Owner? = nil, options: ObservationOptions,
         place: SourcePlace, _ delivery: ObserverDelivery
-    ) -> Observation {
+    ) -> ObservationHandle {
         let mailbox = ObserverMailbox(delivery, isOnce: options.isOnce, place: place, center: self)
         return register(
             names, object: object, owner: owner, options: options, place: place,

@@ -97,9 +97,7 @@ extension ObserverMailbox {
             // Starts on the main actor, so that its observers start in the order of the posts.
             let work: @MainActor @Sendable () async -> Void = { await self.deliverAll(in: center) }
             if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
-                // If the caller is on the main actor, the task runs up to its first suspension before this call
-                // returns.
-                Task.immediateDetached(operation: work)
+                MainQueue.startTask(work)
             } else {
                 Task.detached(operation: work)
             }

@@ -9,6 +9,8 @@ final class SequenceMailbox<Element: Sendable>: PostWaiter {
         /// The hash value of the task that read last; nil once the reader has stopped. After that task has ended, a new
         /// task may have the same value.
         var reader: Int?
+        /// Whether `next` waits for an element if none is buffered.
+        var waits = true
     }
 
     private enum Step {
@@ -81,7 +83,7 @@ extension SequenceMailbox {
         let reader = Self.currentTask
         let step = self.step(reader)
         if case .suspended = step {
-            defer { state.repeatOrderForSanitizer() }
+            defer { state.repeatOrder() }
             return await withCheckedContinuation { continuation in
                 let step = self.step(reader, continuation)
                 if case .suspended = step { return }
@@ -97,10 +99,20 @@ extension SequenceMailbox {
         state.withLock { state in
             state.reader = reader
             if let taken = state.mailbox.take() { return .element(taken) }
-            if state.mailbox.isClosed { return .end }
+            if state.mailbox.isClosed || !state.waits { return .end }
             if let continuation { state.readers.append(continuation) }
             return .suspended
         }
+    }
+
+    /// Ends the waits for elements. Elements that are buffered can still be read; then `next` returns nil.
+    func endWaits() {
+        let readers = state.withLock { state in
+            state.waits = false
+            defer { state.readers = [] }
+            return state.readers
+        }
+        for reader in readers { reader.resume(returning: nil) }
     }
 
     private func finish(_ step: Step) -> Element? {

@@ -15,9 +15,9 @@ public struct CenterHooks: Sendable {
     /// to standard error.
     public var failed: @Sendable (ObserverFailure) -> Void = { StandardError.write("\($0)") }
 
-    /// Called once for each owner and source location that registers the same observation repeatedly. This is usually a
-    /// mistake: a post calls the owner once for each of these registrations. The default writes a line to standard
-    /// error.
+    /// Called when an owner registers an observation that it already has: with the same names and object, at the same
+    /// source location, and without a key. This is usually a mistake: a post calls the owner once for each of these
+    /// registrations. Called once for each owner and observation. The default writes a line to standard error.
     public var repeated: @Sendable (RepeatedObservation) -> Void = { StandardError.write("\($0)") }
 
     /// Creates the default hooks.
@@ -100,17 +100,11 @@ public struct RepeatedObservation: Sendable, CustomStringConvertible {
         place = observer.place
     }
 
-    /// Returns one observer for each observation that an owner registered repeatedly. Must not be called under the
-    /// center's lock, because it may release the last reference to an observed instance.
-    static func repetitions(among observers: [Observer]) -> [Observer] {
-        var counts: [Place: Int] = [:]
-        return observers.filter { observer in
-            // An observation of a released instance differs from an observation of a new instance at the same address.
-            if observer.options.key != nil || observer.isOrphaned { return false }
-            let place = Place(observer)
-            counts[place, default: 0] += 1
-            return counts[place] == OwnerIndex.repetitionThreshold
-        }
+    /// Whether an observation repeats an earlier one of the same owner. Must not be called under the center's lock,
+    /// because it may release the last reference to an observed instance.
+    static func isRepetition(_ observer: Observer, of earlier: Observer) -> Bool {
+        // An observation of a released instance differs from an observation of a new instance at the same address.
+        !earlier.isOrphaned && Place(observer) == Place(earlier)
     }
 
     /// The properties by which repeated observations are compared: source location, names and object.
@@ -126,5 +120,12 @@ public struct RepeatedObservation: Sendable, CustomStringConvertible {
             names = observer.names
             object = observer.objectKey?.hash
         }
+    }
+}
+
+extension Observer {
+    /// The hash value by which repetitions are found; nil if the observation has no owner, or a key.
+    var repetitionHash: Int? {
+        ownerIdentifier == nil || options.key != nil ? nil : RepeatedObservation.Place(self).hashValue
     }
 }

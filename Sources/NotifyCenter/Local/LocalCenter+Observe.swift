@@ -75,7 +75,7 @@ extension LocalCenter {
         _ names: Names, object: NotificationObject? = nil, owner: Owner,
         options: ObservationOptions = ObservationOptions(), fileID: StaticString = #fileID, line: UInt = #line,
         using body: @escaping @Sendable (Owner, LocalNotification) throws -> Void
-    ) throws(Names.Failure) -> Observation {
+    ) throws(Names.Failure) -> ObservationHandle {
         register(
             try names.observedNames, object: object, owner: owner, options: options,
             place: SourcePlace(fileID: fileID, line: line), receiver: .notifications(body))
@@ -88,7 +88,7 @@ extension LocalCenter {
         _ type: Message.Type, object: NotificationObject? = nil, owner: Owner,
         options: ObservationOptions = ObservationOptions(), fileID: StaticString = #fileID, line: UInt = #line,
         using body: @escaping @Sendable (Owner, Message) throws -> Void
-    ) -> Observation {
+    ) -> ObservationHandle {
         register(
             type.notificationName.observedNames, object: object, owner: owner, options: options,
             place: SourcePlace(fileID: fileID, line: line), receiver: .messages(body))

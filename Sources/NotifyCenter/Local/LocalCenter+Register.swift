@@ -4,7 +4,7 @@ extension LocalCenter {
     func register(
         _ names: ObservedNames, object: NotificationObject?, owner: Receiver.Owner? = nil,
         options: ObservationOptions = ObservationOptions(), place: SourcePlace, receiver: Receiver
-    ) -> Observation {
+    ) -> ObservationHandle {
         let observer = Observer(
             names: names, object: object, owner: owner, options: options, place: place, receiver: receiver)
         return register(observer, object: object, owner: owner)
@@ -13,7 +13,7 @@ extension LocalCenter {
     /// Registers an observer. The observer receives every matching post that begins after this method returns.
     private func register(
         _ observer: Observer, object: NotificationObject?, owner: Receiver.Owner?
-    ) -> Observation {
+    ) -> ObservationHandle {
         // Work outside the lock: calls of observers, and releases of references whose deinitializers may call the
         // center.
         var deferred = DeferredWork()
@@ -21,7 +21,7 @@ extension LocalCenter {
         // Posts in progress do not reach the new observer, so they still call the replaced one if it has no buffer.
         if deferred.replaced?.buffersPosts == true { deferred.replaced?.end() }
         if let others = deferred.others { finish(others, for: observer) }
-        return Observation(center: self, registration: observer.registration, slot: observer.slot)
+        return ObservationHandle(center: self, registration: observer.registration, slot: observer.slot)
     }
 
     private func finish(_ others: DeferredWork.Others, for observer: Observer) {
@@ -31,17 +31,16 @@ extension LocalCenter {
             observer.deliver(entry.notification, in: self)
         }
         for observer in others.ofReleasedOwner { end(observer) }
-        if let repeated = repetition(among: others.ofOwner) { hooks.repeated(repeated) }
+        if let earlier = others.earlier { reportIfRepeated(observer, earlier) }
         if others.isPruningDue { endOrphans() }
     }
 
-    /// Returns a repeated observation of the owner that has not been reported; nil if there is none.
-    private func repetition(among observers: [Observer]) -> RepeatedObservation? {
-        // Outside the lock: reading the observed instance may release its last reference.
-        let repetitions = RepeatedObservation.repetitions(among: observers)
-        if repetitions.isEmpty { return nil }
-        let unreported = state.withLock { state in repetitions.first { state.owners.markReported($0) } }
-        return unreported.flatMap(RepeatedObservation.init)
+    private func reportIfRepeated(_ observer: Observer, _ earlier: Observer) {
+        guard RepeatedObservation.isRepetition(observer, of: earlier), let place = observer.repetitionHash,
+            let owner = observer.ownerIdentifier
+        else { return }
+        let isNew = state.withLock { $0.owners.markReported(place, of: owner) }
+        if isNew, let repeated = RepeatedObservation(observer) { hooks.repeated(repeated) }
     }
 
     /// Work to do after the lock is released.
@@ -50,8 +49,8 @@ extension LocalCenter {
         struct Others {
             var retained: [RetainedNotifications.Entry] = []
             var ofReleasedOwner: [Observer] = []
-            /// All observers of the owner, if a check for repetitions is due.
-            var ofOwner: [Observer] = []
+            /// An earlier observer of the owner, which the new one may repeat.
+            var earlier: Observer?
             var isPruningDue = false
         }
 
@@ -100,9 +99,9 @@ extension LocalCenter.State {
             deferred.others?.ofReleasedOwner = owners.all(of: id).compactMap { observers.value(at: Int($0)) }
             owners.removeAll(of: id)
         }
-        if owners.add(observer.slot, to: id) {
+        if let earlier = owners.add(observer.slot, to: id, place: observer.repetitionHash) {
             deferred.others = deferred.others ?? .init()
-            deferred.others?.ofOwner = owners.all(of: id).compactMap { observers.value(at: Int($0)) }
+            deferred.others?.earlier = observers.value(at: Int(earlier))
         }
     }
 

@@ -10,7 +10,7 @@ extension LocalCenter {
         converting convert: @escaping @Sendable (LocalNotification) -> Message?,
         fileID: StaticString = #fileID, line: UInt = #line,
         using body: @escaping @Sendable (Message) throws -> Void
-    ) -> Observation {
+    ) -> ObservationHandle {
         let receiver = Receiver(
             call: { notification in if let message = convert(notification) { try body(message) } },
             messages: MessageReceiver<Message>(call: body, callOwned: nil, acceptsOthers: true))
@@ -24,7 +24,7 @@ extension LocalCenter {
         _ names: ObservedNames, object: NotificationObject?, owner: Owner,
         converting convert: @escaping @Sendable (LocalNotification) -> Message?, fileID: StaticString, line: UInt,
         using body: @escaping @Sendable (Owner, Message) throws -> Void
-    ) -> Observation {
+    ) -> ObservationHandle {
         // Safe: an observer passes only its own owner, which has this type.
         let callOwned = { @Sendable (owner: Receiver.Owner, message: Message) in
             try body(unsafeDowncast(owner, to: Owner.self), message)
@@ -40,7 +40,7 @@ extension LocalCenter {
     }
 }
 
-extension Observation {
+extension ObservationHandle {
     /// Ends the observation if it belongs to this center and has this name and object; nil matches any.
     package func cancel(in center: LocalCenter, name: NotificationName?, object: NotificationObject?) {
         guard center === self.center else { return }

@@ -2,14 +2,12 @@ import Synchronization
 
 /// A mutex that the thread sanitizer supports.
 ///
-/// The sanitizer does not instrument the library that contains `Mutex`, and reports accesses under a `Mutex` as races.
-/// Builds for the sanitizer define `THREAD_SANITIZER`. There, an atomic flag in instrumented code repeats the ordering
-/// of the mutex; the flag alone would not exclude other threads. In all other builds a `Lock` is a `Mutex`.
+/// The sanitizer does not instrument the library that contains `Mutex`, so it would report accesses under a `Mutex` as
+/// races, in every program that uses this package. An atomic flag in instrumented code repeats the ordering of the
+/// mutex. The flag alone would not exclude other threads. Its cost is a load and a store beside the mutex.
 package struct Lock<Value: ~Copyable>: ~Copyable, Sendable {
     private let mutex: Mutex<Value>
-    #if THREAD_SANITIZER
-        private let order = Atomic(false)
-    #endif
+    private let order = Atomic(false)
 
     package init(_ value: consuming sending Value) {
         mutex = Mutex(value)
@@ -19,26 +17,20 @@ package struct Lock<Value: ~Copyable>: ~Copyable, Sendable {
     package func withLock<Result: ~Copyable, Failure: Error>(
         _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {
-        #if THREAD_SANITIZER
-            try mutex.withLock { value throws(Failure) in
-                _ = order.load(ordering: .acquiring)
-                defer { order.store(false, ordering: .releasing) }
-                return try body(&value)
-            }
-        #else
-            try mutex.withLock(body)
-        #endif
+        try mutex.withLock { value throws(Failure) in
+            repeatOrder()
+            defer { order.store(false, ordering: .releasing) }
+            return try body(&value)
+        }
     }
 
-    /// Acquires and releases the lock in builds for the thread sanitizer; does nothing in other builds.
+    /// Orders the caller after the thread that used the lock last, for the thread sanitizer.
     ///
     /// If a continuation is resumed before its task suspends, the sanitizer does not detect that the task continues
     /// after the resumption. Call this method after the suspension: it orders the task after the thread that resumed
     /// it, if that thread used the lock before the resumption.
     @inline(__always)
-    package func repeatOrderForSanitizer() {
-        #if THREAD_SANITIZER
-            withLock { _ in }
-        #endif
+    package func repeatOrder() {
+        _ = order.load(ordering: .acquiring)
     }
 }

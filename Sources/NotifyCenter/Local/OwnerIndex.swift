@@ -1,22 +1,21 @@
 /// The observations of each owner, as linked lists over the observers' slots, so that adding and removing take constant
 /// time.
 struct OwnerIndex {
-    private struct Record {
+    fileprivate struct Record {
         var first: Int32
         var count = 0
-        /// The number of observations at which to check for repetitions next.
-        var nextCheck = OwnerIndex.repetitionThreshold
-        var reported: Set<RepeatedObservation.Place> = []
+        /// The last added observation of each place. Empty while the owner has not had two observations.
+        var latest: [Int: Int32] = [:]
+        var reportedPlaces: Set<Int> = []
     }
 
     private struct Link {
         var owner: ObjectIdentifier
         var previous: Int32
         var next: Int32
+        /// The hash value of the place; nil for an observation that is never a repetition.
+        var place: Int?
     }
-
-    /// The number of equal observations that counts as a repetition.
-    static let repetitionThreshold = 8
 
     private var records: [ObjectIdentifier: Record] = [:]
     private var links: ContiguousArray<Link?> = []
@@ -38,27 +37,25 @@ struct OwnerIndex {
 
     /// Adds a slot.
     ///
-    /// - Returns: Whether a check for repetitions is due: the owner has `repetitionThreshold` observations, or twice as
-    ///   many as at the last check.
-    mutating func add(_ slot: Int32, to owner: ObjectIdentifier) -> Bool {
+    /// - Parameter place: The hash value of the observation's ``RepeatedObservation/Place``; nil if the observation is
+    ///   never a repetition.
+    /// - Returns: The slot of an earlier observation with this place. Nil if there is none, or if a repetition was
+    ///   already reported.
+    mutating func add(_ slot: Int32, to owner: ObjectIdentifier, place: Int? = nil) -> Int32? {
         while links.count <= Int(slot) { links.append(nil) }
-        var record = records[owner] ?? Record(first: -1)
-        if record.first >= 0 { links[Int(record.first)]?.previous = slot }
-        links[Int(slot)] = Link(owner: owner, previous: -1, next: record.first)
-        record.first = slot
-        record.count += 1
-        // Never lowered, so that adding and removing observations around this number does not check each time.
-        let isCheckDue = record.count >= record.nextCheck
-        if isCheckDue { record.nextCheck *= 2 }
-        records[owner] = record
-        return isCheckDue
+        let next = records[owner]?.first ?? -1
+        if next >= 0 { links[Int(next)]?.previous = slot }
+        let link = Link(owner: owner, previous: -1, next: next, place: place)
+        links[Int(slot)] = link
+        let nextPlace = next < 0 ? nil : links[Int(next)]?.place
+        return records[owner, default: Record(first: -1)].add(slot, place, before: next, at: nextPlace)
     }
 
     mutating func remove(_ slot: Int32) {
         guard links.indices.contains(Int(slot)), let link = links[Int(slot)].take() else { return }
         if link.next >= 0 { links[Int(link.next)]?.previous = link.previous }
         if link.previous >= 0 { links[Int(link.previous)]?.next = link.next }
-        records[link.owner]?.count -= 1
+        records[link.owner]?.remove(slot, link.place)
         if link.previous < 0 { records[link.owner]?.first = link.next }
         if records[link.owner]?.count == 0 { records[link.owner] = nil }
         if records.isEmpty { links = [] }
@@ -68,11 +65,30 @@ struct OwnerIndex {
         for slot in all(of: owner) { remove(slot) }
     }
 
-    /// Marks a repetition as reported.
+    /// Marks the repetitions of a place as reported.
     ///
-    /// - Returns: False if the repetition was already reported.
-    mutating func markReported(_ repetition: Observer) -> Bool {
-        guard let owner = repetition.ownerIdentifier else { return false }
-        return records[owner]?.reported.insert(RepeatedObservation.Place(repetition)).inserted == true
+    /// - Returns: False if they were already reported.
+    mutating func markReported(_ place: Int, of owner: ObjectIdentifier) -> Bool {
+        records[owner]?.reportedPlaces.insert(place).inserted == true
+    }
+}
+
+extension OwnerIndex.Record {
+    /// Adds a slot before another one.
+    ///
+    /// - Returns: The slot of an earlier observation with this place, unless a repetition was already reported.
+    fileprivate mutating func add(_ slot: Int32, _ place: Int?, before next: Int32, at nextPlace: Int?) -> Int32? {
+        first = slot
+        count += 1
+        // Most owners have one observation, which needs no dictionary.
+        if count == 2, let nextPlace { latest[nextPlace] = next }
+        guard count > 1, let place else { return nil }
+        let earlier = latest.updateValue(slot, forKey: place)
+        return reportedPlaces.contains(place) ? nil : earlier
+    }
+
+    fileprivate mutating func remove(_ slot: Int32, _ place: Int?) {
+        count -= 1
+        if let place, latest[place] == slot { latest[place] = nil }
     }
 }

@@ -6,18 +6,19 @@ enum Call: Sendable {
     case list(ListQuery, ReplySlot<[ListedEntry]>, entries: [ListedEntry])
     case log(ReadLog, ReplySlot<ReceivedLogPage>, page: ReceivedLogPage?)
     case find(LogPosition, ReplySlot<Found>)
-    case remove(name: String, uid: UInt32, ReplySlot<Void>)
-    case purge(NotifyWire.Purge, ReplySlot<NotifyClient.PurgeResult>)
-    case durable(DurableRequest, ReplySlot<NotifyClient.DurableDetails>)
-    case deadLetters(NotifyWire.DeadLetters, ReplySlot<NotifyClient.DeadLetterResult>)
+    case remove(name: String, uid: UInt32, endsMembers: Bool, ReplySlot<Void>)
+    case purge(NotifyWire.Purge, ReplySlot<NotificationClient.Administration.PurgeResult>)
+    case durable(DurableRequest, ReplySlot<NotificationClient.DurableDetails>)
+    case deadLetters(NotifyWire.DeadLetters, ReplySlot<NotificationClient.DeadLetterResult>)
     case ping(ReplySlot<Void>)
-    case statistics(ReplySlot<NotifyClient.Statistics>)
-    case limits(ReplySlot<[NotifyClient.ResourceUse]>)
-    case reload(ReplySlot<[String]>)
+    case statistics(ReplySlot<NotificationClient.Administration.Statistics>)
+    case limits(ReplySlot<[NotificationClient.Administration.ResourceUse]>)
+    case reload(ReplySlot<NotificationClient.Administration.ReloadOutcome>)
     case backup(FileLocation, ReplySlot<UInt64>)
     case backupChunk(offset: UInt64, ReplySlot<ByteBuffer>)
-    case check(isFull: Bool, ReplySlot<NotifyClient.LogCheck>, progress: @Sendable (Int) -> Void)
-    case policy(NotifyClient.PolicyQuestion, ReplySlot<NotifyClient.PolicyDecision>)
+    case check(isFull: Bool, ReplySlot<NotificationClient.Administration.LogCheck>, progress: @Sendable (Int) -> Void)
+    case policy(
+        NotificationClient.Administration.PolicyQuestion, ReplySlot<NotificationClient.Administration.PolicyDecision>)
 
     func write(request: UInt64, to buffer: inout ByteBuffer) {
         switch self {
@@ -26,8 +27,9 @@ enum Call: Sendable {
             read.request = request
             read.write(to: &buffer)
         case .find(let position, _): Find(request: request, position: position).write(to: &buffer)
-        case .remove(let name, let uid, _):
-            NotifyWire.Remove(request: request, uid: uid, durableName: name).write(to: &buffer)
+        case .remove(let name, let uid, let endsMembers, _):
+            NotifyWire.Remove(request: request, uid: uid, endsMembers: endsMembers, durableName: name).write(
+                to: &buffer)
         case .purge(var purge, _):
             purge.request = request
             purge.write(to: &buffer)
@@ -46,22 +48,22 @@ enum Call: Sendable {
         }
     }
 
-    func fail(_ error: NotifyError) {
+    var slot: any RequestSlot {
         switch self {
-        case .list(_, let slot, _): slot.answer(.failure(error))
-        case .log(_, let slot, _): slot.answer(.failure(error))
-        case .find(_, let slot): slot.answer(.failure(error))
-        case .remove(_, _, let slot), .ping(let slot): slot.answer(.failure(error))
-        case .purge(_, let slot): slot.answer(.failure(error))
-        case .durable(_, let slot): slot.answer(.failure(error))
-        case .deadLetters(_, let slot): slot.answer(.failure(error))
-        case .statistics(let slot): slot.answer(.failure(error))
-        case .limits(let slot): slot.answer(.failure(error))
-        case .backup(_, let slot): slot.answer(.failure(error))
-        case .backupChunk(_, let slot): slot.answer(.failure(error))
-        case .reload(let slot): slot.answer(.failure(error))
-        case .check(_, let slot, _): slot.answer(.failure(error))
-        case .policy(_, let slot): slot.answer(.failure(error))
+        case .list(_, let slot, _): slot
+        case .log(_, let slot, _): slot
+        case .find(_, let slot): slot
+        case .remove(_, _, _, let slot), .ping(let slot): slot
+        case .purge(_, let slot): slot
+        case .durable(_, let slot): slot
+        case .deadLetters(_, let slot): slot
+        case .statistics(let slot): slot
+        case .limits(let slot): slot
+        case .backup(_, let slot): slot
+        case .backupChunk(_, let slot): slot
+        case .reload(let slot): slot
+        case .check(_, let slot, _): slot
+        case .policy(_, let slot): slot
         }
     }
 
@@ -74,22 +76,26 @@ enum Call: Sendable {
         }
     }
 
-    func isAnswered(by slot: AnyObject) -> Bool {
+    /// The error to report if the answer does not arrive in time.
+    func timeoutError(after limit: Duration) -> NotifyError {
+        lossError.code == .outcomeUnknown ? .outcomeUnknown(after: limit) : .timedOut(after: limit)
+    }
+
+    enum TimeLimit {
+        /// The answer must arrive in time.
+        case answer
+        /// The request may take long: the daemon must answer pings in time.
+        case silence
+        /// The request waits for an event.
+        case none
+    }
+
+    /// What the time limit of the client bounds.
+    var timeLimit: TimeLimit {
         switch self {
-        case .list(_, let mine, _): mine === slot
-        case .log(_, let mine, _): mine === slot
-        case .find(_, let mine): mine === slot
-        case .remove(_, _, let mine), .ping(let mine): mine === slot
-        case .purge(_, let mine): mine === slot
-        case .durable(_, let mine): mine === slot
-        case .deadLetters(_, let mine): mine === slot
-        case .statistics(let mine): mine === slot
-        case .limits(let mine): mine === slot
-        case .backup(_, let mine): mine === slot
-        case .backupChunk(_, let mine): mine === slot
-        case .reload(let mine): mine === slot
-        case .check(_, let mine, _): mine === slot
-        case .policy(_, let mine): mine === slot
+        case .log(let read, _, _): read.isWaiting ? .none : .answer
+        case .check, .backup, .purge, .reload, .deadLetters, .list(.summary, _, _): .silence
+        default: .answer
         }
     }
 }

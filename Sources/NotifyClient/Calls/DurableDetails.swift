@@ -1,7 +1,7 @@
 public import FoundationEssentials
 import NotifyWire
 
-extension NotifyClient {
+extension NotificationClient {
     /// A durable subscription with its history, as described by the daemon.
     public struct DurableDetails: Hashable, Sendable {
         /// The attachment of a client.
@@ -12,7 +12,19 @@ extension NotifyClient {
             public let pid: UInt32
         }
 
-        /// What ``NotifyClient/durableSubscriptions()`` lists.
+        /// A delivery that failed.
+        public struct Failure: Hashable, Sendable {
+            /// The sequence of the message.
+            public let sequence: UInt64
+            /// When the delivery failed; `nil` if that was before the daemon's start.
+            public let date: Date?
+            /// The number of the message's deliveries that had failed by then.
+            public let failures: Int
+            /// Why it failed: what the client gave as the reason; `nil` if it gave none.
+            public let reason: String?
+        }
+
+        /// What ``NotificationClient/durableSubscriptions(timeout:)`` lists.
         public let subscription: DurableSubscription
         /// How the subscription repeats its messages. All settings have a value.
         public let settings: DurableSettings
@@ -25,6 +37,15 @@ extension NotifyClient {
         public let expiry: Duration?
         /// How long no client has been attached, zero while one is; `nil` if the daemon has not determined it yet.
         public let unused: Duration?
+        /// Those of ``DurableSubscription/waiting`` that no attached client may receive, but one that attached before.
+        public let withheld: Int
+        /// Whether a request to create the subscription found it; false after other requests.
+        public let existed: Bool
+        /// The delivery that failed last; `nil` if none did. After a restart of the daemon, one of those messages that
+        /// wait for another delivery.
+        public let lastFailure: Failure?
+        /// When the next of the messages that wait for another delivery is delivered; `nil` if none waits for a time.
+        public let nextDelivery: Date?
 
         init(_ description: DurableDescription) {
             subscription = DurableSubscription(description.entry)
@@ -34,14 +55,22 @@ extension NotifyClient {
                 Attachment(date: date, pid: description.attachedPID)
             }
             expiry = description.expiryMicroseconds == 0 ? nil : .microseconds(description.expiryMicroseconds)
+            existed = description.existed
+            withheld = Int(description.withheld)
             unused = description.unusedMicroseconds.map { .microseconds($0) }
+            lastFailure = description.lastFailure.map { failure in
+                Failure(
+                    sequence: failure.sequence, date: Date(sinceEpoch: failure.microseconds),
+                    failures: Int(failure.failures), reason: failure.reason.isEmpty ? nil : failure.reason)
+            }
+            nextDelivery = Date(sinceEpoch: description.nextMicroseconds)
         }
     }
 }
 
 extension Date {
     /// The date of a time in microseconds since 1970; nil for 0.
-    fileprivate init?(sinceEpoch microseconds: UInt64) {
+    init?(sinceEpoch microseconds: UInt64) {
         guard microseconds > 0 else { return nil }
         self.init(timeIntervalSince1970: Double(microseconds) / 1_000_000)
     }

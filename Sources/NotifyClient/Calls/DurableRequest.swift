@@ -5,6 +5,7 @@ import NotifyWire
 struct DurableRequest: Sendable {
     enum Action: Sendable {
         case describe
+        case create(SubscriptionSpec)
         case reset(LogPosition)
         case edit(patterns: [String])
         case configure(DurableSettingChanges)
@@ -42,6 +43,7 @@ struct DurableRequest: Sendable {
     func write(request: UInt64, to buffer: inout ByteBuffer) {
         switch action {
         case .describe: Describe(request: request, uid: uid, durableName: name).write(to: &buffer)
+        case .create(let spec): spec.creation(request: request).write(to: &buffer)
         case .reset(let position):
             Reset(request: request, uid: uid, durableName: name, to: position).write(to: &buffer)
         case .edit(let patterns):

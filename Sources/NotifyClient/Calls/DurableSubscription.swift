@@ -1,7 +1,7 @@
 public import FoundationEssentials
 import NotifyWire
 
-extension NotifyClient {
+extension NotificationClient {
     /// A durable subscription, as listed by the daemon.
     public struct DurableSubscription: Hashable, Sendable {
         /// A number of messages that is exact or an upper bound.
@@ -34,9 +34,6 @@ extension NotifyClient {
         public let sharing: DurableSharing
         /// The sequence up to which every message is acknowledged, or waits for its next delivery.
         public let cursor: UInt64
-        /// The number of sequences from the subscription's position in the log to the log's end; see
-        /// ``SubscriptionStatus/Durable/behind``.
-        public let behind: UInt64
         /// The pid of the attached client, or of the first member of a group; `nil` if none is attached.
         public let holderPID: UInt32?
         /// The number of attached clients.
@@ -59,7 +56,6 @@ extension NotifyClient {
             members = Int(entry.members)
             waiting = Int(entry.waiting)
             cursor = entry.cursor
-            behind = entry.behind
             holderPID = entry.pid == 0 ? nil : entry.pid
             inFlight = entry.inFlight
             lost = Count(messages: entry.lost, isUpperBound: entry.isLostUpperBound)

@@ -1,11 +1,21 @@
 import NotifyCenter
 import ServiceLifecycle
+import Synchronization
+
+/// The slot of a request, without the type of its answer.
+protocol RequestSlot: AnyObject, Sendable {
+    var timeout: Duration? { get }
+    var isAnswered: Bool { get }
+    /// Whether the request must not wait for a connection any more, because the service of its task is shut down.
+    var isShutDown: Bool { get }
+    func fail(_ error: NotifyError)
+}
 
 /// A one-shot promise for the answer to one request.
 ///
 /// The request is sent before the task waits. An answer or cancellation that arrives before the task waits is kept.
 /// Only the first answer counts; later ones are ignored.
-final class ReplySlot<Value: Sendable>: Sendable {
+final class ReplySlot<Value: Sendable>: RequestSlot {
     typealias Answer = Result<Value, NotifyError>
 
     private enum State {
@@ -18,6 +28,23 @@ final class ReplySlot<Value: Sendable>: Sendable {
     }
 
     private let state = Lock<State>(.open)
+    private let shutDown = Atomic(false)
+    /// The time limit of the request; nil for that of the client.
+    let timeout: Duration?
+
+    init(timeout: Duration? = nil) {
+        self.timeout = timeout
+    }
+
+    var isAnswered: Bool { early != nil }
+
+    var isShutDown: Bool { shutDown.load(ordering: .acquiring) }
+
+    func endWait() { shutDown.store(true, ordering: .releasing) }
+
+    func fail(_ error: NotifyError) {
+        answer(.failure(error))
+    }
 
     /// Sets the answer and resumes the waiting task, if any.
     ///
@@ -69,6 +96,7 @@ final class ReplySlot<Value: Sendable>: Sendable {
         isolation: isolated (any Actor)? = #isolation, onCancel: @escaping @Sendable () -> Void,
         onGracefulShutdown: @escaping @Sendable () -> Void
     ) async throws(NotifyError) -> Value {
+        if let early { return try early.get() }
         let answer = await withGracefulShutdownHandler {
             _ = isolation
             return await withTaskCancellationHandler {
@@ -91,7 +119,7 @@ final class ReplySlot<Value: Sendable>: Sendable {
     }
 
     private nonisolated(nonsending) func pickUp() async -> Answer {
-        defer { state.repeatOrderForSanitizer() }
+        defer { state.repeatOrder() }
         return await withUnsafeContinuation { continuation in
             let early: Answer? = state.withLock { state in
                 switch state {

@@ -1,23 +1,29 @@
+import Algorithms
 import DequeModule
 
 /// The requests that were sent on the connection and not answered yet, by request number.
 ///
 /// Numbers rise by one, so the index of an entry follows from its number. While an entry is pending, the places of all
-/// later entries stay allocated, even if the later entries were answered. `ClientMachine` sends no post while `span` is
-/// too large.
+/// later entries stay allocated, even if the later entries were answered. An entry that stays pending while many others
+/// are answered, such as that of a request that waits for a message, moves to a list of its own.
 struct RequestTable<Entry> {
+    /// The number of places at which the oldest entry moves to the list.
+    static var maximumSpan: Int { 4096 }
+
     private var entries: Deque<Entry?> = []
     /// The request number of the first place.
     private var base: UInt64 = 1
+    /// The oldest entries, in ascending order of their numbers, all of which are below `base`.
+    private var oldest: [(request: UInt64, entry: Entry)] = []
     private(set) var count = 0
 
     var isEmpty: Bool { count == 0 }
 
-    /// The number of places from the oldest entry to the newest.
+    /// The number of places from the oldest entry that has one to the newest.
     var span: Int { entries.count }
 
     /// All requests below this number have been answered.
-    var answeredBelow: UInt64 { base }
+    var answeredBelow: UInt64 { oldest.first?.request ?? base }
 
     var nextRequest: UInt64 { base + UInt64(entries.count) }
 
@@ -27,7 +33,7 @@ struct RequestTable<Entry> {
         if entries.isEmpty {
             base += 1
         } else {
-            entries.append(nil)
+            append(place: nil)
         }
         return request
     }
@@ -35,24 +41,50 @@ struct RequestTable<Entry> {
     /// Adds an entry under the next number.
     mutating func append(_ entry: Entry) -> UInt64 {
         let request = nextRequest
-        entries.append(entry)
+        append(place: entry)
         count += 1
         return request
     }
 
+    private mutating func append(place: Entry?) {
+        if entries.count >= Self.maximumSpan, let entry = entries.popFirst() {
+            if let entry { oldest.append((base, entry)) }
+            base += 1
+            removeLeadingAnswered()
+        }
+        entries.append(place)
+    }
+
     /// The entry of a request; nil if there is none.
     subscript(request: UInt64) -> Entry? {
-        guard request >= base, request - base < UInt64(entries.count) else { return nil }
+        guard request >= base else { return index(inOldest: request).map { oldest[$0].entry } }
+        guard request - base < UInt64(entries.count) else { return nil }
         return entries[Int(request - base)]
+    }
+
+    private func index(inOldest request: UInt64) -> Int? {
+        let index = oldest.partitioningIndex { $0.request >= request }
+        return index < oldest.count && oldest[index].request == request ? index : nil
     }
 
     /// The first request whose entry satisfies the predicate; nil if there is none.
     func firstRequest(where predicate: (Entry) -> Bool) -> UInt64? {
-        entries.firstIndex { $0.map(predicate) ?? false }.map { base + UInt64($0) }
+        oldest.first { predicate($0.entry) }?.request
+            ?? entries.firstIndex { $0.map(predicate) ?? false }.map { base + UInt64($0) }
+    }
+
+    /// The pending requests below a number.
+    func pending(below request: UInt64) -> [UInt64] {
+        oldest.prefix { $0.request < request }.map(\.request)
+            + (base..<max(base, min(request, nextRequest))).filter { entries[Int($0 - base)] != nil }
     }
 
     /// Changes the entry of a request in place, if there is one.
     mutating func update(_ request: UInt64, _ body: (inout Entry) -> Void) {
+        if request < base {
+            if let index = index(inOldest: request) { body(&oldest[index].entry) }
+            return
+        }
         guard var entry = self[request] else { return }
         let index = Int(request - base)
         entries[index] = nil
@@ -62,7 +94,12 @@ struct RequestTable<Entry> {
 
     /// Removes and returns the entry of a request; nil if there is none.
     mutating func take(_ request: UInt64) -> Entry? {
-        guard request >= base, request - base < UInt64(entries.count) else { return nil }
+        guard request >= base else {
+            guard let index = index(inOldest: request) else { return nil }
+            count -= 1
+            return oldest.remove(at: index).entry
+        }
+        guard request - base < UInt64(entries.count) else { return nil }
         let index = Int(request - base)
         guard let entry = entries[index] else { return nil }
         count -= 1
@@ -78,13 +115,14 @@ struct RequestTable<Entry> {
 
     /// Removes and returns all entries, in order. The next request number does not change.
     mutating func takeAll() -> [(request: UInt64, entry: Entry)] {
-        var all: [(request: UInt64, entry: Entry)] = []
+        var all = oldest
         all.reserveCapacity(count)
         for (index, entry) in entries.enumerated() {
             if let entry { all.append((base + UInt64(index), entry)) }
         }
         base = nextRequest
         entries.removeAll(keepingCapacity: true)
+        oldest.removeAll()
         count = 0
         return all
     }

@@ -1,4 +1,4 @@
-extension NotifyClient {
+extension NotificationClient {
     /// The wait before the client connects again: exponential backoff with a maximum. Each wait is shortened at random
     /// by up to half (jitter), so that many clients do not reconnect at the same time.
     public struct Backoff: Hashable, Sendable {

@@ -21,6 +21,11 @@ struct EventLoopClock: ClientClock {
 
 extension NIODeadline {
     fileprivate init(_ moment: Duration) {
+        // `components` traps if the seconds exceed 64 bits.
+        guard moment < .seconds(Int64.max / 1_000_000_000) else {
+            self = .distantFuture
+            return
+        }
         let (seconds, attoseconds) = moment.components
         self = .uptimeNanoseconds(UInt64(max(0, seconds)) * 1_000_000_000 + UInt64(max(0, attoseconds) / 1_000_000_000))
     }

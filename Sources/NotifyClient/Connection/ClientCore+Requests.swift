@@ -2,13 +2,56 @@ import NotifyWire
 
 // The requests of the program. These methods may be called from any thread.
 extension ClientCore {
-    func submit(_ message: NotifyClient.OutgoingMessage, _ waiter: PostWaiter) {
-        process { $0.submit(message, waiter, now: clock.now, &$1) }
+    func submit(_ message: NotificationClient.OutgoingMessage, _ waiter: PostWaiter) {
+        guard !Fork.isChild else {
+            waiter.slot?.fail(.forked)
+            return
+        }
+        instruments?.metrics?.posted()
+        process { machine, effects in machine.submit(message, waiter, now: clock.now, &effects) }
+    }
+
+    /// Waits for the outcome of a post. The cancellation of the task cancels the post; the graceful shutdown of its
+    /// service does so as long as the post waits for a connection.
+    nonisolated(nonsending) func wait<Value>(for slot: ReplySlot<Value>) async throws(NotifyError) -> Value {
+        try await slot.wait {
+            self.cancelPost(slot)
+        } onGracefulShutdown: {
+            self.endWait(slot)
+        }
+    }
+
+    /// The service of the task is shut down: a request that waits for a connection, now or later, fails.
+    func endWait<Value>(_ slot: ReplySlot<Value>) {
+        slot.endWait()
+        endWaits()
+    }
+
+    /// Fails the requests that wait for a connection and whose services are shut down.
+    func endWaits() {
+        if Fork.isChild { return }
+        process { machine, effects in machine.endWaits(&effects) }
     }
 
     /// Submits posts of a pipeline, taking the lock once for all of them.
     func submit(
-        _ messages: some Collection<NotifyClient.OutgoingMessage>, to buffer: PipelineBuffer, from first: UInt64
+        _ messages: some Collection<NotificationClient.OutgoingMessage>, to buffer: PipelineBuffer, from first: UInt64
+    ) {
+        guard !Fork.isChild else {
+            var outcomes = PostOutcomes()
+            for index in messages.indices {
+                let index = first + UInt64(messages.distance(from: messages.startIndex, to: index))
+                outcomes.append(.pipeline(buffer, index: index), .failure(.forked))
+            }
+            return outcomes.report()
+        }
+        instruments?.metrics?.posted(messages.count)
+        guard let tracing = instruments?.tracing else { return submitAll(messages, to: buffer, from: first) }
+        submitAll(messages.map { tracing.withContext($0) }, to: buffer, from: first)
+    }
+
+    private func submitAll(
+        _ messages: some Collection<NotificationClient.OutgoingMessage>, to buffer: PipelineBuffer, from first: UInt64
     ) {
         process { machine, effects in
             var index = first
@@ -20,27 +63,33 @@ extension ClientCore {
     }
 
     func cancelPost<Value>(_ slot: ReplySlot<Value>) {
+        if Fork.isChild { return slot.fail(.forked) }
         let error = process { machine, _ in machine.cancelPost(slot) }
         slot.answer(.failure(error))
     }
 
     func call(_ call: Call) {
+        if Fork.isChild { return call.slot.fail(.forked) }
         process { $0.call(call, now: clock.now, &$1) }
     }
 
     /// The uid of this client as reported by the daemon; nil before the first connection.
-    var uid: UInt32? { process { machine, _ in machine.daemonInfo.uid } }
+    var uid: UInt32? { Fork.isChild ? nil : process { machine, _ in machine.daemonInfo.uid } }
+
+    var isConnected: Bool { !Fork.isChild && process { machine, _ in machine.connection.isReady } }
 
     func endBackup() {
+        if Fork.isChild { return }
         process { machine, _ in machine.endBackup() }
     }
 
     func cancelCall<Value>(_ slot: ReplySlot<Value>) {
+        if Fork.isChild { return slot.fail(.forked) }
         let error = process { machine, _ in machine.cancelCall(slot) }
         slot.answer(.failure(error))
     }
 
-    func subscribe(_ spec: SubscriptionSpec, openWaiter: ReplySlot<Subscribed>) -> (
+    func subscribe(_ spec: SubscriptionSpec, openWaiter: ReplySlot<Subscribed?>) -> (
         number: UInt32, buffer: DeliveryBuffer, ledger: AcknowledgementLedger?
     ) {
         let buffer = DeliveryBuffer(policy: spec.bufferPolicy, limit: spec.limit) { [weak self] in
@@ -52,19 +101,29 @@ extension ClientCore {
                 self?.acknowledgementsPending($0)
             } : nil
         let entry = SubscriptionTable.Entry(spec: spec, buffer: buffer, ledger: ledger, openWaiter: openWaiter)
+        guard !Fork.isChild else {
+            openWaiter.fail(.forked)
+            return (0, buffer, ledger)
+        }
         let number = process { $0.subscribe(entry, now: clock.now, &$1) }
         return (number, buffer, ledger)
     }
 
     private func bufferChanged(_ buffer: DeliveryBuffer) {
+        if Fork.isChild { return }
         process { machine, _ in machine.bufferChanged(buffer, now: clock.now) }
     }
 
     private func acknowledgementsPending(_ ledger: AcknowledgementLedger) {
+        if Fork.isChild { return }
         process { machine, _ in machine.acknowledgementsPending(ledger) }
     }
 
     func leave(_ number: UInt32, _ slot: ReplySlot<Void>?) {
+        if Fork.isChild {
+            slot?.fail(.forked)
+            return
+        }
         process { $0.leave(number, slot, now: clock.now, &$1) }
     }
 }

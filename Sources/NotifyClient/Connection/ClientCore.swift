@@ -3,7 +3,9 @@ import Logging
 import NIOCore
 import NIOPosix
 import NotifyCenter
+import NotifySystem
 import NotifyWire
+import SystemPackage
 
 /// Processes events from any thread. One lock guards the machine; its effects are carried out after the lock is
 /// released.
@@ -16,6 +18,8 @@ final class ClientCore: Sendable {
         var isReading = true
         /// The earliest scheduled wake-up.
         var wakeAt: Duration?
+        /// The logged reasons why sockets were skipped, at most one for each folder of the search.
+        var skippedSockets: Set<String> = []
     }
 
     /// Work decided under the lock, to be carried out after its release.
@@ -28,20 +32,28 @@ final class ClientCore: Sendable {
         var wakeAt: Duration?
     }
 
-    let configuration: NotifyClient.Configuration
+    let configuration: NotificationClient.Configuration
     private let logger: Logger?
     private let loop: any EventLoop
     let clock: any ClientClock
+    let instruments: ClientInstruments?
     private let guarded: Lock<Guarded>
+    /// The shared event loops, which live as long as the process.
+    private static let loops: MultiThreadedEventLoopGroup = {
+        let loops = MultiThreadedEventLoopGroup.singleton
+        CloseOnExec.setOnEventLoops()
+        Fork.watch()
+        return loops
+    }()
 
     init(
-        configuration: NotifyClient.Configuration, logger: Logger?, clock: (any ClientClock)? = nil,
-        instance: InstanceID = .random()
+        configuration: NotificationClient.Configuration, logger: Logger?, clock: (any ClientClock)? = nil,
+        instance: InstanceID = .random(), instruments: ClientInstruments? = ClientInstruments()
     ) {
+        self.instruments = instruments
         self.configuration = configuration
         self.logger = logger
-        // The shared event loops live as long as the process.
-        loop = MultiThreadedEventLoopGroup.singleton.next()
+        loop = Self.loops.next()
         self.clock = clock ?? EventLoopClock(loop: loop)
         guarded = Lock(Guarded(machine: ClientMachine(configuration, instance: instance)))
     }
@@ -66,6 +78,7 @@ final class ClientCore: Sendable {
 
     private func collectWork(_ guarded: inout Guarded, _ deferred: inout DeferredWork) {
         deferred.channel = guarded.channel
+        deferred.effects.dropped = guarded.machine.takeDropped()
         if guarded.machine.hasOutgoing, guarded.channel != nil {
             deferred.flush = guarded.flushScheduler.buffered(guarded.machine.outgoing.readableBytes, now: clock.now)
         }
@@ -82,10 +95,11 @@ final class ClientCore: Sendable {
 
     private func perform(_ deferred: DeferredWork) {
         let effects = deferred.effects
+        instruments?.metrics?.count(effects)
         for (buffer, item) in effects.deliveries { buffer.put(item) }
         effects.outcomes.report()
         for answer in effects.answers { answer() }
-        for warning in effects.warnings { logger?.warning("\(warning)") }
+        for warning in effects.warnings { logger?.warning("\(warning)", metadata: metadata) }
         for change in effects.changes { report(change) }
         if let channel = deferred.channel {
             schedule(deferred.flush, channel)
@@ -99,14 +113,27 @@ final class ClientCore: Sendable {
         if let moment = deferred.wakeAt { wake(at: moment) }
     }
 
-    private func report(_ change: NotifyClient.ConnectionChange) {
+    private func report(_ change: NotificationClient.ConnectionChange) {
         switch change {
-        case .connected(let version): logger?.debug("connected to notifyd \(version)")
+        case .connected(let version):
+            logger?.debug(
+                "connected to notifyd \(version)", metadata: metadata.adding(["notify.daemon_version": "\(version)"]))
         case .disconnected(let error, let wait):
-            logger?.info(
-                "not connected to notifyd: \(error?.message ?? "the connection was closed"); retrying in \(wait.text)")
+            var metadata = metadata
+            metadata["notify.error_code"] = error.map { "\($0.code.rawValue)" }
+            metadata["notify.retry_in"] = "\(wait.text)"
+            // Only the loss of a connection is a warning, not each attempt to connect again.
+            logger?.log(
+                level: error?.code == .connectionLost || error == nil ? .warning : .info,
+                "not connected to notifyd: \(error?.message ?? "the connection was closed"); retrying in \(wait.text)",
+                metadata: metadata)
         }
         configuration.onConnectionChange?(change)
+    }
+
+    /// The metadata of every record.
+    private var metadata: Logger.Metadata {
+        configuration.socketPath.map { ["notify.socket": "\($0)"] } ?? [:]
     }
 
     private func wake(at moment: Duration) {
@@ -118,8 +145,8 @@ final class ClientCore: Sendable {
         process { $0.timeReached(clock.now, &$1) }
     }
 
-    func logWarning(_ warning: some CustomStringConvertible & Sendable) {
-        logger?.warning("\(warning)")
+    func logWarning(_ warning: some CustomStringConvertible & Sendable, metadata other: Logger.Metadata = [:]) {
+        logger?.warning("\(warning)", metadata: metadata.adding(other))
     }
 
     private var jitter: Double { .random(in: 0...1) }
@@ -129,14 +156,17 @@ final class ClientCore: Sendable {
 
 extension ClientCore {
     func start() {
+        if Fork.isChild { return }
         process { $0.start(&$1) }
     }
 
     func stop() {
+        if Fork.isChild { return }
         process { $0.stop(now: clock.now, &$1) }
     }
 
     func shutDownGracefully() {
+        if Fork.isChild { return }
         process { $0.shutDownGracefully(now: clock.now, &$1) }
     }
 
@@ -144,6 +174,7 @@ extension ClientCore {
     ///
     /// - Throws: The error that ended the client, if any.
     func waitForEnd() async throws(NotifyError) {
+        if Fork.isChild { throw .forked }
         let slot = ReplySlot<Void>()
         process { $0.awaitEnd(slot, &$1) }
         try await slot.wait {}
@@ -153,6 +184,7 @@ extension ClientCore {
     ///
     /// - Throws: The error that ended the client, if any.
     func waitForServiceEnd(onCancel: @escaping @Sendable () -> Void) async throws(NotifyError) {
+        if Fork.isChild { throw .forked }
         let slot = ReplySlot<Void>()
         process { $0.awaitServiceEnd(slot, now: clock.now, &$1) }
         try await slot.wait(onCancel: onCancel)
@@ -161,9 +193,16 @@ extension ClientCore {
     private func connect() {
         let path: String
         do {
-            path = try NotifyClient.socketPath(explicit: configuration.socketPath)
+            path = try NotificationClient.socketPath(explicit: configuration.socketPath, onSkip: socketSkipped)
         } catch {
             connectFailed(error)
+            return
+        }
+        let socket: CInt
+        do {
+            socket = try Self.connect(to: path)
+        } catch {
+            connectFailed(.cannotConnect(to: path, error), queueIsFull: error == .resourceTemporarilyUnavailable)
             return
         }
         ClientBootstrap(group: loop)
@@ -174,11 +213,22 @@ extension ClientCore {
                     try channel.pipeline.syncOperations.addHandler(ConnectionHandler(core: self))
                 }
             }
-            .connect(unixDomainSocketPath: path)
-            .whenFailure { error in
-                let queueIsFull = (error as? IOError)?.errnoCode == EAGAIN
-                self.connectFailed(.cannotConnect(to: path, error), queueIsFull: queueIsFull)
-            }
+            .withConnectedSocket(socket)
+            .whenFailure { self.connectFailed(NotifyError(.noDaemon, "can't connect to \(path): \($0)", cause: $0)) }
+    }
+
+    /// Connects a socket, which takes no time. NIO would open it without close-on-exec.
+    private static func connect(to path: String) throws(Errno) -> CInt {
+        guard let address = UnixSocketAddress(path: path) else { throw .fileNameTooLong }
+        let socket = try OwnedDescriptor.unixSocket(SOCK_STREAM)
+        try Errno.check(address.withSockaddr { Glibc.connect(socket.rawValue, $0, $1) })
+        return socket.release().rawValue
+    }
+
+    private func socketSkipped(_ reason: String) {
+        if let report = configuration.onSkippedSocket { return report(reason) }
+        let isNew = guarded.withLock { $0.skippedSockets.insert(reason).inserted }
+        if isNew { logger?.warning("\(reason)") }
     }
 
     private static var receiveAllocator: AdaptiveRecvByteBufferAllocator {
@@ -268,20 +318,20 @@ extension ClientCore {
 }
 
 extension NotifyError {
-    fileprivate static func cannotConnect(to path: String, _ error: any Error) -> NotifyError {
-        switch (error as? IOError)?.errnoCode {
-        case ECONNREFUSED where isOtherFile(path):
+    fileprivate static func cannotConnect(to path: String, _ error: Errno) -> NotifyError {
+        switch error {
+        case .connectionRefused where isOtherFile(path):
             NotifyError(.noDaemon, "\(path) is not a socket", cause: error)
-        case ENOENT, ECONNREFUSED:
+        case .noSuchFileOrDirectory, .connectionRefused:
             NotifyError(
                 .noDaemon,
                 "notifyd does not listen on \(path); start it, or connect to the socket on which it listens",
                 cause: error)
-        case EAGAIN:
+        case .resourceTemporarilyUnavailable:
             NotifyError(
                 .noDaemon, "the connection backlog of \(path) is full; check that notifyd responds",
                 cause: error)
-        case EACCES, EPERM:
+        case .permissionDenied, .notPermitted:
             NotifyError(.forbidden, "this user is not allowed to connect to \(path)", cause: error)
         default:
             NotifyError(.noDaemon, "can't connect to \(path): \(error)", cause: error)
@@ -292,5 +342,11 @@ extension NotifyError {
     private static func isOtherFile(_ path: String) -> Bool {
         var status = stat()
         return stat(path, &status) == 0 && status.st_mode & S_IFMT != S_IFSOCK
+    }
+}
+
+extension Logger.Metadata {
+    fileprivate func adding(_ other: Logger.Metadata) -> Logger.Metadata {
+        merging(other) { $1 }
     }
 }

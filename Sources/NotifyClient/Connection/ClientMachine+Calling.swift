@@ -5,18 +5,21 @@ extension ClientMachine {
         if let refusal {
             effects.fail(call, refusal)
         } else if connection.isReady {
-            send(call)
+            send(call, now: now)
         } else {
             waitingCalls.append((call, now + settings.connectionWait))
         }
+        let slot = call.slot
+        if let timeout = slot.timeout { timeouts.add(slot, until: now + timeout) }
     }
 
-    private mutating func send(_ call: Call) {
+    private mutating func send(_ call: Call, now: @autoclosure () -> Duration) {
         call.write(request: requests.append(.call(call)), to: &outgoing)
+        requestAdded(now: now())
     }
 
-    mutating func sendWaitingCalls() {
-        for (call, _) in waitingCalls { send(call) }
+    mutating func sendWaitingCalls(now: Duration) {
+        for (call, _) in waitingCalls { send(call, now: now) }
         waitingCalls.removeAll()
     }
 
@@ -25,15 +28,25 @@ extension ClientMachine {
     /// - Returns: The error for the caller, which says whether the call was already sent.
     mutating func cancelCall(_ slot: AnyObject) -> NotifyError {
         let waiting = waitingCalls.count
-        waitingCalls.removeAll { $0.call.isAnswered(by: slot) }
+        waitingCalls.removeAll { $0.call.slot === slot }
         if waitingCalls.count < waiting { return .cancelled }
         endRead(answering: slot)
         return .cancelledInFlight
     }
 
+    /// Fails the requests that wait for a connection and whose services are shut down.
+    mutating func endWaits(_ effects: inout Effects) {
+        guard !connection.isReady else { return }
+        for waiter in posts.takeShutDown() { effects.outcomes.append(waiter, .failure(.shutDown)) }
+        for (call, _) in waitingCalls where call.slot.isShutDown { effects.fail(call, .shutDown) }
+        waitingCalls.removeAll { $0.call.slot.isShutDown }
+    }
+
     /// Makes the daemon end the backup of this connection. Without a connection there is none.
     mutating func endBackup() {
-        if connection.isReady { send(.backupChunk(offset: BackupChunkRequest.end, ReplySlot())) }
+        guard connection.isReady else { return }
+        let call = Call.backupChunk(offset: BackupChunkRequest.end, ReplySlot())
+        call.write(request: requests.append(.call(call)), to: &outgoing)
     }
 
     // MARK: Answers
@@ -54,7 +67,7 @@ extension ClientMachine {
     }
 
     mutating func removed(_ removed: Removed, _ effects: inout Effects) throws(WireError) {
-        guard case .call(.remove(_, _, let slot)) = try takeRequest(removed.request) else { throw .unexpected }
+        guard case .call(.remove(_, _, _, let slot)) = try takeRequest(removed.request) else { throw .unexpected }
         effects.answer(slot, .success(()))
     }
 
@@ -63,7 +76,7 @@ extension ClientMachine {
     ) throws(WireError) {
         switch try takeRequest(description.request) {
         case .call(.durable(_, let slot)):
-            effects.answer(slot, .success(NotifyClient.DurableDetails(description)))
+            effects.answer(slot, .success(NotificationClient.DurableDetails(description)))
         case .deadline(let number):
             let deadline = Duration.microseconds(description.settings.deadlineMicroseconds)
             extender.deadlineReported(number, deadline, now: now())
@@ -74,12 +87,15 @@ extension ClientMachine {
 
     mutating func deadLettersDone(_ done: DeadLettersDone, _ effects: inout Effects) throws(WireError) {
         guard case .call(.deadLetters(_, let slot)) = try takeRequest(done.request) else { throw .unexpected }
-        effects.answer(slot, .success(NotifyClient.DeadLetterResult(done)))
+        effects.answer(slot, .success(NotificationClient.DeadLetterResult(done)))
     }
 
-    mutating func pongReceived(_ pong: Pong, _ effects: inout Effects) throws(WireError) {
+    mutating func pongReceived(
+        _ pong: Pong, now: () -> Duration, _ effects: inout Effects
+    ) throws(WireError) {
         switch try takeRequest(pong.request) {
         case .call(.ping(let slot)): effects.answer(slot, .success(()))
+        case .probe: probeAnswered(now: now())
         case .finalPing: break
         default: throw .unexpected
         }
@@ -88,16 +104,19 @@ extension ClientMachine {
     mutating func statisticsReceived(_ report: StatisticsReport, _ effects: inout Effects) throws(WireError) {
         switch try takeRequest(report.request) {
         case .call(.statistics(let slot)):
-            effects.answer(slot, .success(NotifyClient.Statistics(report, version: daemonInfo.daemonVersion)))
+            effects.answer(
+                slot, .success(NotificationClient.Administration.Statistics(report, version: daemonInfo.daemonVersion)))
         case .call(.limits(let slot)):
-            effects.answer(slot, .success(NotifyClient.ResourceUse.all(in: report)))
+            effects.answer(slot, .success(NotificationClient.Administration.ResourceUse.all(in: report)))
         default: throw .unexpected
         }
     }
 
     mutating func reloaded(_ reloaded: Reloaded, _ effects: inout Effects) throws(WireError) {
         guard case .call(.reload(let slot)) = try takeRequest(reloaded.request) else { throw .unexpected }
-        effects.answer(slot, .success(reloaded.pendingSettings))
+        let outcome = NotificationClient.Administration.ReloadOutcome(
+            pendingSettings: reloaded.pendingSettings, problem: reloaded.problem.isEmpty ? nil : reloaded.problem)
+        effects.answer(slot, .success(outcome))
     }
 
     /// The progress of a check; without effect if the call was cancelled.
@@ -108,7 +127,7 @@ extension ClientMachine {
 
     mutating func checkEnded(_ report: CheckReport, _ effects: inout Effects) throws(WireError) {
         guard case .call(.check(_, let slot, _)) = try takeRequest(report.request) else { throw .unexpected }
-        effects.answer(slot, .success(NotifyClient.LogCheck(report)))
+        effects.answer(slot, .success(NotificationClient.Administration.LogCheck(report)))
     }
 
     mutating func decisionReceived(_ decision: PolicyDecision, _ effects: inout Effects) throws(WireError) {
@@ -128,7 +147,7 @@ extension ClientMachine {
 
     mutating func purged(_ purged: Purged, _ effects: inout Effects) throws(WireError) {
         guard case .call(.purge(_, let slot)) = try takeRequest(purged.request) else { throw .unexpected }
-        effects.answer(slot, .success(NotifyClient.PurgeResult(purged)))
+        effects.answer(slot, .success(NotificationClient.Administration.PurgeResult(purged)))
     }
 
     /// Removes and returns the request that the daemon answers.

@@ -15,6 +15,11 @@ extension ClientMachine {
         flow.changed(buffer, now: now)
     }
 
+    mutating func takeDropped() -> UInt64 {
+        defer { dropped = 0 }
+        return dropped
+    }
+
     mutating func writeDropReports() {
         guard !flow.unreported.isEmpty else { return }
         for number in flow.takeReports().sorted() {
@@ -25,6 +30,7 @@ extension ClientMachine {
     /// Reports the messages that a buffer dropped since the last report. The subscription must be attached.
     mutating func writeDropReport(of buffer: DeliveryBuffer) {
         let count = buffer.takeUnreportedDrops()
+        dropped += count
         if count > 0 { Dropped(subscription: buffer.number, messages: count).write(to: &outgoing) }
     }
 }

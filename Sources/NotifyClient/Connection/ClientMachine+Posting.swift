@@ -4,25 +4,31 @@ import NotifyWire
 extension ClientMachine {
     /// Sends a post of the program, or queues it if there is no connection or no room for it.
     mutating func submit(
-        _ message: NotifyClient.OutgoingMessage, _ waiter: PostWaiter, now: @autoclosure () -> Duration,
+        _ message: NotificationClient.OutgoingMessage, _ waiter: PostWaiter, now: @autoclosure () -> Duration,
         _ effects: inout Effects
     ) {
         if let refusal {
             effects.outcomes.append(waiter, .failure(refusal))
         } else if posts.isEmpty, maySend(wantsReceipt: waiter.wantsReceipt) {
             send(message, waiter, &effects)
+            if waiter.wantsReceipt { requestAdded(now: now()) }
         } else {
+            guard connection.isReady || !waiter.isShutDown else {
+                return effects.outcomes.append(waiter, .failure(.shutDown))
+            }
             posts.append(message, waiter, deadline: connection.isReady ? nil : now() + settings.connectionWait)
+            if connection.isReady { requestAdded(now: now()) }
         }
+        if let timeout = waiter.timeout, let slot = waiter.slot { timeouts.add(slot, until: now() + timeout) }
     }
 
     private func maySend(wantsReceipt: Bool) -> Bool {
-        connection.isReady && outgoing.readableBytes < Self.outgoingBytes && requests.span < PendingPosts.maximumSpan
+        connection.isReady && outgoing.readableBytes < Self.outgoingBytes
             && (!wantsReceipt || posts.inFlight < posts.window)
     }
 
     private mutating func send(
-        _ message: NotifyClient.OutgoingMessage, _ waiter: PostWaiter, _ effects: inout Effects
+        _ message: NotificationClient.OutgoingMessage, _ waiter: PostWaiter, _ effects: inout Effects
     ) {
         guard message.payload.count <= daemonInfo.maximumPayloadBytes else {
             let error = NotifyError.payloadTooLarge(
@@ -48,9 +54,11 @@ extension ClientMachine {
     }
 
     mutating func receiptReceived(_ receipt: NotifyWire.Receipt, _ effects: inout Effects) throws(WireError) {
-        guard case .post(_, let waiter) = try takeRequest(receipt.request) else { throw .unexpected }
+        let entry = try takeRequest(receipt.request)
         posts.inFlight -= 1
-        effects.outcomes.append(waiter, .success(NotifyClient.Receipt(receipt)))
+        if case .abandonedPost = entry { return }
+        guard case .post(_, let waiter) = entry else { throw .unexpected }
+        effects.outcomes.append(waiter, .success(NotificationClient.Receipt(receipt)))
     }
 
     /// Cancels a post whose task was cancelled. A queued post is not sent.

@@ -65,7 +65,7 @@ extension ClientMachine {
         case .subscribed: try subscribed(Subscribed(frame), now: now(), &effects)
         case .detached: try detached(Detached(frame), &effects)
         case .removed: try removed(Removed(frame), &effects)
-        case .pong: try pongReceived(Pong(frame), &effects)
+        case .pong: try pongReceived(Pong(frame), now: now, &effects)
         case .subscriptionEntry: entryReceived(.subscription(try SubscriptionEntry(frame)))
         case .clientEntry: entryReceived(.client(try ClientEntry(frame)))
         case .nameEntry: entryReceived(.name(try NameEntry(frame)))
@@ -103,13 +103,14 @@ extension ClientMachine {
 
     private mutating func gapReceived(_ gap: Gap, _ effects: inout Effects) {
         let range = gap.range
-        let reason: NotifyClient.Gap.Reason =
+        let reason: NotificationClient.Gap.Reason =
             switch gap.reason {
             case .tooSlow: .connectionTooSlow
             case .deleted: .deleted
             case .damaged: .damaged
+            case .forbidden: .forbidden
             }
-        let notice = NotifyClient.Gap(
+        let notice = NotificationClient.Gap(
             reason: reason, missed: gap.dropped,
             isUpperBound: gap.isUpperBound,
             sequences: range.first <= range.last ? range.first...range.last : nil)
@@ -147,6 +148,8 @@ extension ClientMachine {
         case .post(_, let waiter):
             posts.inFlight -= 1
             effects.outcomes.append(waiter, .failure(error))
+        case .abandonedPost:
+            posts.inFlight -= 1
         case .subscribe(let number):
             // If the subscription is being left, the answer to the detach ends it.
             guard subscriptions[number]?.isDetaching == false else { break }
@@ -163,7 +166,7 @@ extension ClientMachine {
             effects.fail(call, error)
         case .deadline(let number):
             extender.deadlineReported(number, nil, now: now())
-        case .finalPing:
+        case .finalPing, .probe:
             break
         }
     }

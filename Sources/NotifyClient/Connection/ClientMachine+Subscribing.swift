@@ -16,7 +16,10 @@ extension ClientMachine {
         var entry = entry
         entry.phase = .waiting(deadline: now + settings.connectionWait)
         let number = subscriptions.add(entry)
-        if connection.isReady { requestSubscription(number) }
+        if connection.isReady {
+            requestSubscription(number)
+            requestAdded(now: now)
+        }
         return number
     }
 
@@ -37,13 +40,14 @@ extension ClientMachine {
         let frame = entry.spec.frame(
             request: requests.append(.subscribe(number)), number: number,
             credit: credit, maximumWindow: daemonInfo.maximumWindow,
-            namesPatterns: !entry.isEdited, isFirst: entry.lastSequence == nil)
+            namesPatterns: !entry.isEdited, isFirst: entry.lastSequence == nil, mayCreate: !entry.wasChanged)
         frame.write(to: &outgoing)
         _ = subscriptions.update(number) { $0.phase = .requested }
     }
 
     /// The daemon has ended the attachment to a durable subscription that was reset or edited. Attaches again: the
-    /// generation in the answer then decides whether the client forgets what it remembers.
+    /// generation in the answer then decides whether the client forgets what it remembers. A subscription that was
+    /// removed since is not created again.
     mutating func attachAgain(_ number: UInt32, isEdited: Bool) {
         guard let entry = subscriptions[number], entry.phase == .live || entry.phase == .requested else { return }
         router.remove(number: number)
@@ -54,6 +58,7 @@ extension ClientMachine {
             entry.phase = .waiting(deadline: nil)
             entry.hasExtraCredit = false
             entry.isEdited = entry.isEdited || isEdited
+            entry.wasChanged = true
         }
         if connection.isReady { requestSubscription(number) }
     }
@@ -86,6 +91,7 @@ extension ClientMachine {
         _ = subscriptions.update(number) { entry in
             entry.phase = .live
             entry.openWaiter = nil
+            entry.wasChanged = false
             entry.hasExtraCredit = needsExtraCredit
         }
         router.add(
@@ -125,7 +131,7 @@ extension ClientMachine {
     /// The messages that a subscription may have missed since its last attachment.
     private static func gap(
         in entry: SubscriptionTable.Entry, _ frame: Subscribed, _ attachment: Attachment?
-    ) -> NotifyClient.Gap? {
+    ) -> NotificationClient.Gap? {
         if let attachment { return attachment.isNewGeneration ? .recreated : nil }
         return entry.lastSequence.flatMap { .reconnected(after: $0, at: frame.sequence) }
     }

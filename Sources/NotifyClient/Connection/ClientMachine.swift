@@ -9,12 +9,16 @@ import NotifyWire
 struct ClientMachine: ~Copyable {
     /// A request that was sent and waits for its answer.
     enum PendingRequest {
-        case post(NotifyClient.OutgoingMessage, PostWaiter)
+        case post(NotificationClient.OutgoingMessage, PostWaiter)
         case subscribe(UInt32)
         case detach(UInt32)
         case call(Call)
         /// The description of a subscription whose messages' deadlines are extended.
         case deadline(UInt32)
+        /// A post whose caller got an error, because the receipt did not arrive in time.
+        case abandonedPost
+        /// A ping that checks that the daemon responds.
+        case probe
         /// The ping that is the last request before the client closes the connection.
         case finalPing
     }
@@ -33,18 +37,22 @@ struct ClientMachine: ~Copyable {
     /// The number of bytes waiting to be written at which no further posts are encoded.
     static let outgoingBytes = 1 << 20
 
-    let settings: NotifyClient.Configuration
+    let settings: NotificationClient.Configuration
     let instance: InstanceID
 
     var connection: ClientConnectionMachine
     var requests = RequestTable<PendingRequest>()
     var posts = PendingPosts()
     var waitingCalls: [(call: Call, deadline: Duration)] = []
+    var timeouts: RequestTimeouts
+    var probing = Probing.none
     var subscriptions = SubscriptionTable()
     var router = DeliveryRouter()
     var flow = FlowControl()
     var extender = DeadlineExtender()
     var daemonInfo = DaemonInfo()
+    /// The number of messages that buffers have dropped, for the next effects.
+    var dropped: UInt64 = 0
     /// Encoded frames to write.
     var outgoing = ByteBuffer()
     /// Ledgers with acknowledgements to send.
@@ -56,10 +64,11 @@ struct ClientMachine: ~Copyable {
     /// Set when the client was shut down gracefully while subscriptions were open.
     var shutdown: GracefulShutdown?
 
-    init(_ settings: NotifyClient.Configuration, instance: InstanceID) {
+    init(_ settings: NotificationClient.Configuration, instance: InstanceID) {
         self.settings = settings
         self.instance = instance
         connection = ClientConnectionMachine(settings.connectionSettings)
+        timeouts = RequestTimeouts(limit: settings.requestTimeout)
     }
 
     /// The time at which to call `timeReached`; nil for never.
@@ -67,7 +76,7 @@ struct ClientMachine: ~Copyable {
         var earliest = connection.deadline
         for other in [
             posts.nextDeadline, subscriptions.nextDeadline, flow.reportDeadline, shutdown?.nextDeadline,
-            extender.nextDeadline, waitingCalls.lazy.map(\.deadline).min(),
+            extender.nextDeadline, waitingCalls.lazy.map(\.deadline).min(), timeouts.nextDeadline, probing.deadline,
         ] {
             guard let other else { continue }
             earliest = min(earliest ?? other, other)
@@ -123,10 +132,12 @@ extension ClientMachine {
                 daemonVersion: welcome.daemonVersion, uid: welcome.uid, logEpoch: welcome.epoch)
             posts.window = max(1, Int(welcome.postWindow))
             posts.connected()
+            timeouts.restart()
             effects.changes.append(.connected(daemonVersion: welcome.daemonVersion))
             for number in subscriptions.numbers { requestSubscription(number) }
-            sendWaitingCalls()
+            sendWaitingCalls(now: now)
             sendWaitingPosts(&effects)
+            if !requests.isEmpty || !posts.isEmpty { requestAdded(now: now) }
         case .close: effects.channel = .close
         case .none: break
         }
@@ -163,22 +174,25 @@ extension ClientMachine {
         pendingLedgers.removeAll()
         flow = FlowControl()
         extender = DeadlineExtender()
+        timeouts.restart()
+        probing = .none
         router.removeAll { number, last in
             _ = subscriptions.update(number) { $0.lastSequence = last }
         }
-        var unprocessed: [(message: NotifyClient.OutgoingMessage, waiter: PostWaiter)] = []
+        var unprocessed: [(message: NotificationClient.OutgoingMessage, waiter: PostWaiter)] = []
         for (request, entry) in requests.takeAll() {
             let isUnprocessed = connection.lastProcessed.map { request > $0 } ?? false
             switch entry {
             case .post(let message, let waiter) where isUnprocessed: unprocessed.append((message, waiter))
             case .post(_, let waiter): effects.outcomes.append(waiter, .failure(.outcomeUnknown))
-            case .call(let call) where isUnprocessed:
+            case .call(let call) where isUnprocessed && !call.slot.isAnswered:
                 waitingCalls.append((call, now + settings.connectionWait))
             case .call(let call): effects.fail(call, call.lossError)
-            case .subscribe, .detach, .deadline, .finalPing: break
+            case .subscribe, .detach, .deadline, .abandonedPost, .probe, .finalPing: break
             }
         }
         posts.connectionLost(unprocessed: unprocessed, deadline: now + settings.connectionWait)
+        endWaits(&effects)
         for number in subscriptions.numbers { subscriptionDisconnected(number, now: now, &effects) }
     }
 
@@ -212,6 +226,7 @@ extension ClientMachine {
         for waiter in posts.expire(now: now) { effects.outcomes.append(waiter, .failure(timeoutError)) }
         for (call, deadline) in waitingCalls where deadline <= now { effects.fail(call, timeoutError) }
         waitingCalls.removeAll { $0.deadline <= now }
+        timeOutRequests(now: now, &effects)
         flow.timeReached(now)
         extendDeadlines(now: now)
         for number in subscriptions.expired(now: now) { expireSubscription(number, timeoutError, &effects) }

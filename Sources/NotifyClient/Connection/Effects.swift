@@ -11,7 +11,9 @@ struct Effects: Sendable {
     /// Answers to all other requests; they only set reply slots.
     var answers: [@Sendable () -> Void] = []
     /// Changes of the connection to report to the program.
-    var changes: [NotifyClient.ConnectionChange] = []
+    var changes: [NotificationClient.ConnectionChange] = []
+    /// The number of messages that the client's buffers have dropped.
+    var dropped: UInt64 = 0
     /// Warnings to log.
     var warnings: [String] = []
 
@@ -20,6 +22,6 @@ struct Effects: Sendable {
     }
 
     mutating func fail(_ call: Call, _ error: NotifyError) {
-        answers.append { call.fail(error) }
+        answers.append { call.slot.fail(error) }
     }
 }

@@ -1,7 +1,7 @@
 public import FoundationEssentials
 import NotifyWire
 
-extension NotifyClient {
+extension NotificationClient {
     /// A message of a durable subscription that could not be processed, with the reason.
     public struct DeadLetter: Sendable {
         /// The dead letter as a message, under `notifyd.dead.` and the uid of the subscription's owner. Its payload is
@@ -17,7 +17,8 @@ extension NotifyClient {
             description = headers
         }
 
-        /// The sequence of the dead letter, by which ``NotifyClient/retryDeadLetters(of:sequences:uid:)`` names it.
+        /// The sequence of the dead letter, by which ``NotificationClient/retryDeadLetters(of:sequences:uid:timeout:)``
+        /// names it.
         public var sequence: UInt64 { message.sequence }
         /// The name of the durable subscription.
         public var durableName: String { message.object ?? "" }
@@ -54,18 +55,18 @@ extension NotifyClient {
 
     /// Dead letters of the daemon's log, as an asynchronous sequence.
     public struct DeadLetters: AsyncSequence, Sendable {
-        let core: ClientCore
         let messages: StoredMessages
+        let onGap: @Sendable (Gap) -> Void
 
         /// Makes an iterator, which begins at the start.
         public func makeAsyncIterator() -> Iterator {
-            Iterator(core: core, messages: messages.makeAsyncIterator())
+            Iterator(messages: messages.makeAsyncIterator(), onGap: onGap)
         }
 
-        /// Reads dead letters. Damaged ones are logged as a gap, and left out.
+        /// Reads dead letters. Damaged ones, and those deleted meanwhile, are reported as gaps, and left out.
         public struct Iterator: AsyncIteratorProtocol {
-            let core: ClientCore
             var messages: StoredMessages.Iterator
+            let onGap: (Gap) -> Void
 
             /// The next dead letter; `nil` at the end and in a cancelled task.
             public mutating func next(
@@ -73,7 +74,7 @@ extension NotifyClient {
             ) async throws(NotifyError) -> DeadLetter? {
                 while let event = try await messages.next(isolation: actor) {
                     switch event {
-                    case .gap(let gap): core.logWarning(gap)
+                    case .gap(let gap): onGap(gap)
                     case .message(let message):
                         if let letter = DeadLetter(message) { return letter }
                     }

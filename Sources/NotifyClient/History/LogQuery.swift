@@ -10,11 +10,12 @@ struct LogQuery: Sendable {
     let end: LogPosition?
     let limit: Int?
     let follows: Bool
-    let order: NotifyClient.LogOrder
+    let order: NotificationClient.LogOrder
 
     init(
-        patterns: [String], object: String?, from start: NotifyClient.Start, to end: NotifyClient.Start?, limit: Int?,
-        follows: Bool, order: NotifyClient.LogOrder = .oldestFirst
+        patterns: [String], object: String?, from start: NotificationClient.Start, to end: NotificationClient.Start?,
+        limit: Int?,
+        follows: Bool, order: NotificationClient.LogOrder = .oldestFirst
     ) throws(NotifyError) {
         let spec = try SubscriptionSpec(patterns: patterns, object: object, kind: .volatile(), limit: limit)
         self.patterns = spec.patterns.map(\.string)
@@ -39,6 +40,8 @@ struct LogCursor: Sendable {
     private var first: UInt64 = 1
     private var last: UInt64 = .max
     private var left: Int
+    /// The mark since which deletions are reported. 0 before the first page.
+    private var deletionMark: UInt64 = 0
     private(set) var isAtEnd = false
 
     /// - Parameters:
@@ -48,6 +51,8 @@ struct LogCursor: Sendable {
         self.query = query
         left = query.limit ?? .max
         first = start.sequence
+        // The caller continues after a message, so that what was deleted from there on is missed.
+        if case .sequence(let sequence) = query.start, sequence > 1 { deletionMark = Self.allDeletions }
         switch query.end {
         case nil: last = query.follows ? .max : start.last
         case .now: last = start.last
@@ -57,6 +62,8 @@ struct LogCursor: Sendable {
         }
         isAtEnd = first > last || left == 0
     }
+
+    private static let allDeletions: UInt64 = 1
 
     /// The request to sum up what is to be read.
     var summaryRequest: SummarizeLog {
@@ -68,7 +75,7 @@ struct LogCursor: Sendable {
     /// The request for the next page.
     var request: ReadLog {
         ReadLog(
-            request: 0, first: first, last: last,
+            request: 0, first: first, last: last, deletionMark: deletionMark,
             maximumMessages: UInt32(clamping: min(left, Int(Limits.messagesPerLogPage))), isWaiting: query.follows,
             isDescending: query.order == .newestFirst, object: query.object, patterns: query.patterns)
     }
@@ -76,6 +83,7 @@ struct LogCursor: Sendable {
     /// Continues after a page.
     mutating func received(_ page: LogPage) {
         left -= min(left, Int(page.count))
+        if deletionMark == 0 { deletionMark = page.deletionMark }
         switch query.order {
         case .oldestFirst: first = max(first, page.through < .max ? page.through + 1 : .max)
         case .newestFirst: last = min(last, max(page.through, 1) - 1)

@@ -17,19 +17,32 @@ struct ReceivedLogPage: Sendable {
         count += batch.entries.count
     }
 
-    /// The notice of the damaged messages; nil if there are none.
-    var gap: NotifyClient.Gap? {
-        guard header.damaged > 0 else { return nil }
-        let range = header.damagedRange
-        return NotifyClient.Gap(
-            reason: .damaged, missed: header.damaged, isUpperBound: true,
-            sequences: range.first <= range.last ? range.first...range.last : nil)
+    /// The notices of deleted and of damaged messages.
+    var gaps: [NotificationClient.Gap] {
+        var gaps: [NotificationClient.Gap] = []
+        if let deleted = header.deleted {
+            gaps.append(
+                .init(
+                    reason: .deleted, missed: deleted.messages, isUpperBound: deleted.isUpperBound,
+                    sequences: Self.sequences(deleted.range)))
+        }
+        if header.damaged > 0 {
+            gaps.append(
+                .init(
+                    reason: .damaged, missed: header.damaged, isUpperBound: true,
+                    sequences: Self.sequences(header.damagedRange)))
+        }
+        return gaps
     }
 
-    /// The page's gap and messages, as batches for the program.
-    var contents: [NotifyClient.Subscription.Batch] {
-        var gaps = gap.map { [$0] } ?? []
-        var contents: [NotifyClient.Subscription.Batch] = []
+    private static func sequences(_ range: SequenceRange) -> ClosedRange<UInt64>? {
+        range.first <= range.last ? range.first...range.last : nil
+    }
+
+    /// The page's gaps and messages, as batches for the program.
+    var contents: [NotificationClient.Subscription.Batch] {
+        var gaps = gaps
+        var contents: [NotificationClient.Subscription.Batch] = []
         for batch in batches {
             contents.append(.init(.init(gaps: gaps, batch: batch, range: 0..<batch.entries.count)))
             gaps = []

@@ -1,22 +1,28 @@
 import NotifyWire
 import ServiceLifecycle
 
-extension NotifyClient {
+extension NotificationClient {
     /// Messages of the daemon's log, as an asynchronous sequence. It needs no subscription, and leaves none.
     ///
     /// The messages arrive in pages: the next page is requested once the messages before it were read, so at most one
     /// page is held in memory. If the connection is lost, the sequence continues at its position on the next one.
+    ///
+    /// Each iterator begins at the start. The start of a sequence that follows the log, such as ``Start/now``, is the
+    /// one of its first iterator, so that a second loop misses nothing.
+    ///
+    /// Messages that are deleted, by retention or a purge, before the sequence gets to them are reported by a ``Gap``
+    /// with the reason `deleted`. A sequence that begins at a given sequence number also reports what was deleted from
+    /// there on since the daemon's start.
     public struct StoredMessages: AsyncSequence, Sendable {
-        let client: NotifyClient
-        let query: LogQuery
+        let beginning: LogBeginning
 
         /// Makes an iterator, which begins at the start.
         public func makeAsyncIterator() -> Iterator { Iterator(batches: batches.makeAsyncIterator()) }
 
         /// Messages and gaps in batches, for consumers that process many messages at once.
-        public var batches: Batches { Batches(client: client, query: query) }
+        public var batches: Batches { Batches(beginning: beginning) }
 
-        /// Reads messages, and gaps in the place of damaged messages.
+        /// Reads messages, and gaps in the place of damaged and deleted messages.
         public struct Iterator: AsyncIteratorProtocol {
             var batches: Batches.Iterator
             private var gaps: ArraySlice<Gap> = []
@@ -47,37 +53,34 @@ extension NotifyClient {
     }
 }
 
-extension NotifyClient.StoredMessages {
+extension NotificationClient.StoredMessages {
     /// The stored messages in batches.
     public struct Batches: AsyncSequence, Sendable {
-        let client: NotifyClient
-        let query: LogQuery
+        let beginning: LogBeginning
 
         /// Makes an iterator, which begins at the start.
-        public func makeAsyncIterator() -> Iterator { Iterator(client: client, query: query) }
+        public func makeAsyncIterator() -> Iterator { Iterator(beginning: beginning) }
 
         /// Reads the batches.
         public struct Iterator: AsyncIteratorProtocol {
-            private let client: NotifyClient
-            private let query: LogQuery
+            private let beginning: LogBeginning
             private var cursor: LogCursor?
-            private var contents: ArraySlice<NotifyClient.Subscription.Batch> = []
+            private var contents: ArraySlice<NotificationClient.Subscription.Batch> = []
 
-            init(client: NotifyClient, query: LogQuery) {
-                self.client = client
-                self.query = query
+            init(beginning: LogBeginning) {
+                self.beginning = beginning
             }
 
             /// The next batch; `nil` at the end and in a cancelled task.
             public mutating func next(
                 isolation actor: isolated (any Actor)?
-            ) async throws(NotifyError) -> NotifyClient.Subscription.Batch? {
+            ) async throws(NotifyError) -> NotificationClient.Subscription.Batch? {
                 do {
                     var cursor: LogCursor
-                    if let mine = self.cursor { cursor = mine } else { cursor = try await client.begin(query) }
+                    if let mine = self.cursor { cursor = mine } else { cursor = try await beginning.cursor() }
                     defer { self.cursor = cursor }
                     while contents.isEmpty, !cursor.isAtEnd {
-                        let page = try await client.core.page(cursor.request)
+                        let page = try await beginning.client.core.page(cursor.request)
                         cursor.received(page.header)
                         contents = page.contents[...]
                     }
@@ -89,7 +92,7 @@ extension NotifyClient.StoredMessages {
 
             /// The next batch; `nil` at the end and in a cancelled task.
             public mutating nonisolated(nonsending) func next()
-                async throws(NotifyError) -> NotifyClient.Subscription.Batch?
+                async throws(NotifyError) -> NotificationClient.Subscription.Batch?
             {
                 try await next(isolation: #isolation)
             }

@@ -1,8 +1,17 @@
-extension NotifyClient {
+extension NotificationClient {
     /// A message with its decoded payload, or with the decoding error.
     public struct DecodedMessage<Value: Decodable> {
         /// The message as it arrived.
         public let message: Message
+
+        /// The ``NotificationClient/Message/sequence`` of the message.
+        public var sequence: UInt64 { message.sequence }
+
+        /// The ``NotificationClient/Message/name`` of the message.
+        public var name: String { message.name }
+
+        /// The ``NotificationClient/Message/headers`` of the message.
+        public var headers: Headers { message.headers }
 
         /// The decoded payload, or the error that ``value`` throws.
         public let result: Result<Value, NotifyError>
@@ -30,4 +39,4 @@ extension NotifyClient {
     }
 }
 
-extension NotifyClient.DecodedMessage: Sendable where Value: Sendable {}
+extension NotificationClient.DecodedMessage: Sendable where Value: Sendable {}

@@ -1,4 +1,4 @@
-extension NotifyClient {
+extension NotificationClient {
     /// A notice that a subscription missed messages or may have missed some.
     public struct Gap: Hashable, Sendable {
         /// The reason for missed messages.
@@ -9,15 +9,18 @@ extension NotifyClient {
             case consumerTooSlow
             /// The client was disconnected. Matching messages posted before it had subscribed again were missed.
             case reconnected
-            /// The cursor of the durable subscription was reset, or the subscription was removed and created again while
-            /// the client was disconnected.
+            /// The cursor of the durable subscription was reset, or the subscription was removed and created again
+            /// while the client was disconnected.
             case recreated
-            /// Messages that the durable subscription had not acknowledged are no longer in the daemon's log: they were
-            /// deleted by its retention rules, or because one user had too many unread ones, or purged, or lost in a
-            /// repair of the log.
+            /// Messages that the durable subscription had not acknowledged, or that a reader of the log had not got to,
+            /// are no longer in the daemon's log: they were deleted by its retention rules, or because one user had too
+            /// many unread ones, or purged, or lost in a repair of the log.
             case deleted
             /// Messages in the daemon's log are damaged, so the daemon does not deliver them.
             case damaged
+            /// Messages waited for a client that may receive them, and the policy no longer lets any client that
+            /// attached to the durable subscription receive them.
+            case forbidden
         }
 
         /// The reason for the missed messages.
@@ -25,14 +28,16 @@ extension NotifyClient {
         /// The number of missed messages; `nil` if it is unknown.
         public let missed: UInt64?
         /// Whether ``missed`` is only an upper bound. If so, it also counts messages that do not match the
-        /// subscription (all messages posted while the client was disconnected, deleted messages with another object, or
-        /// damaged messages whose name is unknown), or deleted messages that were delivered before and not acknowledged.
+        /// subscription (all messages posted while the client was disconnected, deleted messages with another object,
+        /// or damaged messages whose name is unknown), or deleted messages that were delivered before and not
+        /// acknowledged.
         public let isUpperBound: Bool
         /// A range of sequences that includes all missed messages; `nil` if it is unknown. It may include other
         /// messages.
         public let sequences: ClosedRange<UInt64>?
 
-        init(reason: Reason, missed: UInt64?, isUpperBound: Bool = false, sequences: ClosedRange<UInt64>?) {
+        /// Makes a gap, for example in a test.
+        public init(reason: Reason, missed: UInt64?, isUpperBound: Bool = false, sequences: ClosedRange<UInt64>?) {
             self.reason = reason
             self.missed = missed
             self.isUpperBound = isUpperBound
@@ -41,7 +46,7 @@ extension NotifyClient {
     }
 }
 
-extension NotifyClient.Gap {
+extension NotificationClient.Gap {
     static var recreated: Self { Self(reason: .recreated, missed: nil, sequences: nil) }
 
     /// Makes the gap of a volatile subscription after a reconnect.
@@ -71,7 +76,7 @@ extension NotifyClient.Gap {
     }
 }
 
-extension NotifyClient.Gap: CustomStringConvertible {
+extension NotificationClient.Gap: CustomStringConvertible {
     /// One line to display.
     public var description: String {
         let count =
@@ -84,8 +89,9 @@ extension NotifyClient.Gap: CustomStringConvertible {
         case .connectionTooSlow: "dropped \(count)\(place): the connection was too slow"
         case .consumerTooSlow: "dropped \(count)\(place): the consumer was too slow"
         case .reconnected: "may have missed \(count)\(place) while disconnected"
-        case .deleted: "lost \(count)\(place) before acknowledging them: they are no longer in the daemon's log"
+        case .deleted: "lost \(count)\(place): they are no longer in the daemon's log"
         case .damaged: "lost \(count)\(place): they are damaged in the daemon's log"
+        case .forbidden: "lost \(count)\(place): no client that attached may receive them any more"
         case .recreated:
             "may have missed \(count)\(place): the durable subscription was removed and created again, or its cursor was reset"
         }

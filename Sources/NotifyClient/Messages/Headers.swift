@@ -1,6 +1,6 @@
 import NotifyWire
 
-extension NotifyClient {
+extension NotificationClient {
     /// A message's headers: key-value pairs with unique keys, in the poster's order.
     ///
     /// A message has at most 64 headers, with at most 16 KiB in total when encoded. Keys are 1 to 255 bytes of UTF-8

@@ -1,7 +1,7 @@
 import NotifyWire
 
 // Answers to a message of a durable subscription, besides `acknowledge`.
-extension NotifyClient.Message {
+extension NotificationClient.Message {
     /// Rejects the message: this delivery has failed. The message is delivered again after a delay, to any client of a
     /// group. After the last delivery that the subscription's settings permit, it becomes a dead letter.
     ///
@@ -11,7 +11,7 @@ extension NotifyClient.Message {
     ///
     /// - Parameters:
     ///   - delay: The time until the next delivery, at most 30 days; `nil` for the next of the settings' retry delays.
-    ///   - reason: Why it failed, for the dead letter. At most 1,024 bytes are sent.
+    ///   - reason: Why it failed, for the dead letter. At most 1,280 bytes are sent.
     public func reject(delay: Duration? = nil, reason: String = "") {
         batch.reject(index, .failed, delay: delay, reason: reason)
     }
@@ -28,7 +28,7 @@ extension NotifyClient.Message {
     /// Makes the message a dead letter: no delivery of it can succeed. In all other respects it behaves as
     /// ``reject(delay:reason:)``.
     ///
-    /// - Parameter reason: Why it failed. At most 1,024 bytes are sent.
+    /// - Parameter reason: Why it failed. At most 1,280 bytes are sent.
     public func fail(reason: String = "") {
         batch.reject(index, .dead, delay: nil, reason: reason)
     }
@@ -41,13 +41,13 @@ extension NotifyClient.Message {
     }
 }
 
-extension NotifyClient.DecodedMessage {
-    /// Rejects the message, as ``NotifyClient/Message/reject(delay:reason:)`` does.
+extension NotificationClient.DecodedMessage {
+    /// Rejects the message, as ``NotificationClient/Message/reject(delay:reason:)`` does.
     public func reject(delay: Duration? = nil, reason: String = "") { message.reject(delay: delay, reason: reason) }
 
-    /// Gives the message back, as ``NotifyClient/Message/giveBack(delay:)`` does.
+    /// Gives the message back, as ``NotificationClient/Message/giveBack(delay:)`` does.
     public func giveBack(delay: Duration? = nil) { message.giveBack(delay: delay) }
 
-    /// Makes the message a dead letter, as ``NotifyClient/Message/fail(reason:)`` does.
+    /// Makes the message a dead letter, as ``NotificationClient/Message/fail(reason:)`` does.
     public func fail(reason: String = "") { message.fail(reason: reason) }
 }

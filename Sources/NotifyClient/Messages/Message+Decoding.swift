@@ -1,7 +1,8 @@
 public import FoundationEssentials
 
-extension NotifyClient.Message {
-    /// Decodes the payload from JSON, as ``NotifyClient/post(_:json:object:headers:durability:)`` encodes it.
+extension NotificationClient.Message {
+    /// Decodes the payload from JSON, as ``NotificationClient/post(_:json:object:headers:durability:timeout:)`` encodes
+    /// it.
     ///
     /// - Throws: ``NotifyError`` with `coding` if the payload is not the JSON of a `Value`; the decoder's error is its
     ///   cause.

@@ -1,6 +1,6 @@
 import NotifyWire
 
-extension NotifyClient {
+extension NotificationClient {
     /// A received message, with the sequence, time and poster's ids that the daemon added.
     ///
     /// Messages that arrived together share memory, and each of them keeps all of it allocated. To keep content for

@@ -36,15 +36,21 @@ final class MessageBatch: Sendable {
         self.acknowledgements = acknowledgements
     }
 
+    /// The acknowledgements of a message that may be answered; nil in the child of a fork, where a lock may be held for
+    /// ever.
+    private func answerable(_ index: Int) -> Acknowledgements? {
+        entries[index].isSnapshot || Fork.isChild ? nil : acknowledgements
+    }
+
     /// Acknowledges a message; has no effect on volatile subscriptions and on messages of a snapshot.
     func acknowledge(_ index: Int) {
-        guard let acknowledgements, !entries[index].isSnapshot else { return }
+        guard let acknowledgements = answerable(index) else { return }
         acknowledgements.ledger.acknowledge(sequence(index), epoch: acknowledgements.epoch)
     }
 
     /// Gives back a message; has no effect on volatile subscriptions and on messages of a snapshot.
     func reject(_ index: Int, _ outcome: Reject.Outcome, delay: Duration?, reason: String) {
-        guard let acknowledgements, !entries[index].isSnapshot else { return }
+        guard let acknowledgements = answerable(index) else { return }
         let rejection = AcknowledgementState.Rejection(
             sequence: sequence(index), outcome: outcome, delayMicroseconds: delay.map(Self.limited),
             reason: reason.limited(toBytes: Limits.reasonBytes))
@@ -54,7 +60,7 @@ final class MessageBatch: Sendable {
 
     /// Extends the deadline of a message; has no effect on volatile subscriptions and on messages of a snapshot.
     func extendDeadline(_ index: Int, by duration: Duration?) {
-        guard let acknowledgements, !entries[index].isSnapshot else { return }
+        guard let acknowledgements = answerable(index) else { return }
         acknowledgements.ledger.extend(
             sequence(index), by: duration.map { max(1, Self.limited($0)) } ?? 0, delivery: entries[index].delivery,
             epoch: acknowledgements.epoch)

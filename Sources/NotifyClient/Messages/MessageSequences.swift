@@ -1,16 +1,20 @@
-extension NotifyClient.Subscription {
+extension NotificationClient.Subscription {
+    /// The messages of the subscription, without the gaps, which the client's logger logs as warnings.
+    public func messages() -> Messages { Messages(subscription: self) }
+
     /// The messages of the subscription, without the gaps.
     ///
     /// - Parameter onGap: Called with each gap, in its place between the messages. Runs in the task that reads the
-    ///   messages, on the actor of that task. If `onGap` is nil, the client's logger logs gaps as warnings.
-    public func messages(onGap: ((NotifyClient.Gap) -> Void)? = nil) -> Messages {
-        Messages(batches: batches, onGap: onGap ?? { [core] in core.logWarning($0) })
+    ///   messages, on the actor of that task.
+    public func messages(onGap: @escaping (NotificationClient.Gap) -> Void) -> Messages.ReportingGaps {
+        Messages.ReportingGaps(subscription: self, onGap: onGap)
     }
 
-    /// The messages of the subscription, with their payloads decoded from JSON.
+    /// The messages of the subscription, with their payloads decoded from JSON. The client's logger logs gaps as
+    /// warnings.
     ///
     /// A payload that cannot be decoded does not end the sequence. Its element throws when
-    /// ``NotifyClient/DecodedMessage/value`` is read, and can be answered like any other:
+    /// ``NotificationClient/DecodedMessage/value`` is read, and can be answered like any other:
     ///
     /// ```swift
     /// for try await order in subscription.messages(as: Order.self) {
@@ -23,62 +27,87 @@ extension NotifyClient.Subscription {
     /// }
     /// ```
     ///
-    /// - Parameters:
-    ///   - type: The type to decode, as ``NotifyClient/Message/decode(as:)`` does.
-    ///   - onGap: As in ``messages(onGap:)``.
-    public func messages<Value: Decodable>(
-        as type: Value.Type, onGap: ((NotifyClient.Gap) -> Void)? = nil
-    ) -> DecodedMessages<Value> {
-        DecodedMessages(messages: messages(onGap: onGap))
+    /// - Parameter type: The type to decode, as ``NotificationClient/Message/decode(as:)`` does.
+    public func messages<Value: Decodable>(as type: Value.Type) -> DecodedMessages<Value> {
+        DecodedMessages(messages: messages())
     }
 
-    /// The messages of a subscription, without its gaps.
-    public struct Messages: AsyncSequence {
-        let batches: Batches
-        let onGap: (NotifyClient.Gap) -> Void
+    /// The messages of the subscription, with their payloads decoded from JSON, as ``messages(as:)`` yields them.
+    ///
+    /// - Parameters:
+    ///   - type: The type to decode.
+    ///   - onGap: As in ``messages(onGap:)``.
+    public func messages<Value: Decodable>(
+        as type: Value.Type, onGap: @escaping (NotificationClient.Gap) -> Void
+    ) -> DecodedMessages<Value>.ReportingGaps {
+        DecodedMessages<Value>.ReportingGaps(messages: messages(onGap: onGap))
+    }
+}
 
-        /// Makes an iterator. Only one task at a time may read a subscription.
+extension NotificationClient.Subscription {
+    /// The messages of a subscription, without its gaps.
+    public struct Messages: AsyncSequence, Sendable {
+        let subscription: NotificationClient.Subscription
+
+        /// Makes an iterator, which continues where the last one stopped. Only one task at a time may read a
+        /// subscription.
         public func makeAsyncIterator() -> Iterator {
-            Iterator(batches: batches.makeAsyncIterator(), onGap: onGap)
+            Iterator(events: subscription.makeAsyncIterator(), onGap: subscription.logGap)
+        }
+
+        /// The messages of a subscription, with a closure that is called with each gap.
+        public struct ReportingGaps: AsyncSequence {
+            let subscription: NotificationClient.Subscription
+            let onGap: (NotificationClient.Gap) -> Void
+
+            /// Makes an iterator, which continues where the last one stopped. Only one task at a time may read a
+            /// subscription.
+            public func makeAsyncIterator() -> Iterator {
+                Iterator(events: subscription.makeAsyncIterator(), onGap: onGap)
+            }
         }
 
         /// Reads the messages.
         public struct Iterator: AsyncIteratorProtocol {
-            var batches: Batches.Iterator
-            let onGap: (NotifyClient.Gap) -> Void
-            private var messages: Slice<MessageSlice>?
-
-            init(batches: Batches.Iterator, onGap: @escaping (NotifyClient.Gap) -> Void) {
-                self.batches = batches
-                self.onGap = onGap
-            }
+            var events: NotificationClient.Subscription.Iterator
+            let onGap: (NotificationClient.Gap) -> Void
 
             /// The next message; `nil` at the end.
             public mutating func next(
                 isolation actor: isolated (any Actor)?
-            ) async throws(NotifyError) -> NotifyClient.Message? {
-                while true {
-                    if let message = messages?.popFirst() { return message }
-                    guard let batch = try await batches.next(isolation: actor) else { return nil }
-                    batch.gaps.forEach(onGap)
-                    messages = batch.messages[...]
+            ) async throws(NotifyError) -> NotificationClient.Message? {
+                while let event = try await events.next(isolation: actor) {
+                    switch event {
+                    case .message(let message): return message
+                    case .gap(let gap): onGap(gap)
+                    }
                 }
+                return nil
             }
 
             /// The next message; `nil` at the end.
-            public mutating nonisolated(nonsending) func next() async throws(NotifyError) -> NotifyClient.Message? {
+            public mutating nonisolated(nonsending) func next() async throws(NotifyError) -> NotificationClient.Message?
+            {
                 try await next(isolation: #isolation)
             }
         }
     }
 
     /// The messages of a subscription, with their payloads decoded.
-    public struct DecodedMessages<Value: Decodable>: AsyncSequence {
+    public struct DecodedMessages<Value: Decodable>: AsyncSequence, Sendable {
         let messages: Messages
 
-        /// Makes an iterator. Only one task at a time may read a subscription.
-        public func makeAsyncIterator() -> Iterator {
-            Iterator(messages: messages.makeAsyncIterator())
+        /// Makes an iterator, which continues where the last one stopped. Only one task at a time may read a
+        /// subscription.
+        public func makeAsyncIterator() -> Iterator { Iterator(messages: messages.makeAsyncIterator()) }
+
+        /// The messages of a subscription, with their payloads decoded, and a closure that is called with each gap.
+        public struct ReportingGaps: AsyncSequence {
+            let messages: Messages.ReportingGaps
+
+            /// Makes an iterator, which continues where the last one stopped. Only one task at a time may read a
+            /// subscription.
+            public func makeAsyncIterator() -> Iterator { Iterator(messages: messages.makeAsyncIterator()) }
         }
 
         /// Reads the messages and decodes their payloads.
@@ -91,8 +120,8 @@ extension NotifyClient.Subscription {
             ///   cannot be decoded.
             public mutating func next(
                 isolation actor: isolated (any Actor)?
-            ) async throws(NotifyError) -> NotifyClient.DecodedMessage<Value>? {
-                try await messages.next(isolation: actor).map { NotifyClient.DecodedMessage(decoding: $0) }
+            ) async throws(NotifyError) -> NotificationClient.DecodedMessage<Value>? {
+                try await messages.next(isolation: actor).map { NotificationClient.DecodedMessage(decoding: $0) }
             }
 
             /// The next message; `nil` at the end.
@@ -100,7 +129,7 @@ extension NotifyClient.Subscription {
             /// - Throws: ``NotifyError`` if the daemon or a failed client ended the subscription; not if a payload
             ///   cannot be decoded.
             public mutating nonisolated(nonsending) func next()
-                async throws(NotifyError) -> NotifyClient.DecodedMessage<Value>?
+                async throws(NotifyError) -> NotificationClient.DecodedMessage<Value>?
             {
                 try await next(isolation: #isolation)
             }

@@ -2,7 +2,7 @@ public import NotifyCenter
 import NIOCore
 import NotifyWire
 
-extension NotifyClient {
+extension NotificationClient {
     /// A checked message, which can be posted any number of times.
     public struct OutgoingMessage: Sendable {
         /// The name, such as `orders.created`.
@@ -15,7 +15,7 @@ extension NotifyClient {
         public let durability: Durability
 
         private let checkedName: NotificationName
-        private let headers: [UInt8]
+        private var headers: [UInt8]
 
         /// Makes a message.
         ///
@@ -54,6 +54,12 @@ extension NotifyClient {
                 durability: durability)
         }
 
+        /// Adds headers, unless the message has no room for them or has some of them already.
+        mutating func addHeaders(_ added: [(key: String, value: String)]) {
+            let own = headers.withUnsafeBytes { (try? HeaderList.decode($0)) ?? [] }
+            if let encoded = try? HeaderList.encode(own + added) { headers = encoded }
+        }
+
         /// Returns a copy of the message with another payload.
         public func with(payload: some Collection<UInt8>) -> OutgoingMessage {
             OutgoingMessage(copying: self, payload: [UInt8](payload))
@@ -74,17 +80,24 @@ extension NotifyClient {
         }
 
         func append(request: UInt64, wantsReceipt: Bool, to buffer: inout ByteBuffer) {
+            withParts { parts in
+                Post(
+                    request: request, durability: NotifyWire.Durability(durability), wantsReceipt: wantsReceipt,
+                    parts: parts
+                ).append(to: &buffer)
+            }
+        }
+
+        func withParts(_ body: (MessageParts) -> Void) {
             checkedName.withUTF8 { name in
                 (object ?? "").withUTF8Bytes { object in
                     headers.withUnsafeBytes { headers in
                         payload.withUnsafeBytes { payload in
-                            let parts = MessageParts(
-                                name: name, object: object, messageID: UnsafeRawBufferPointer(start: nil, count: 0),
-                                headers: headers, payload: payload)
-                            Post(
-                                request: request, durability: NotifyWire.Durability(durability),
-                                wantsReceipt: wantsReceipt, parts: parts
-                            ).append(to: &buffer)
+                            body(
+                                MessageParts(
+                                    name: name, object: object,
+                                    messageID: UnsafeRawBufferPointer(start: nil, count: 0), headers: headers,
+                                    payload: payload))
                         }
                     }
                 }

@@ -1,6 +1,6 @@
 import NotifyWire
 
-extension NotifyClient {
+extension NotificationClient {
     /// How durable a posted message is.
     public enum Durability: String, Hashable, Sendable, CaseIterable {
         /// ``stored`` if a durable subscription matches, otherwise ``volatile``. Used only in posts, not in receipts.
@@ -24,6 +24,14 @@ extension NotifyClient {
         /// The durability that was reached; never `automatic`.
         public let durability: Durability
 
+        /// Makes a receipt, for example in a test.
+        public init(sequence: UInt64, subscribers: Int = 0, stored: Int = 0, durability: Durability = .volatile) {
+            self.sequence = sequence
+            self.subscribers = subscribers
+            self.stored = stored
+            self.durability = durability
+        }
+
         init(_ frame: NotifyWire.Receipt) {
             sequence = frame.sequence
             subscribers = Int(frame.subscribers)
@@ -33,7 +41,7 @@ extension NotifyClient {
     }
 }
 
-extension NotifyClient.Durability {
+extension NotificationClient.Durability {
     init(_ durability: NotifyWire.Durability) {
         switch durability {
         case .automatic: self = .automatic
@@ -45,7 +53,7 @@ extension NotifyClient.Durability {
 }
 
 extension NotifyWire.Durability {
-    init(_ durability: NotifyClient.Durability) {
+    init(_ durability: NotificationClient.Durability) {
         switch durability {
         case .automatic: self = .automatic
         case .volatile: self = .volatile

@@ -4,17 +4,17 @@ import DequeModule
 /// Also counts the posts in the window.
 struct PendingPosts {
     struct Waiting {
-        var message: NotifyClient.OutgoingMessage
+        var message: NotificationClient.OutgoingMessage
         var waiter: PostWaiter
         /// The time at which the post fails with `notConnected`; nil while there is a connection.
         var deadline: Duration?
+        /// The place in the order of all posts that have waited.
+        var place: UInt64 = 0
     }
 
-    /// The span of the request table at which no further posts are sent. Bounds the table while an early request is
-    /// unanswered.
-    static let maximumSpan = 65_536
-
     private(set) var waiting: Deque<Waiting> = []
+    /// The place of the next post that waits.
+    private(set) var nextPlace: UInt64 = 0
     /// The number of posts that were sent and wait for a receipt.
     var inFlight = 0
     /// The daemon's post window, from its welcome.
@@ -22,8 +22,9 @@ struct PendingPosts {
 
     var isEmpty: Bool { waiting.isEmpty }
 
-    mutating func append(_ message: NotifyClient.OutgoingMessage, _ waiter: PostWaiter, deadline: Duration?) {
-        waiting.append(Waiting(message: message, waiter: waiter, deadline: deadline))
+    mutating func append(_ message: NotificationClient.OutgoingMessage, _ waiter: PostWaiter, deadline: Duration?) {
+        waiting.append(Waiting(message: message, waiter: waiter, deadline: deadline, place: nextPlace))
+        nextPlace += 1
     }
 
     mutating func popFirst() -> Waiting? {
@@ -36,7 +37,7 @@ struct PendingPosts {
     /// The connection was lost. Sets `deadline` for the waiting posts. The `unprocessed` posts, which were sent but
     /// certainly not processed by the daemon, return to the front.
     mutating func connectionLost(
-        unprocessed: [(message: NotifyClient.OutgoingMessage, waiter: PostWaiter)], deadline: Duration
+        unprocessed: [(message: NotificationClient.OutgoingMessage, waiter: PostWaiter)], deadline: Duration
     ) {
         inFlight = 0
         for index in waiting.indices where waiting[index].deadline == nil {
@@ -68,11 +69,22 @@ struct PendingPosts {
         return expired
     }
 
+    /// Removes the posts that waited before a place was assigned, unless they have a time limit of their own, and
+    /// returns their waiters.
+    mutating func expire(before place: UInt64) -> [PostWaiter] {
+        takeAll { $0.place < place && $0.waiter.timeout == nil }
+    }
+
     /// Removes the post of a cancelled task, identified by its slot.
     ///
     /// - Returns: Whether the post was still waiting, that is, not sent.
     mutating func cancel(_ slot: AnyObject) -> Bool {
         !takeAll { $0.waiter.isTask(slot) }.isEmpty
+    }
+
+    /// Removes the posts of services that are shut down, and returns their waiters.
+    mutating func takeShutDown() -> [PostWaiter] {
+        takeAll { $0.waiter.isShutDown }
     }
 
     mutating func takeAll() -> [PostWaiter] {

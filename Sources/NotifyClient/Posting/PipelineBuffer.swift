@@ -1,14 +1,15 @@
 import DequeModule
 import NotifyCenter
+import Synchronization
 
 /// The outcomes of a pipeline's posts, reordered into the order of posting.
 ///
 /// Has one producer and one consumer. At most `capacity` posts may be pending or have an outcome that was not consumed
 /// yet.
 final class PipelineBuffer: Sendable {
-    typealias Outcome = Result<NotifyClient.Receipt, NotifyError>
+    typealias Outcome = Result<NotificationClient.Receipt, NotifyError>
 
-    private struct State {
+    fileprivate struct State {
         /// The outcomes of the posts from index `taken` on; nil for a post whose outcome is unknown.
         var outcomes: Deque<Outcome?> = []
         /// The number of outcomes that the consumer has taken.
@@ -17,16 +18,28 @@ final class PipelineBuffer: Sendable {
         var ready = 0
         var isFinished = false
         var producer: ReplySlot<Int>?
-        var consumer: ReplySlot<[Outcome]>?
+        var consumer: ReplySlot<Bool>?
 
         var posted: UInt64 { taken + UInt64(outcomes.count) }
     }
 
     let capacity: Int
     private let state = Lock(State())
+    private let shutDown = Atomic(false)
+    /// Called when the service of the producer or of the consumer is shut down.
+    private let onShutdown: @Sendable () -> Void
 
-    init(capacity: Int) {
+    init(capacity: Int, onShutdown: @escaping @Sendable () -> Void = {}) {
         self.capacity = capacity
+        self.onShutdown = onShutdown
+    }
+
+    /// Whether no post of this pipeline may wait for a connection any more.
+    var isShutDown: Bool { shutDown.load(ordering: .acquiring) }
+
+    private func serviceShutDown() {
+        shutDown.store(true, ordering: .releasing)
+        onShutdown()
     }
 
     // MARK: - The producer
@@ -52,43 +65,37 @@ final class PipelineBuffer: Sendable {
                 return (first, count)
             }
             if let reserved { return reserved }
-            _ = try await slot.wait { slot.answer(.failure(.cancelled)) }
+            _ = try await slot.wait {
+                slot.answer(.failure(.cancelled))
+            } onGracefulShutdown: {
+                self.serviceShutDown()
+            }
         }
     }
 
     /// Accepts no further posts. The outcomes end with that of the last post.
     func finish() {
-        let (producer, consumer, batch) = state.withLock { state in
+        let (producer, (consumer, answer)) = state.withLock { state in
             state.isFinished = true
-            defer { state.producer = nil }
-            guard let consumer = state.consumer, let batch = Self.takeReady(&state) else {
-                return (state.producer, nil as ReplySlot<[Outcome]>?, [] as [Outcome])
-            }
-            state.consumer = nil
-            return (state.producer, consumer, batch)
+            return (state.producer.take(), state.takeConsumer())
         }
         producer?.answer(.success(0))
-        consumer?.answer(.success(batch))
+        consumer?.answer(.success(answer))
     }
 
     // MARK: - The client
 
     /// Records the outcomes of some posts of this pipeline.
     func fill(_ outcomes: ArraySlice<(waiter: PostWaiter, outcome: Outcome)>) {
-        let (producer, consumer, batch) = state.withLock { state in
+        let (consumer, answer) = state.withLock { state in
             for (waiter, outcome) in outcomes {
                 guard case .pipeline(_, let index) = waiter else { continue }
                 state.outcomes[Int(index - state.taken)] = outcome
             }
             while state.ready < state.outcomes.count, state.outcomes[state.ready] != nil { state.ready += 1 }
-            guard let consumer = state.consumer, let batch = Self.takeReady(&state) else {
-                return (nil as ReplySlot<Int>?, nil as ReplySlot<[Outcome]>?, [] as [Outcome])
-            }
-            state.consumer = nil
-            return (takeProducer(&state), consumer, batch)
+            return state.takeConsumer()
         }
-        consumer?.answer(.success(batch))
-        producer?.answer(.success(0))
+        consumer?.answer(.success(answer))
     }
 
     // MARK: - The consumer
@@ -97,43 +104,86 @@ final class PipelineBuffer: Sendable {
     ///
     /// - Returns: All outcomes before the first unknown one; empty at the end.
     nonisolated(nonsending) func next() async throws(NotifyError) -> [Outcome] {
-        let slot = ReplySlot<[Outcome]>()
-        let (batch, producer) = state.withLock { state in
-            guard let batch = Self.takeReady(&state) else {
-                state.consumer = slot
-                return (nil as [Outcome]?, nil as ReplySlot<Int>?)
-            }
-            return (batch, takeProducer(&state))
-        }
-        producer?.answer(.success(0))
-        if let batch { return batch }
-        return try await slot.wait { self.cancelNext(slot) }
+        try await take { $0.takeReady() } ?? []
     }
 
-    /// Cancels the waiting consumer, unless a batch is already being passed to it; that batch must not be lost.
-    private func cancelNext(_ slot: ReplySlot<[Outcome]>) {
-        let wasWaiting = state.withLock { state in
-            guard state.consumer === slot else { return false }
-            state.consumer = nil
-            return true
+    /// Waits for the next outcome; nil at the end.
+    nonisolated(nonsending) func nextOutcome() async throws(NotifyError) -> Outcome? {
+        try await take { $0.popReady() }
+    }
+
+    /// Waits until `body` has taken something from the outcomes; nil at the end.
+    private nonisolated(nonsending) func take<Taken: Sendable>(
+        _ body: (inout State) -> Taken?
+    ) async throws(NotifyError) -> Taken? {
+        while true {
+            let (taken, producer) = state.withLock { (body(&$0), takeProducer(&$0)) }
+            producer?.answer(.success(0))
+            if let taken { return taken }
+            guard try await waitForReady() else { return nil }
         }
-        if wasWaiting { slot.answer(.failure(.cancelled)) }
+    }
+
+    /// Waits until there is an outcome to take.
+    ///
+    /// - Returns: False at the end.
+    private nonisolated(nonsending) func waitForReady() async throws(NotifyError) -> Bool {
+        let slot = ReplySlot<Bool>()
+        let early = state.withLock { state -> Bool? in
+            if let answer = state.answer { return answer }
+            state.consumer = slot
+            return nil
+        }
+        if let early { return early }
+        return try await slot.wait {
+            self.cancelWait(slot)
+        } onGracefulShutdown: {
+            self.serviceShutDown()
+        }
+    }
+
+    private func cancelWait(_ slot: ReplySlot<Bool>) {
+        state.withLock { state in
+            if state.consumer === slot { state.consumer = nil }
+        }
+        slot.answer(.failure(.cancelled))
     }
 
     /// Takes the waiting producer if at least half of the capacity is free. This limit reduces the number of wake-ups.
     private func takeProducer(_ state: inout State) -> ReplySlot<Int>? {
-        guard capacity - state.outcomes.count >= (capacity + 1) / 2 else { return nil }
-        defer { state.producer = nil }
-        return state.producer
+        guard state.producer != nil, capacity - state.outcomes.count >= (capacity + 1) / 2 else { return nil }
+        return state.producer.take()
+    }
+}
+
+extension PipelineBuffer.State {
+    /// The answer to a waiting consumer: whether there is an outcome to take; nil if it has to wait.
+    fileprivate var answer: Bool? {
+        if ready > 0 { return true }
+        return isFinished && outcomes.isEmpty ? false : nil
     }
 
-    /// Takes all outcomes before the first unknown one; nil if the consumer has to wait, empty at the end.
-    private static func takeReady(_ state: inout State) -> [Outcome]? {
-        guard state.ready > 0 else { return state.isFinished && state.outcomes.isEmpty ? [] : nil }
-        let batch = state.outcomes.prefix(state.ready).compactMap(\.self)
-        state.outcomes.removeFirst(state.ready)
-        state.taken += UInt64(state.ready)
-        state.ready = 0
+    /// Takes the waiting consumer and its answer.
+    fileprivate mutating func takeConsumer() -> (consumer: ReplySlot<Bool>?, answer: Bool) {
+        guard consumer != nil, let answer else { return (nil, false) }
+        return (consumer.take(), answer)
+    }
+
+    /// Takes all outcomes before the first unknown one; nil if there are none.
+    fileprivate mutating func takeReady() -> [PipelineBuffer.Outcome]? {
+        guard ready > 0 else { return nil }
+        let batch = outcomes.prefix(ready).compactMap(\.self)
+        outcomes.removeFirst(ready)
+        taken += UInt64(ready)
+        ready = 0
         return batch
+    }
+
+    /// Takes the first outcome, unless it is unknown.
+    fileprivate mutating func popReady() -> PipelineBuffer.Outcome? {
+        guard ready > 0, let first = outcomes.popFirst() else { return nil }
+        taken += 1
+        ready -= 1
+        return first
     }
 }

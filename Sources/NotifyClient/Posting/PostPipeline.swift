@@ -1,8 +1,9 @@
-extension NotifyClient {
+extension NotificationClient {
     /// Posts messages without waiting for each receipt, and yields the outcomes in the order of posting.
     ///
     /// One task posts while another reads ``results``. Posting waits while the pipeline is full of posts that are
-    /// pending or whose outcomes were not read, so always read the results.
+    /// pending or whose outcomes were not read, so always read the results. A graceful shutdown of a task's service
+    /// ends the wait of its posts for a connection with `cancelled`.
     ///
     /// ```swift
     /// let pipeline = client.postPipeline()
@@ -24,7 +25,7 @@ extension NotifyClient {
 
         init(core: ClientCore, capacity: Int) {
             self.core = core
-            buffer = PipelineBuffer(capacity: capacity)
+            buffer = PipelineBuffer(capacity: capacity) { [core] in core.endWaits() }
         }
 
         deinit {
@@ -40,7 +41,7 @@ extension NotifyClient {
 
         /// Posts messages in order, waiting for room as needed.
         ///
-        /// - Throws: The errors of ``post(_:)``. Some of the messages may already have been posted.
+        /// - Throws: The errors of ``post(_:timeout:)``. Some of the messages may already have been posted.
         public nonisolated(nonsending) func post(contentsOf messages: some Collection<OutgoingMessage>)
             async throws(NotifyError)
         {
@@ -58,19 +59,19 @@ extension NotifyClient {
         }
 
         /// The outcomes, in the order of posting. Only one task may read them.
-        public var results: Results { Results(batches: batches) }
+        public var results: Results { Results(buffer: buffer) }
 
         /// The outcomes in batches, as they become known. Only one task may read them.
         public var batches: Batches { Batches(buffer: buffer) }
     }
 }
 
-extension NotifyClient.PostPipeline {
+extension NotificationClient.PostPipeline {
     /// The outcomes in batches, none of them empty.
     public struct Batches: AsyncSequence, Sendable {
         let buffer: PipelineBuffer
 
-        /// Makes an iterator.
+        /// Makes an iterator, which continues where the last one stopped.
         public func makeAsyncIterator() -> Iterator { Iterator(buffer: buffer) }
 
         /// Reads the batches.
@@ -98,15 +99,14 @@ extension NotifyClient.PostPipeline {
 
     /// The outcomes, one by one.
     public struct Results: AsyncSequence, Sendable {
-        let batches: Batches
+        let buffer: PipelineBuffer
 
-        /// Makes an iterator.
-        public func makeAsyncIterator() -> Iterator { Iterator(batches: batches.makeAsyncIterator()) }
+        /// Makes an iterator, which continues where the last one stopped.
+        public func makeAsyncIterator() -> Iterator { Iterator(buffer: buffer) }
 
         /// Reads the outcomes.
         public struct Iterator: AsyncIteratorProtocol {
-            var batches: Batches.Iterator
-            var batch: ArraySlice<Outcome> = []
+            let buffer: PipelineBuffer
 
             /// The next outcome; `nil` at the end.
             ///
@@ -114,11 +114,7 @@ extension NotifyClient.PostPipeline {
             public mutating func next(
                 isolation actor: isolated (any Actor)?
             ) async throws(NotifyError) -> Outcome? {
-                if batch.isEmpty {
-                    guard let next = try await batches.next(isolation: actor) else { return nil }
-                    batch = next[...]
-                }
-                return batch.popFirst()
+                try await buffer.nextOutcome()
             }
 
             /// The next outcome; `nil` at the end.

@@ -1,7 +1,7 @@
 /// The receiver of a post's outcome.
 enum PostWaiter: Sendable {
     /// The task that posted the message.
-    case task(ReplySlot<NotifyClient.Receipt>)
+    case task(ReplySlot<NotificationClient.Receipt>)
     /// A pipeline, which keeps the order of its posts.
     case pipeline(PipelineBuffer, index: UInt64)
     /// A task that asked for no receipt. It continues once the post is in the write buffer.
@@ -18,11 +18,38 @@ enum PostWaiter: Sendable {
         case .pipeline: false
         }
     }
+
+    /// The time limit of the post; nil for that of the client.
+    var timeout: Duration? {
+        switch self {
+        case .task(let slot): slot.timeout
+        case .sender(let slot): slot.timeout
+        case .pipeline: nil
+        }
+    }
+
+    /// Whether the post must not wait for a connection any more, because the service of its task is shut down.
+    var isShutDown: Bool {
+        switch self {
+        case .task(let slot): slot.isShutDown
+        case .sender(let slot): slot.isShutDown
+        case .pipeline(let buffer, _): buffer.isShutDown
+        }
+    }
+
+    /// The slot of the task; nil for a pipeline.
+    var slot: (any RequestSlot)? {
+        switch self {
+        case .task(let slot): slot
+        case .sender(let slot): slot
+        case .pipeline: nil
+        }
+    }
 }
 
 /// The outcomes of posts, reported after the lock is released.
 struct PostOutcomes {
-    typealias Outcome = Result<NotifyClient.Receipt, NotifyError>
+    typealias Outcome = Result<NotificationClient.Receipt, NotifyError>
 
     private(set) var list: [(waiter: PostWaiter, outcome: Outcome)] = []
 

@@ -1,7 +1,7 @@
 import DequeModule
 import NotifyWire
 
-// The handlers of `NotifyClient.work`.
+// The handlers of `NotificationClient.work`.
 extension AcknowledgementState {
     struct Handlers {
         /// Messages that were delivered on this attachment and not handed to a handler.

@@ -86,6 +86,21 @@ struct AcknowledgementState {
     /// Whether the daemon has not received recent acknowledgements, because the connection was lost first.
     var hasUnsent: Bool { !unsent.isEmpty }
 
+    /// The acknowledgements that the daemon has not received; empty if there are more than `maximum`.
+    func unsentSequences(atMost maximum: Int) -> [UInt64] {
+        var sequences: [UInt64] = []
+        for range in unsent.ranges {
+            guard range.last - range.first < UInt64(maximum - sequences.count) else { return [] }
+            sequences += range.first...range.last
+        }
+        return sequences
+    }
+
+    /// A message whose acknowledgement was not sent needs none any more.
+    mutating func settled(_ sequence: UInt64) {
+        unsent.remove(sequence)
+    }
+
     var unacknowledgedCount: Int { outstanding.count + carriedOver.count }
     var hasPending: Bool {
         !pending.isEmpty || !pendingRejections.isEmpty || !pendingExtensions.isEmpty || (handlers?.ended ?? 0) > 0

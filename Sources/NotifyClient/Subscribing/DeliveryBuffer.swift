@@ -27,7 +27,7 @@ final class DeliveryBuffer: Sendable {
 
     enum Item: Sendable {
         case batch(MessageBatch)
-        case gap(NotifyClient.Gap)
+        case gap(NotificationClient.Gap)
         /// A snapshot begins: later batches and gaps are live, and are held until the snapshot has ended.
         case snapshotBegan
         /// Messages of the snapshot.
@@ -43,11 +43,19 @@ final class DeliveryBuffer: Sendable {
 
     /// The items that a consumer takes at once: gaps, then messages of one batch. Empty at the end.
     struct Taken: Sendable {
-        var gaps: [NotifyClient.Gap] = []
+        var gaps: [NotificationClient.Gap] = []
         var batch: MessageBatch?
         var range: Range<Int> = 0..<0
 
         var isEmpty: Bool { gaps.isEmpty && range.isEmpty }
+
+        /// Removes and returns the first gap or, after the gaps, the first message.
+        mutating func popFirst() -> NotificationClient.Subscription.Event? {
+            if !gaps.isEmpty { return .gap(gaps.removeFirst()) }
+            guard let batch, let index = range.popFirst() else { return nil }
+            if range.isEmpty { self.batch = nil }
+            return .message(NotificationClient.Message(batch: batch, index: index))
+        }
     }
 
     private let state: Lock<DeliveryBufferState>
@@ -82,17 +90,25 @@ final class DeliveryBuffer: Sendable {
         }
     }
 
-    /// The part of the log to be read next for the snapshot of the subscription; nil if there is something else to take,
-    /// or nothing to be read.
-    func rangeToRead() -> (range: SequenceRange, maximumMessages: Int)? {
+    /// The part of the log that the next page of a snapshot is about.
+    struct RangeToRead: Sendable {
+        let range: SequenceRange
+        let maximumMessages: Int
+        /// As in `ReadLog`.
+        let deletionMark: UInt64
+    }
+
+    /// The part of the log to be read next for the snapshot of the subscription; nil if there is something else to
+    /// take, or nothing to be read.
+    func rangeToRead() -> RangeToRead? {
         update { $0.rangeToRead() }
     }
 
     func put(_ item: Item) {
         let (consumer, answer) = update { state in
             state.put(item)
-            guard let consumer = state.consumer, let answer = state.take() else {
-                return (nil as ReplySlot<Taken>?, nil as ReplySlot<Taken>.Answer?)
+            guard let consumer = state.consumer, let answer = state.fill() else {
+                return (nil as ReplySlot<Bool>?, nil as ReplySlot<Bool>.Answer?)
             }
             state.consumer = nil
             return (consumer, answer)
@@ -115,15 +131,37 @@ final class DeliveryBuffer: Sendable {
 // MARK: - Taking
 
 extension DeliveryBuffer {
-    /// Waits for messages or gaps. When the task is shut down gracefully, the buffer ends after the items it holds.
+    /// The next gap or message of what was taken; nil if all of it was read.
+    func popTaken() -> NotificationClient.Subscription.Event? {
+        state.withLock { $0.taken.popFirst() }
+    }
+
+    /// Waits for messages or gaps.
     ///
-    /// - Returns: The next items; empty at the end and in a cancelled task.
+    /// - Returns: What is left of the items that were taken, or the next items; empty at the end and in a cancelled
+    ///   task.
     nonisolated(nonsending) func next() async throws(NotifyError) -> Taken {
+        while true {
+            let rest = state.withLock { state in
+                defer { state.taken = Taken() }
+                return state.taken
+            }
+            if !rest.isEmpty { return rest }
+            guard try await fill() else { return Taken() }
+        }
+    }
+
+    /// Waits until there are taken items to read. When the task is shut down gracefully, the buffer ends after the
+    /// items it holds.
+    ///
+    /// - Returns: False at the end and in a cancelled task.
+    nonisolated(nonsending) func fill() async throws(NotifyError) -> Bool {
+        if Fork.isChild { throw .forked }
         if Task.isShuttingDownGracefully { put(.end(nil)) }
-        if let answer = update({ $0.take() }) { return try answer.get() }
-        let slot = ReplySlot<Taken>()
-        let early = update { state -> ReplySlot<Taken>.Answer? in
-            if let answer = state.take() { return answer }
+        if let answer = update({ $0.fill() }) { return try answer.get() }
+        let slot = ReplySlot<Bool>()
+        let early = update { state -> ReplySlot<Bool>.Answer? in
+            if let answer = state.fill() { return answer }
             guard state.consumer == nil else {
                 return .failure(NotifyError(.invalidArgument, "only one task at a time may read a subscription"))
             }
@@ -138,12 +176,12 @@ extension DeliveryBuffer {
         }
     }
 
-    private func cancel(_ slot: ReplySlot<Taken>) {
+    private func cancel(_ slot: ReplySlot<Bool>) {
         let wasWaiting = state.withLock { state in
             guard state.consumer === slot else { return false }
             state.consumer = nil
             return true
         }
-        if wasWaiting { slot.answer(.success(Taken())) }
+        if wasWaiting { slot.answer(.success(false)) }
     }
 }

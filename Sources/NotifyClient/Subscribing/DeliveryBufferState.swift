@@ -18,14 +18,17 @@ struct DeliveryBufferState {
     private(set) var pausesReading = false
     private(set) var droppedCount: UInt64 = 0
     var unreportedDrops: UInt64 = 0
-    private var end: ReplySlot<DeliveryBuffer.Taken>.Answer?
-    /// The task that waits for the next messages.
-    var consumer: ReplySlot<DeliveryBuffer.Taken>?
+    /// The items that were taken from `ready` and not read yet. They are those of the subscription, not of an iterator:
+    /// an iterator continues where the last one stopped.
+    var taken = DeliveryBuffer.Taken()
+    private var end: ReplySlot<Bool>.Answer?
+    /// The task that waits for items to read.
+    var consumer: ReplySlot<Bool>?
 
     init(policy: DeliveryBuffer.Policy, limit: Int?) {
         self.policy = policy
         self.limit = limit
-        if limit == 0 { end = .success(DeliveryBuffer.Taken()) }
+        if limit == 0 { end = .success(false) }
     }
 
     mutating func put(_ item: DeliveryBuffer.Item) {
@@ -48,11 +51,11 @@ struct DeliveryBufferState {
         case .logSnapshotBegan(let range):
             logSnapshot = LogSnapshot(range)
         case .page(let page, let range):
-            if let gap = page.gap { ready.append(gap) }
+            for gap in page.gaps { ready.append(gap) }
             for batch in page.batches { ready.append(batch) }
             logSnapshot?.received(page, of: range)
         case .end(let error):
-            end = error.map { .failure($0) } ?? .success(DeliveryBuffer.Taken())
+            end = error.map { .failure($0) } ?? .success(false)
             live.removeAll()
             logSnapshot = nil
         }
@@ -67,19 +70,26 @@ struct DeliveryBufferState {
         live.removeAll()
     }
 
-    /// Takes the next items, or the end; nil if the caller has to wait.
-    mutating func take() -> ReplySlot<DeliveryBuffer.Taken>.Answer? {
-        var taken = ready.popFirst()
+    /// Takes the next items, unless some are left to read.
+    ///
+    /// - Returns: Whether there are items to read, or the error of the end; nil if the caller has to wait.
+    mutating func fill() -> ReplySlot<Bool>.Answer? {
+        if taken.isEmpty { take() }
+        return taken.isEmpty ? end : .success(true)
+    }
+
+    private mutating func take() {
+        taken = ready.popFirst()
         if let batch = taken.batch, batch.entries[taken.range.lowerBound].isSnapshot {
             snapshotCount -= taken.range.count
             snapshotBytes -= batch.frameBytes(taken.range)
         }
-        applyLimit(to: &taken)
+        applyLimit()
         enforceBounds()
-        return taken.isEmpty ? end : .success(taken)
     }
 
-    private mutating func applyLimit(to taken: inout DeliveryBuffer.Taken) {
+    /// Applies the limit to the items that were taken.
+    private mutating func applyLimit() {
         guard let left = limit else { return }
         taken.range = taken.range.prefix(left)
         limit = left - taken.range.count
@@ -87,7 +97,7 @@ struct DeliveryBufferState {
         ready.removeAll()
         live.removeAll()
         logSnapshot = nil
-        end = .success(DeliveryBuffer.Taken())
+        end = .success(false)
     }
 
     private mutating func enforceBounds() {
@@ -128,10 +138,12 @@ struct DeliveryBufferState {
 extension DeliveryBufferState {
     /// The part of the log to be read next; nil if there is something else to take, or nothing to be read. A snapshot
     /// that was read completely, and taken, ends.
-    mutating func rangeToRead() -> (range: SequenceRange, maximumMessages: Int)? {
+    mutating func rangeToRead() -> DeliveryBuffer.RangeToRead? {
         guard let snapshot = logSnapshot, ready.isEmpty else { return nil }
         guard snapshot.isComplete else {
-            return (snapshot.rest, min(limit ?? .max, Int(Limits.messagesPerLogPage)))
+            return .init(
+                range: snapshot.rest, maximumMessages: min(limit ?? .max, Int(Limits.messagesPerLogPage)),
+                deletionMark: snapshot.deletionMark)
         }
         logSnapshot = nil
         if let gap = snapshot.gap {
@@ -157,7 +169,7 @@ extension DeliveryBufferState {
     /// log, as far as they are stored.
     ///
     /// - Returns: False if there is no snapshot, or if the gap does not say what was dropped.
-    private mutating func replacesWithLog(_ gap: NotifyClient.Gap) -> Bool {
+    private mutating func replacesWithLog(_ gap: NotificationClient.Gap) -> Bool {
         guard logSnapshot != nil, gap.reason == .connectionTooSlow, let missed = gap.missed,
             let last = gap.sequences?.upperBound
         else { return false }

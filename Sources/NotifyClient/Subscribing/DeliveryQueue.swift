@@ -5,12 +5,12 @@ struct DeliveryQueue {
     enum Element {
         /// The messages of a batch that were not taken yet; never an empty range.
         case messages(MessageBatch, Range<Int>)
-        case gap(NotifyClient.Gap)
+        case gap(NotificationClient.Gap)
     }
 
     private var elements: Deque<Element> = []
     /// The gaps before the first element, merged to at most one for each reason.
-    private var headGaps: [NotifyClient.Gap] = []
+    private var headGaps: [NotificationClient.Gap] = []
     private(set) var messageCount = 0
     private(set) var byteCount = 0
 
@@ -24,7 +24,7 @@ struct DeliveryQueue {
         append(.messages(batch, 0..<batch.entries.count))
     }
 
-    mutating func append(_ gap: NotifyClient.Gap) {
+    mutating func append(_ gap: NotificationClient.Gap) {
         append(.gap(gap))
     }
 
@@ -129,11 +129,11 @@ extension DeliveryQueue {
     }
 
     /// Removes and returns the gap of a reason before the first element.
-    mutating func takeHeadGap(_ reason: NotifyClient.Gap.Reason) -> NotifyClient.Gap? {
+    mutating func takeHeadGap(_ reason: NotificationClient.Gap.Reason) -> NotificationClient.Gap? {
         headGaps.firstIndex { $0.reason == reason }.map { headGaps.remove(at: $0) }
     }
 
-    private mutating func addHeadGap(_ gap: NotifyClient.Gap) {
+    private mutating func addHeadGap(_ gap: NotificationClient.Gap) {
         if let index = headGaps.firstIndex(where: { $0.reason == gap.reason }) {
             headGaps[index] = headGaps[index].joined(with: gap)
         } else {

@@ -1,6 +1,6 @@
 import NotifyWire
 
-extension NotifyClient {
+extension NotificationClient {
     /// Whether one client or several share the messages of a durable subscription.
     public enum DurableSharing: Hashable, Sendable, CaseIterable {
         /// One client at a time receives all messages.
@@ -39,7 +39,7 @@ extension NotifyClient {
     }
 }
 
-extension NotifyClient.DurableSettings {
+extension NotificationClient.DurableSettings {
     init(_ settings: NotifyWire.DurableSettings) {
         self.init(
             deadline: .microseconds(settings.deadlineMicroseconds),
@@ -85,7 +85,7 @@ extension NotifyClient.DurableSettings {
 }
 
 extension NotifyWire.DurableSharing {
-    init(_ sharing: NotifyClient.DurableSharing) {
+    init(_ sharing: NotificationClient.DurableSharing) {
         self =
             switch sharing {
             case .exclusive: .exclusive
@@ -94,7 +94,7 @@ extension NotifyWire.DurableSharing {
     }
 }
 
-extension NotifyClient.DurableSharing {
+extension NotificationClient.DurableSharing {
     init(_ sharing: NotifyWire.DurableSharing) {
         self =
             switch sharing {

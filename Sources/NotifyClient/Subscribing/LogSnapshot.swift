@@ -8,12 +8,14 @@ import NotifyWire
 struct LogSnapshot {
     /// The part of the log that is still to be read.
     private(set) var rest: SequenceRange
+    /// The mark since which deletions are reported: that of the first page; 0 before it.
+    private(set) var deletionMark: UInt64 = 0
     /// The last sequence before the live messages.
     private let boundary: UInt64
     /// The number of live messages that had no room.
     private var evicted: UInt64 = 0
     /// Where the latest of them had no room.
-    private var reason = NotifyClient.Gap.Reason.consumerTooSlow
+    private var reason = NotificationClient.Gap.Reason.consumerTooSlow
     /// The number of messages after `boundary` that were read from the log.
     private var reread: UInt64 = 0
 
@@ -26,6 +28,7 @@ struct LogSnapshot {
 
     /// Continues after a page.
     mutating func received(_ page: ReceivedLogPage, of range: SequenceRange) {
+        if deletionMark == 0 { deletionMark = page.header.deletionMark }
         for batch in page.batches {
             for index in batch.entries.indices.reversed() {
                 guard batch.sequence(index) > boundary else { break }
@@ -37,16 +40,16 @@ struct LogSnapshot {
     }
 
     /// Live messages up to a sequence had no room.
-    mutating func evicted(_ count: UInt64, through last: UInt64, _ reason: NotifyClient.Gap.Reason) {
+    mutating func evicted(_ count: UInt64, through last: UInt64, _ reason: NotificationClient.Gap.Reason) {
         evicted += count
         self.reason = reason
         rest.last = max(rest.last, last)
     }
 
     /// The live messages that had no room and were not stored; nil if there are none.
-    var gap: NotifyClient.Gap? {
+    var gap: NotificationClient.Gap? {
         guard evicted > reread else { return nil }
         let sequences = boundary < rest.last ? boundary + 1...rest.last : nil
-        return NotifyClient.Gap(reason: reason, missed: evicted - reread, sequences: sequences)
+        return NotificationClient.Gap(reason: reason, missed: evicted - reread, sequences: sequences)
     }
 }

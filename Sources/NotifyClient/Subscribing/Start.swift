@@ -1,7 +1,7 @@
 public import FoundationEssentials
 import NotifyWire
 
-extension NotifyClient {
+extension NotificationClient {
     /// A position in the daemon's log: where a subscription or a request for stored messages begins. A durable
     /// subscription that exists continues at its cursor.
     public enum Start: Hashable, Sendable {
@@ -24,7 +24,7 @@ extension NotifyClient {
     }
 }
 
-extension NotifyClient.Start {
+extension NotificationClient.Start {
     /// The position in the protocol. Times before 1970 and those beyond the protocol's range are replaced by the
     /// nearest valid one.
     ///

@@ -2,17 +2,20 @@ import NotifyCenter
 import NotifyWire
 import ServiceLifecycle
 
-extension NotifyClient.Subscription {
+extension NotificationClient.Subscription {
     /// Reads pages of the snapshot into the buffer until the buffer has something to take, or the snapshot has ended.
     ///
-    /// A page that a lost connection cuts short is requested again on the next one.
+    /// A page that a lost connection cuts short is requested again on the next one, and one that the daemon does not
+    /// send in time is requested again, too: a subscription waits for messages without limit.
     ///
     /// - Returns: False if the task was cancelled.
     nonisolated(nonsending) func readSnapshot() async throws(NotifyError) -> Bool {
-        while let (range, maximumMessages) = buffer.rangeToRead() {
+        while let next = buffer.rangeToRead() {
+            let range = next.range
             let request = ReadLog(
-                request: 0, first: range.first, last: range.last, maximumMessages: UInt32(maximumMessages),
-                awaitsPending: true, object: spec.object ?? "", patterns: spec.patterns.map(\.string))
+                request: 0, first: range.first, last: range.last, deletionMark: next.deletionMark,
+                maximumMessages: UInt32(next.maximumMessages), awaitsPending: true, object: spec.object ?? "",
+                patterns: spec.patterns.map(\.string))
             do throws(NotifyError) {
                 buffer.put(.page(try await core.answer { .log(request, $0, page: nil) }, of: range))
             } catch {
@@ -20,7 +23,7 @@ extension NotifyClient.Subscription {
                     buffer.put(.end(nil))
                 } else if Task.isCancelled {
                     return false
-                } else if error.code != .connectionLost, error.code != .notConnected {
+                } else if ![.connectionLost, .notConnected, .timedOut].contains(error.code) {
                     buffer.put(.end(error))
                 }
             }

@@ -1,6 +1,6 @@
 import NotifyCenter
 
-extension NotifyClient {
+extension NotificationClient {
     /// An open subscription: an asynchronous sequence of messages and gaps, which one task at a time may read.
     ///
     /// ```swift
@@ -27,6 +27,9 @@ extension NotifyClient {
     /// these can be acknowledged until the subscription is left. The sequence throws if the daemon ends the
     /// subscription, for example with `subscriptionHeld` if another client attached to the durable subscription while
     /// this client was disconnected.
+    ///
+    /// The subscription, not an iterator, has the position: after a `break`, or after `first(where:)`, the next
+    /// iterator continues with the following message. The same holds for ``batches`` and for ``messages(onGap:)``.
     public final class Subscription: AsyncSequence, Sendable {
         /// An element of the sequence.
         public enum Event: Sendable {
@@ -55,6 +58,12 @@ extension NotifyClient {
             self.ledger = ledger
         }
 
+        /// Makes a subscription that has ended before it was requested.
+        convenience init(endedOn core: ClientCore, spec: SubscriptionSpec) {
+            let buffer = DeliveryBuffer(policy: spec.bufferPolicy, limit: 0)
+            self.init(core: core, number: 0, buffer: buffer, ledger: nil, spec: spec)
+        }
+
         deinit {
             core.leave(number, nil)
         }
@@ -63,8 +72,8 @@ extension NotifyClient {
         public var droppedCount: UInt64 { buffer.droppedCount }
 
         /// For a durable subscription that existed when it was opened, the sequence up to which every message was
-        /// acknowledged: it resumes after it, wherever ``NotifyClient/NotifyClient/SubscriptionKind`` says that a new
-        /// one starts. `nil` for a new or volatile subscription.
+        /// acknowledged: it resumes after it, wherever ``NotifyClient/NotificationClient/SubscriptionKind`` says that a
+        /// new one starts. `nil` for a new or volatile subscription.
         public var resumedAfter: UInt64? { resumedSequence.withLock { $0 } }
 
         func resumed(after sequence: UInt64) {
@@ -82,13 +91,15 @@ extension NotifyClient {
         ///   the daemon's error if it could not write its log. After such an error,
         ///   the messages acknowledged last may be delivered again.
         public nonisolated(nonsending) func leave() async throws(NotifyError) {
+            await forgetSettled()
             let slot = ReplySlot<Void>()
             core.leave(number, slot)
             try await slot.wait()
         }
 
-        /// Makes an iterator. Only one task at a time may read a subscription.
-        public func makeAsyncIterator() -> Iterator { Iterator(batches: batches.makeAsyncIterator()) }
+        /// Makes an iterator, which continues where the last one stopped. Only one task at a time may read a
+        /// subscription.
+        public func makeAsyncIterator() -> Iterator { Iterator(subscription: self) }
 
         /// Messages and gaps in batches, as they arrive, for consumers that process many messages at once, for example
         /// with one write.
@@ -98,11 +109,11 @@ extension NotifyClient {
 
 // MARK: - Reading
 
-extension NotifyClient.Subscription {
+extension NotificationClient.Subscription {
     /// Gaps and messages that arrived together; the gaps precede the messages.
     public struct Batch: Sendable {
         /// The gaps before the messages.
-        public let gaps: [NotifyClient.Gap]
+        public let gaps: [NotificationClient.Gap]
         /// The messages, in order.
         public let messages: MessageSlice
 
@@ -123,23 +134,24 @@ extension NotifyClient.Subscription {
         public var endIndex: Int { range.upperBound }
 
         /// The message at a position.
-        public subscript(position: Int) -> NotifyClient.Message {
+        public subscript(position: Int) -> NotificationClient.Message {
             precondition(range.contains(position), "there is no message at \(position)")
             guard let batch else { preconditionFailure("a nonempty range has no batch") }
-            return NotifyClient.Message(batch: batch, index: position)
+            return NotificationClient.Message(batch: batch, index: position)
         }
     }
 
     /// The subscription in batches.
     public struct Batches: AsyncSequence, Sendable {
-        let subscription: NotifyClient.Subscription
+        let subscription: NotificationClient.Subscription
 
-        /// Makes an iterator. Only one task at a time may read a subscription.
+        /// Makes an iterator, which continues where the last one stopped. Only one task at a time may read a
+        /// subscription.
         public func makeAsyncIterator() -> Iterator { Iterator(subscription: subscription) }
 
         /// Reads the batches.
         public struct Iterator: AsyncIteratorProtocol {
-            let subscription: NotifyClient.Subscription
+            let subscription: NotificationClient.Subscription
 
             /// The next batch; `nil` at the end.
             public mutating func next(
@@ -159,22 +171,13 @@ extension NotifyClient.Subscription {
 
     /// Reads messages and gaps.
     public struct Iterator: AsyncIteratorProtocol {
-        var batches: Batches.Iterator
-        private var gaps: ArraySlice<NotifyClient.Gap> = []
-        private var messages: Slice<MessageSlice>?
-
-        init(batches: Batches.Iterator) {
-            self.batches = batches
-        }
+        let subscription: NotificationClient.Subscription
 
         /// The next message or gap; `nil` at the end.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(NotifyError) -> Event? {
             while true {
-                if let gap = gaps.popFirst() { return .gap(gap) }
-                if let message = messages?.popFirst() { return .message(message) }
-                guard let batch = try await batches.next(isolation: actor) else { return nil }
-                gaps = batch.gaps[...]
-                messages = batch.messages[...]
+                if let event = subscription.buffer.popTaken() { return event }
+                guard try await subscription.readSnapshot(), try await subscription.buffer.fill() else { return nil }
             }
         }
 

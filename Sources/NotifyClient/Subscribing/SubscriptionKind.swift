@@ -1,6 +1,6 @@
 import NotifyWire
 
-extension NotifyClient {
+extension NotificationClient {
     /// The policy of a volatile subscription when its buffer is full.
     public enum FullBufferPolicy: Hashable, Sendable, CaseIterable {
         /// Drops the oldest messages in the buffer. A ``Gap`` takes their place. They are counted in
@@ -14,8 +14,8 @@ extension NotifyClient {
         ///
         /// Everything that arrives over the connection waits, including messages of other subscriptions, receipts and
         /// answers. So a consumer must not wait for a receipt of the same client between two messages: use a second
-        /// client, or post with ``NotifyClient/NotifyClient/send(_:)``. Posts are still sent. Leaving a subscription or
-        /// stopping the client resumes reading, so that the daemon's confirmation arrives.
+        /// client, or post with ``NotifyClient/NotificationClient/send(_:timeout:)``. Posts are still sent. Leaving a
+        /// subscription or stopping the client resumes reading, so that the daemon's confirmation arrives.
         case pauseReading
     }
 
@@ -72,7 +72,7 @@ extension NotifyClient {
         ///   - sharing: Whether several clients share the messages. If the subscription exists and is shared in another
         ///     way, the daemon refuses the request with `subscriptionHeld` or `subscriptionMismatch`.
         ///   - settings: The settings of the subscription if it does not exist yet. An existing one keeps its settings;
-        ///     ``NotifyClient/configureDurableSubscription(_:_:uid:)`` changes them.
+        ///     ``NotificationClient/configureDurableSubscription(_:_:uid:timeout:)`` changes them.
         ///   - takesOver: Whether to attach even if the subscription is exclusive and held by another client, or is
         ///     shared in the other way. The attachments of those clients end; members of the same group stay attached.
         ///     Only for the first attachment: not again after a lost connection.

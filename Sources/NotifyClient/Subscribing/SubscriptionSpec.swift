@@ -5,7 +5,7 @@ import NotifyWire
 struct SubscriptionSpec: Sendable {
     var patterns: [NamePattern]
     var object: String?
-    var kind: NotifyClient.SubscriptionKind.Storage
+    var kind: NotificationClient.SubscriptionKind.Storage
     /// The position at which a volatile subscription begins, or a durable one that does not exist yet.
     var start = LogPosition.now
     /// The settings of a durable subscription that does not exist yet.
@@ -16,7 +16,7 @@ struct SubscriptionSpec: Sendable {
     var limit: Int?
 
     init(
-        patterns: [String], object: String?, kind: NotifyClient.SubscriptionKind, limit: Int?
+        patterns: [String], object: String?, kind: NotificationClient.SubscriptionKind, limit: Int?
     ) throws(NotifyError) {
         guard (1...Limits.patternsPerSubscription).contains(patterns.count) else {
             throw NotifyError(
@@ -56,7 +56,7 @@ struct SubscriptionSpec: Sendable {
     }
 
     /// The parameters of a durable subscription; nil for a volatile one.
-    private var durable: NotifyClient.SubscriptionKind.Durable? {
+    private var durable: NotificationClient.SubscriptionKind.Durable? {
         if case .durable(let durable) = kind { durable } else { nil }
     }
 
@@ -67,8 +67,8 @@ struct SubscriptionSpec: Sendable {
     /// The window to request: for the handlers, and for the messages that may be fetched ahead.
     var requestedWindow: Int { mayFetchAhead ? window + Self.fetchedAhead : window }
 
-    /// The number of messages that are fetched before a handler is free. Several arrive at a time, because each wake-up of
-    /// the connection takes time from short handlers.
+    /// The number of messages that are fetched before a handler is free. Several arrive at a time, because each wake-up
+    /// of the connection takes time from short handlers.
     static let fetchedAhead = 8
 
     /// Whether messages may be fetched before a handler is free, if the settings of the subscription permit it.
@@ -84,13 +84,22 @@ struct SubscriptionSpec: Sendable {
 
     var durableName: String? { durable?.name }
 
+    /// The frame that creates the durable subscription without attaching to it.
+    func creation(request: UInt64) -> Subscribe {
+        var frame = frame(request: request, number: 1, credit: 0, maximumWindow: Limits.maximumWindow)
+        frame.creation = .only
+        return frame
+    }
+
     /// The frame that requests the subscription. `maximumWindow` is the daemon's limit. Without patterns, the frame
     /// attaches to a durable subscription that exists.
     ///
-    /// - Parameter isFirst: Whether this is the first attachment: only that takes the subscription over.
+    /// - Parameters:
+    ///   - isFirst: Whether this is the first attachment: only that takes the subscription over.
+    ///   - mayCreate: Whether the daemon creates a durable subscription that does not exist.
     func frame(
         request: UInt64, number: UInt32, credit: UInt32, maximumWindow: UInt32, namesPatterns: Bool = true,
-        isFirst: Bool = true
+        isFirst: Bool = true, mayCreate: Bool = true
     ) -> Subscribe {
         var frame = Subscribe(
             request: request, subscription: number, patterns: namesPatterns ? patterns.map(\.string) : [],
@@ -101,6 +110,7 @@ struct SubscriptionSpec: Sendable {
             frame.sharing = NotifyWire.DurableSharing(durable.sharing)
             frame.takesOver = durable.takesOver && isFirst
             frame.settings = settings
+            frame.creation = mayCreate ? .ifMissing : .never
             frame.window = min(UInt32(requestedWindow), maximumWindow)
         }
         return frame

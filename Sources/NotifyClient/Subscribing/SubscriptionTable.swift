@@ -18,7 +18,7 @@ struct SubscriptionTable {
         let ledger: AcknowledgementLedger?
         var phase: Phase
         /// The task that opened the subscription and waits for the confirmation.
-        var openWaiter: ReplySlot<Subscribed>?
+        var openWaiter: ReplySlot<Subscribed?>?
         /// The tasks that wait for the end of the subscription.
         var leaveWaiters: [ReplySlot<Void>] = []
         /// The answer to `leaveWaiters` once the daemon has confirmed the detach.
@@ -34,10 +34,13 @@ struct SubscriptionTable {
         var hasExtraCredit = false
         /// Whether the durable subscription has other patterns than its spec, because they were edited since.
         var isEdited = false
+        /// Whether the durable subscription exists unless it was removed since: it was reset or edited, and this has
+        /// not attached again. Its removal is then known only from the refusal of the attachment.
+        var wasChanged = false
 
         init(
             spec: SubscriptionSpec, buffer: DeliveryBuffer, ledger: AcknowledgementLedger?,
-            openWaiter: ReplySlot<Subscribed>
+            openWaiter: ReplySlot<Subscribed?>
         ) {
             self.spec = spec
             self.buffer = buffer

@@ -1,6 +1,6 @@
 import NotifyWire
 
-extension NotifyClient {
+extension NotificationClient {
     /// An error that a handler of ``work(on:as:object:parallel:onGap:_:)-([String],_,_,_,_,_)`` throws to choose the
     /// answer to its message.
     public struct JobError: Error, Hashable, Sendable, CustomStringConvertible {
@@ -31,11 +31,11 @@ extension NotifyClient {
     }
 }
 
-extension NotifyClient.Message {
+extension NotificationClient.Message {
     /// Answers the message after its handler has thrown an error.
     func answer(_ error: any Error) {
         switch error {
-        case let error as NotifyClient.JobError:
+        case let error as NotificationClient.JobError:
             switch error.answer {
             case .reject(let delay): reject(delay: delay, reason: error.description)
             case .giveBack(let delay): giveBack(delay: delay)

@@ -1,19 +1,10 @@
 import Foundation
+import NotifyCenter
 
 extension MainActor {
-    /// Whether the current code runs on the main actor.
-    ///
-    /// Checking the thread is not sufficient: a program whose `main` is asynchronous runs the main queue on any of its
-    /// threads. Reading the thread also takes two system calls, so the thread is checked second.
-    nonisolated static var isCurrent: Bool {
-        DispatchQueue.getSpecific(key: mainQueueKey) != nil || Thread.isMainThread
-    }
-
-    nonisolated private static let mainQueueKey: DispatchSpecificKey<Void> = {
-        let key = DispatchSpecificKey<Void>()
-        DispatchQueue.main.setSpecific(key: key, value: ())
-        return key
-    }()
+    /// Whether the current code runs on the main actor. Reading the thread takes two system calls, so the thread is
+    /// checked second.
+    nonisolated static var isCurrent: Bool { MainQueue.isCurrent || Thread.isMainThread }
 
     /// Runs the body in place if the current code runs on the main actor.
     ///

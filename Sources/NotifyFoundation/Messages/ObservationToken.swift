@@ -7,9 +7,9 @@ extension CompatibleNotificationCenter {
     /// A token retains the underlying center, and may be used on any thread.
     public struct ObservationToken: Hashable, Sendable {
         fileprivate final class Registration: Sendable {
-            let observation: Observation
+            let observation: ObservationHandle
 
-            init(_ observation: Observation) {
+            init(_ observation: ObservationHandle) {
                 self.observation = observation
             }
 
@@ -20,7 +20,7 @@ extension CompatibleNotificationCenter {
 
         fileprivate let registration: Registration
 
-        init(_ observation: Observation) {
+        init(_ observation: ObservationHandle) {
             registration = Registration(observation)
         }
 

@@ -41,7 +41,7 @@ extension CompatibleNotificationCenter {
     func observe(
         _ name: NSNotification.Name?, object: Any?,
         using body: @escaping @Sendable (ObservationActivity, PostedNotification) throws -> Void
-    ) -> Observation {
+    ) -> ObservationHandle {
         let activity = ObservationActivity()
         let observation = center.observe(
             names(name), object: object.map { NotificationObject(ofObserver: $0) },
@@ -108,9 +108,9 @@ extension CompatibleNotificationCenter {
 
 /// The token of an observer with a block.
 private final class ObserverToken: NSObject, Sendable {
-    let observation: Observation
+    let observation: ObservationHandle
 
-    init(_ observation: Observation) {
+    init(_ observation: ObservationHandle) {
         self.observation = observation
     }
 }

@@ -6,7 +6,7 @@ final class ObservationActivity: Sendable {
     private let isObservationActive = Lock<(@Sendable () -> Bool)?>(nil)
 
     /// Sets the observation, as soon as it exists.
-    func set(_ observation: Observation) {
+    func set(_ observation: ObservationHandle) {
         isObservationActive.withLock { $0 = observation.activity }
     }
 

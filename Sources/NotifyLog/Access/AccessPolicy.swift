@@ -90,6 +90,13 @@ extension AccessPolicy {
     package func mayReceive(_ name: UnsafeRawBufferPointer, _ identity: borrowing Identity) -> Bool {
         isOpen(name) || permits(nameRules(.subscribe, name), identity)
     }
+
+    /// Whether one of `identities` may receive messages posted under `name`.
+    package func mayReceive(_ name: UnsafeRawBufferPointer, anyOf identities: [Identity]) -> Bool {
+        if isOpen(name) { return true }
+        let rules = nameRules(.subscribe, name)
+        return identities.contains { permits(rules, $0) }
+    }
 }
 
 // MARK: - Patterns
@@ -112,6 +119,18 @@ extension AccessPolicy {
     /// Whether `identity` may subscribe with `pattern`.
     package func maySubscribe(_ pattern: NamePattern, _ identity: borrowing Identity) -> Bool {
         subscribeDecision(pattern, identity).isAllowed
+    }
+
+    /// Whether `identity` may certainly receive the messages of every name: a rule allows them, and later rules allow
+    /// again all names that a rule denies.
+    package func mayReceiveEverything(_ identity: borrowing Identity) -> Bool {
+        let trie = rules.trie(.subscribe)
+        let identity = copy identity
+        let denied = rules.rules.lazy.filter { $0.effect == .deny && $0.rights.contains(.subscribe) }.flatMap(\.names)
+        return ([.everyName, "notifyd", "notifyd.>"] + denied).allSatisfy { pattern in
+            !pattern.string.contains(AccessRule.ownUIDToken)
+                && rules.decision(trie.rules(covering: pattern).rule(for: identity, trie.ends)).isAllowed
+        }
     }
 
     /// The decision about managing all names that `pattern` matches.
@@ -219,26 +238,5 @@ private final class CompiledRules: Sendable {
     func decision(_ number: Int?) -> AccessDecision {
         guard let number else { return .noRule }
         return rules[number].effect == .allow ? .allowed(rules[number]) : .denied(rules[number])
-    }
-}
-
-/// The rights of one identity under one policy, for a reader of stored messages.
-package struct ReadAccess: Sendable {
-    package var policy: AccessPolicy
-    package var identity: Identity
-
-    package init(policy: AccessPolicy, identity: Identity) {
-        self.policy = policy
-        self.identity = identity
-    }
-
-    /// Whether messages of `name` may be read.
-    package func permits(_ name: UnsafeRawBufferPointer) -> Bool {
-        policy.mayReceive(name, identity)
-    }
-
-    /// Whether `other` has the same identity and policy generation, so that decisions made under `other` are valid.
-    package func agrees(with other: ReadAccess) -> Bool {
-        policy.generation == other.policy.generation && identity == other.identity
     }
 }

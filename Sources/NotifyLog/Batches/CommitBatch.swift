@@ -41,7 +41,8 @@ package enum DurableChange: Equatable, Sendable {
     /// Replaces the filter, the settings, the start and the progress of a subscription. Its losses end if the
     /// generation changes.
     case replace(DurableRecord)
-    /// Sets the subscription's owner, the identity of the client that attached last, and when that was.
+    /// Makes an identity that attached the owner of the subscription, after those that attached before, and sets when
+    /// that was.
     case setOwner(id: DurableID, Identity, LastAttachment = LastAttachment())
     /// Forgets the subscription's loss if it ends at or before a sequence.
     case forgetLoss(id: DurableID, through: UInt64)

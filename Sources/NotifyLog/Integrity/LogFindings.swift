@@ -22,9 +22,12 @@ package struct LogFindings: Equatable, Sendable {
 
     package var isSound: Bool { damagedMessages == 0 && problemCount == 0 }
 
+    /// Adds a problem, unless it is listed already: several reads may meet the same damage.
     package mutating func add(_ part: LogPart, _ text: String) {
+        let problem = LogProblem(part, text)
+        guard !problems.contains(problem) else { return }
         problemCount += 1
-        if problems.count < Self.maximumProblems { problems.append(LogProblem(part, text)) }
+        if problems.count < Self.maximumProblems { problems.append(problem) }
     }
 
     package mutating func addDamagedMessage(_ sequence: UInt64) {

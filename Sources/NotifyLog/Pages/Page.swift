@@ -16,10 +16,16 @@ package struct PageRequest: Sendable {
     package var maximumMessages: Int
     /// Whether to read from the last sequence to the first.
     package var isDescending: Bool
+    /// The mark of the deletions since which those of messages in the range are reported; 0 to report none.
+    package var deletionMark: UInt64
+    /// The durable subscriptions of which the copies of message `after + 1` are looked up, for the reasons of its last
+    /// failures.
+    package var copiesOf: [DurableID] = []
 
     package init(
         reader: ReaderID, subscription: DurableID? = nil, filter: SubscriptionFilter, access: ReadAccess, after: UInt64,
-        through: UInt64 = .max, maximumMessages: Int, isDescending: Bool = false
+        through: UInt64 = .max, maximumMessages: Int, isDescending: Bool = false,
+        deletionMark: UInt64 = 0
     ) {
         self.reader = reader
         self.subscription = subscription
@@ -29,6 +35,7 @@ package struct PageRequest: Sendable {
         self.through = through
         self.maximumMessages = maximumMessages
         self.isDescending = isDescending
+        self.deletionMark = deletionMark
     }
 }
 
@@ -46,14 +53,26 @@ package struct Page: Sendable {
         /// In descending order, every matching message from this sequence on; at the end, the first one of the range.
         package var scannedThrough: UInt64
 
-        /// The sequences of damaged messages, which were skipped. Some of them may not match: a damaged message does not
-        /// tell its name.
+        /// The sequences of damaged messages, which were skipped. Some of them may not match: a damaged message does
+        /// not tell its name.
         package var damaged: [UInt64]
+        /// The matching messages that were deleted since the mark of the request, in the part of the range that was
+        /// read; nil if there are none.
+        package var deleted: Loss?
+        /// Marks the deletions until the page was read.
+        package var deletionMark: UInt64
+        /// The reasons of the copies that the request asked for; empty if unknown.
+        package var reasons: [DurableID: String] = [:]
 
-        package init(block: LogBlock, scannedThrough: UInt64, damaged: [UInt64] = []) {
+        package init(
+            block: LogBlock, scannedThrough: UInt64, damaged: [UInt64] = [], deleted: Loss? = nil,
+            deletionMark: UInt64 = 0
+        ) {
             self.block = block
             self.scannedThrough = scannedThrough
             self.damaged = damaged
+            self.deleted = deleted
+            self.deletionMark = deletionMark
         }
     }
 

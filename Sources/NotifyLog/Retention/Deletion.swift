@@ -1,6 +1,7 @@
 package import NotifyWire
 
-/// Messages that the store deleted by itself, as the ``RetentionPolicy`` requires, and what else retention found.
+/// Messages that the store deleted by itself, or copies of them, as the ``RetentionPolicy`` requires, and what else
+/// retention found.
 package struct Deletion: Equatable, Sendable {
     /// The number and bytes of the deleted messages of each user.
     package var usage: [UInt32: StoredUsage] = [:]
@@ -13,7 +14,10 @@ package struct Deletion: Equatable, Sendable {
     /// Durable subscriptions that no longer hold back messages, up to a sequence, because the backlog of their user was
     /// too large. The messages may still be stored. The losses contain those that were not acknowledged.
     package var released: [DurableID: UInt64] = [:]
-    /// The generations of the cursors to which the losses and releases belong.
+    /// The messages of which the copies for durable subscriptions were deleted, ascending for each step. The losses
+    /// contain them.
+    package var copies: [DurableID: [UInt64]] = [:]
+    /// The generations of the cursors to which the losses, copies and releases belong.
     package var generations: [DurableID: UInt32] = [:]
     /// Durable subscriptions that were not attached for so long that they must be removed.
     package var expired: Set<DurableID> = []
@@ -40,6 +44,7 @@ package struct Deletion: Equatable, Sendable {
         for (id, generation) in other.generations { began(generation, of: id) }
         for (id, loss) in other.losses { add(loss, of: id) }
         released.merge(other.released) { max($0, $1) }
+        copies.merge(other.copies) { $0 + $1 }
         expired.formUnion(other.expired)
         health = other.health ?? health
         isPurge = isPurge || other.isPurge
@@ -54,6 +59,7 @@ package struct Deletion: Equatable, Sendable {
         if let earlier = generations.updateValue(generation, forKey: id), earlier != generation {
             losses[id] = nil
             released[id] = nil
+            copies[id] = nil
         }
     }
 
@@ -63,9 +69,8 @@ package struct Deletion: Equatable, Sendable {
     }
 
     package var isEmpty: Bool {
-        usage.isEmpty && names.isEmpty && emptied.isEmpty && losses.isEmpty && released.isEmpty && expired.isEmpty
-            && health == nil
-            && statistics == nil
+        usage.isEmpty && names.isEmpty && emptied.isEmpty && losses.isEmpty && released.isEmpty && copies.isEmpty
+            && expired.isEmpty && health == nil && statistics == nil
     }
 }
 

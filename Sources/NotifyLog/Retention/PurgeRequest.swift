@@ -1,4 +1,5 @@
-/// A request to delete stored messages, whatever the retention rules say.
+/// A request to delete stored messages, whatever the retention rules say: those in the log, the copies for durable
+/// subscriptions that are to receive them again, and the dead letters that were made of them.
 package struct PurgeRequest: Sendable {
     /// The patterns of names. The object of the filter is not considered.
     package var filter: SubscriptionFilter
@@ -13,8 +14,11 @@ package struct PurgeRequest: Sendable {
 
 /// What a purge has deleted.
 package struct PurgeResult: Equatable, Sendable {
+    /// The number and bytes of messages, dead letters included.
     package var messages: UInt64 = 0
     package var bytes: UInt64 = 0
+    /// The number of copies.
+    package var copies: UInt64 = 0
     /// The durable subscriptions that lost messages which they had not acknowledged.
     package var subscriptions: Set<DurableID> = []
 
@@ -26,6 +30,7 @@ package struct PurgeResult: Equatable, Sendable {
             messages += UInt64(usage.messages)
             bytes += UInt64(usage.bytes)
         }
+        copies += deletion.copies.values.reduce(0) { $0 + UInt64($1.count) }
         subscriptions.formUnion(deletion.losses.keys)
     }
 }

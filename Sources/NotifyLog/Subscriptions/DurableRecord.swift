@@ -3,8 +3,10 @@ package import NotifyWire
 /// A durable subscription as stored in the log.
 package struct DurableRecord: Equatable, Sendable {
     package var id: DurableID
-    /// The identity whose rights apply to deliveries. The subscription's name is unique per uid.
+    /// The identity that attached last, or created the subscription. The subscription's name is unique per uid.
     package var owner: Identity
+    /// The identities that attached before the owner, the one that attached longest ago first. All have its uid.
+    package var earlierOwners: [Identity]
     package var name: String
     package var filter: SubscriptionFilter
     package var settings: DurableSettings
@@ -20,7 +22,7 @@ package struct DurableRecord: Equatable, Sendable {
     package var loss: Loss?
 
     package init(
-        id: DurableID, owner: Identity, name: String, filter: SubscriptionFilter,
+        id: DurableID, owner: Identity, earlierOwners: [Identity] = [], name: String, filter: SubscriptionFilter,
         settings: DurableSettings = DurableSettings(defaultsFor: .exclusive), startedAfter: UInt64,
         createdMicroseconds: UInt64 = 0, lastAttachment: LastAttachment = LastAttachment(), progress: DurableProgress,
         loss: Loss? = nil
@@ -29,12 +31,37 @@ package struct DurableRecord: Equatable, Sendable {
         self.lastAttachment = lastAttachment
         self.id = id
         self.owner = owner
+        self.earlierOwners = earlierOwners
         self.name = name
         self.filter = filter
         self.settings = settings
         self.startedAfter = startedAfter
         self.progress = progress
         self.loss = loss
+    }
+
+    /// The most identities that are kept of those that attached.
+    package static let maximumOwners = 8
+
+    /// The identities that attached, the latest one last. A message that none of them may receive is not for the
+    /// subscription.
+    package var owners: [Identity] { earlierOwners + [owner] }
+
+    /// Records that an identity attached. If there are too many, the one that attached longest ago is forgotten.
+    package mutating func attached(_ identity: Identity) {
+        var owners = owners
+        owners.attached(identity)
+        earlierOwners = owners.dropLast()
+        owner = identity
+    }
+}
+
+extension [Identity] {
+    /// Adds an identity to the owners of a durable subscription as the latest one.
+    package mutating func attached(_ identity: Identity) {
+        removeAll { $0 == identity }
+        append(identity)
+        if count > DurableRecord.maximumOwners { removeFirst() }
     }
 }
 

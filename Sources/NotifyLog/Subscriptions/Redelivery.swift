@@ -6,20 +6,21 @@ package struct Redelivery: Equatable, Sendable {
     package var sequence: UInt64
     /// The recorded failures. The next delivery is number `failures + 1`.
     package var failures: UInt32
-    /// When the message is delivered again, in microseconds since 1970, by the wall clock. In the past while a client
-    /// processes the message.
-    package var dueMicroseconds: UInt64
+    /// The time until the message is delivered again, in microseconds, from when this was read from the log or is
+    /// written to it. 0 while a client processes the message. The store keeps it by the log's time, so that setting the
+    /// clock does not change it.
+    package var delayMicroseconds: UInt64
     /// Whether the message is to become a dead letter, and is not delivered again.
     package var isDead: Bool
     /// The size of the message's deliver frame in bytes, with its header.
     package var bytes: UInt32
 
     package init(
-        sequence: UInt64, failures: UInt32 = 0, dueMicroseconds: UInt64 = 0, isDead: Bool = false, bytes: UInt32
+        sequence: UInt64, failures: UInt32 = 0, delayMicroseconds: UInt64 = 0, isDead: Bool = false, bytes: UInt32
     ) {
         self.sequence = sequence
         self.failures = failures
-        self.dueMicroseconds = dueMicroseconds
+        self.delayMicroseconds = delayMicroseconds
         self.isDead = isDead
         self.bytes = bytes
     }

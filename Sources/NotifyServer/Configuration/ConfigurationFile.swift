@@ -95,9 +95,8 @@ struct ConfigurationFile {
     private static func content(of node: Node, for setting: ConfigurationSetting) -> ConfigContent? {
         switch (setting.type, node.tag) {
         case (.string, _) where setting.isQuantity: node.quantity.map { .string($0) }
-        case (.string, .str): node.string.map { .string($0) }
-        case (.int, .int): node.int.map { .int($0) }
-        case (.double, .int), (.double, .float): node.float.map { .double($0) }
+        case (.string, .int) where setting.isCount: node.quantity.map { .string($0) }
+        case (.string, .str) where !setting.isCount: node.string.map { .string($0) }
         default: nil
         }
     }

@@ -3,6 +3,8 @@ import Glibc
 import NotifyBroker
 import NotifyLog
 import NotifyStore
+import NotifySystem
+import NotifyUnits
 import NotifyWire
 
 /// A setting: its key, the values it accepts, and the property of ``ServerConfiguration`` that it sets.
@@ -16,6 +18,8 @@ struct ConfigurationSetting: Sendable {
 
     enum Target: Sendable {
         case path(Path<String>)
+        /// A path whose bytes fit the address of a socket.
+        case socketPath(Path<String>)
         case permissions(Path<mode_t>)
         case logLevel(Path<LogLevel>)
         case integer(Path<Int>, ClosedRange<Int>)
@@ -39,7 +43,7 @@ struct ConfigurationSetting: Sendable {
     }
 
     static let all: [ConfigurationSetting] = [
-        .init("socket", .path(\.socketPath)),
+        .init("socket", .socketPath(\.socketPath)),
         .init("socket_mode", .permissions(\.socketMode)),
         .init("database", .path(\.databasePath)),
         .init("log_level", .logLevel(\.logLevel)),
@@ -52,15 +56,15 @@ struct ConfigurationSetting: Sendable {
         .init("log.checkpoint_bytes", .size(\.store.checkpointBytes, (64 << 10)...(1 << 30))),
         .init("limits.memory_bytes", .memory(\.broker.memoryBytes, (16 << 20)...(1 << 40))),
         .init("limits.connections", .integer(\.broker.connections, 1...1_000_000)),
-        .init("limits.payload_bytes", .integer(\.broker.maximumPayloadBytes, 0...Limits.maximumPayloadBytes)),
+        .init("limits.payload_bytes", .size(\.broker.maximumPayloadBytes, 0...UInt64(Limits.maximumPayloadBytes))),
         .init("limits.per_user.connections", .integer(\.broker.connectionsPerUser, 1...1_000_000)),
         .init("limits.per_user.subscriptions", .integer(\.broker.subscriptionsPerUser, 1...100_000_000)),
         .init("limits.per_user.durable_subscriptions", .integer(\.broker.durableSubscriptionsPerUser, 0...1_000_000)),
-        .init("limits.per_user.subscription_bytes", .integer(\.broker.subscriptionBytesPerUser, bytes)),
+        .init("limits.per_user.subscription_bytes", .size(\.broker.subscriptionBytesPerUser, bytes)),
         .init("limits.per_user.pattern_overlap", .integer(\.broker.patternOverlapPerUser, 64...1_000_000_000)),
         .init("limits.per_user.names", .integer(\.broker.namesPerUser, 1...100_000_000)),
-        .init("limits.per_user.outbox_bytes", .integer(\.broker.outboxBytesPerUser, bytes)),
-        .init("limits.per_user.received_bytes", .integer(\.broker.receivedBytesPerUser, bytes)),
+        .init("limits.per_user.outbox_bytes", .size(\.broker.outboxBytesPerUser, bytes)),
+        .init("limits.per_user.received_bytes", .size(\.broker.receivedBytesPerUser, bytes)),
         .init("limits.per_user.posts_per_second", .rate(\.broker.userLimits.general.postsPerSecond, 1...100_000_000)),
         .init(
             "limits.per_user.connects_per_second",
@@ -70,7 +74,7 @@ struct ConfigurationSetting: Sendable {
             .sizeLimit(\.broker.userLimits.general.storedBytes, storedBytes)),
         .init("limits.users", .records(UserLimitRecords.list)),
         .init("limits.per_connection.subscriptions", .integer(\.broker.subscriptionsPerConnection, 1...100_000_000)),
-        .init("limits.per_connection.outbox_bytes", .integer(\.broker.outboxBytesPerConnection, 4096...(1 << 30))),
+        .init("limits.per_connection.outbox_bytes", .size(\.broker.outboxBytesPerConnection, 4096...(1 << 30))),
         .init("limits.per_connection.post_window", .integer(\.broker.postWindow, 1...1_000_000)),
         .init("limits.per_connection.durable_window", .window(\.broker.defaultWindow, 1...Limits.maximumWindow)),
         .init("timeouts.drain_seconds", .seconds(\.drainDeadline, 0...3600)),
@@ -78,7 +82,7 @@ struct ConfigurationSetting: Sendable {
     ]
 
     /// The range of the per-user limits of memory: from one page, the smallest usable value, to 64 GiB.
-    private static let bytes = 4096...(64 << 30)
+    private static let bytes: ClosedRange<UInt64> = 4096...(64 << 30)
 
     /// The range of a user's limit of stored bytes: from one page to the highest value of `log.max_bytes`.
     static let storedBytes: ClosedRange<UInt64> = 4096...RetentionSettings.sizes.upperBound
@@ -87,20 +91,27 @@ struct ConfigurationSetting: Sendable {
 
     var environmentVariable: String { "NOTIFYD_" + components.joined(separator: "_").uppercased() }
 
-    /// The type to request from a configuration provider; `nil` for records, which providers do not support.
+    /// The type to request from a configuration provider: text, which this type parses. `nil` for records, which
+    /// providers do not support.
     var type: ConfigType? {
         switch target {
-        case .path, .permissions, .logLevel, .size, .sizeLimit, .memory, .rate, .quantity: .string
-        case .integer, .window: .int
-        case .seconds: .double
         case .records: nil
+        default: .string
         }
     }
 
     /// Whether the value in a file may be a number, a number with a unit, or a word such as `unlimited`.
     var isQuantity: Bool {
         switch target {
-        case .size, .sizeLimit, .memory, .rate, .quantity: true
+        case .size, .sizeLimit, .memory, .rate, .seconds, .quantity: true
+        default: false
+        }
+    }
+
+    /// Whether the value in a file must be an integer.
+    var isCount: Bool {
+        switch target {
+        case .integer, .window: true
         default: false
         }
     }
@@ -119,11 +130,14 @@ struct ConfigurationSetting: Sendable {
     var expectation: String {
         switch target {
         case .path: "a path, absolute where a file gives it"
+        case .socketPath:
+            "a path of at most \(UnixSocketAddress.maximumPathBytes) bytes, absolute where a file gives it"
         case .permissions: "\"0600\" to \"0777\", permissions in octal, in quotes in a file"
         case .logLevel: "one of \(LogLevel.names)"
         case .integer(_, let range): "an integer from \(range.lowerBound) to \(range.upperBound)"
         case .window(_, let range): "an integer from \(range.lowerBound) to \(range.upperBound)"
-        case .seconds(_, let range): "a number of seconds from \(range.lowerBound) to \(range.upperBound)"
+        case .seconds(_, let range):
+            Quantity.expectation(of: .seconds(range.lowerBound)...Duration.seconds(range.upperBound))
         case .size(_, let range): Quantity.expectation(ofBytes: range)
         case .sizeLimit(_, let range): "\(Quantity.expectation(ofBytes: range)), or \(Self.unlimited)"
         case .rate(_, let range):
@@ -146,18 +160,26 @@ struct ConfigurationSetting: Sendable {
         switch (target, content) {
         case (.path(let path), .string(let text)) where !text.isEmpty && !text.utf8.contains(0):
             configuration[keyPath: path] = text
+        case (.socketPath(let path), .string(let text)) where !text.isEmpty && !text.utf8.contains(0):
+            guard text.utf8.count <= UnixSocketAddress.maximumPathBytes else { return false }
+            configuration[keyPath: path] = text
         case (.permissions(let path), .string(let text)):
             guard let mode = mode_t(text, radix: 8), (0o600...0o777).contains(mode) else { return false }
             configuration[keyPath: path] = mode
         case (.logLevel(let path), .string(let text)):
             guard let level = LogLevel(rawValue: text) else { return false }
             configuration[keyPath: path] = level
-        case (.integer(let path, let range), .int(let number)) where range.contains(number):
+        case (.integer(let path, let range), .string(let text)):
+            guard let number = Quantity.count(text), range.contains(number) else { return false }
             configuration[keyPath: path] = number
-        case (.window(let path, let range), .int(let number)) where range.contains(UInt32(clamping: number)):
-            configuration[keyPath: path] = UInt32(clamping: number)
-        case (.seconds(let path, let range), .double(let number)) where range.contains(number):
-            configuration[keyPath: path] = .seconds(number)
+        case (.window(let path, let range), .string(let text)):
+            guard let number = Quantity.count(text).map(UInt32.init(clamping:)), range.contains(number) else {
+                return false
+            }
+            configuration[keyPath: path] = number
+        case (.seconds(let path, let range), .string(let text)):
+            guard let duration = Quantity.duration(text), range.contains(duration / .seconds(1)) else { return false }
+            configuration[keyPath: path] = duration
         case (.size(let path, let range), .string(let text)):
             guard let bytes = Quantity.bytes(text), range.contains(bytes) else { return false }
             configuration[keyPath: path] = Int(bytes)
@@ -169,7 +191,7 @@ struct ConfigurationSetting: Sendable {
         case (.rate(let path, _), .string(Self.unlimited)):
             configuration[keyPath: path] = nil
         case (.rate(let path, let range), .string(let text)):
-            guard let number = Int(text), range.contains(number) else { return false }
+            guard let number = Quantity.count(text), range.contains(number) else { return false }
             configuration[keyPath: path] = number
         case (.memory(let path, _), .string(Self.automatic)):
             configuration[keyPath: path] = ServerConfiguration.automaticMemoryBytes
@@ -184,17 +206,24 @@ struct ConfigurationSetting: Sendable {
         return true
     }
 
+    private var isPath: Bool {
+        switch target {
+        case .path, .socketPath: true
+        default: false
+        }
+    }
+
     /// Whether the value is allowed in a file. Paths must be absolute there, because a relative path would depend on
     /// the working directory of the daemon.
     func isAllowedInFile(_ content: ConfigContent) -> Bool {
-        guard case .path = target, case .string(let text) = content else { return true }
+        guard isPath, case .string(let text) = content else { return true }
         return text.hasPrefix("/")
     }
 
     /// Whether two configurations differ in this setting.
     func differs(_ left: ServerConfiguration, _ right: ServerConfiguration) -> Bool {
         switch target {
-        case .path(let path): left[keyPath: path] != right[keyPath: path]
+        case .path(let path), .socketPath(let path): left[keyPath: path] != right[keyPath: path]
         case .permissions(let path): left[keyPath: path] != right[keyPath: path]
         case .logLevel(let path): left[keyPath: path] != right[keyPath: path]
         case .integer(let path, _): left[keyPath: path] != right[keyPath: path]

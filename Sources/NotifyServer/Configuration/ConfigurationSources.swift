@@ -68,6 +68,14 @@ package struct ConfigurationSources: Sendable {
             throw file?.contradiction(["log.max_backlog", "log.max_bytes"], problem)
                 ?? ServerError(.configurationInvalid, problem)
         }
+        // The default: the paths of the sources were checked as they were read.
+        let pathBytes = configuration.socketPath.utf8.count
+        guard pathBytes <= UnixSocketAddress.maximumPathBytes else {
+            throw ServerError(
+                .configurationInvalid,
+                "the socket path has \(pathBytes) bytes, at most \(UnixSocketAddress.maximumPathBytes) are possible: "
+                    + "choose a shorter one for socket: or --socket")
+        }
         let needed = configuration.broker.maximumPayloadBytes + Limits.frameOverheadBytes
         guard configuration.broker.receivedBytesPerUser < needed else { return }
         let problem =

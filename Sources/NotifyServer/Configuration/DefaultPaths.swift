@@ -1,5 +1,6 @@
 package import Glibc
 import NotifySystem
+import SystemPackage
 
 /// The default paths of the daemon's files: the system's directories for root and for a system service, directories of
 /// the user otherwise.
@@ -13,6 +14,10 @@ package struct DefaultPaths: Sendable, Equatable {
     /// Read if the file exists. `nil` if the environment of a user's daemon names neither a configuration directory nor
     /// a home directory.
     package let configurationPath: String?
+
+    /// Why `$XDG_RUNTIME_DIR` is not used, as a line for the log; `nil` if it is used or not set. Clients do not use it
+    /// either.
+    package let runtimeDirectoryProblem: String?
 
     package static let systemSocketPath = "/run/notifyd/notifyd.sock"
 
@@ -30,6 +35,12 @@ package struct DefaultPaths: Sendable, Equatable {
         socketPath = socketDirectory.path + "/notifyd.sock"
         databasePath = databaseDirectory.map { $0.path + "/notifyd.db" }
         configurationPath = Self.configurationDirectory(context, home: home).map { $0 + "/notifyd.yaml" }
+        runtimeDirectoryProblem =
+            context.isRoot
+            ? nil
+            : context.absolutePath("XDG_RUNTIME_DIR").flatMap {
+                Self.problem(ofRuntimeDirectory: $0, context).map { "XDG_RUNTIME_DIR is not used: \($0)" }
+            }
     }
 
     /// The default permission bits of a socket at `path`: all users may connect to the system's daemon, and only its
@@ -47,12 +58,28 @@ package struct DefaultPaths: Sendable, Equatable {
             return ServiceDirectory(path: given, mode: given + "/notifyd.sock" == systemSocketPath ? 0o755 : 0o700)
         }
         if context.isRoot { return ServiceDirectory(path: AccessProblem.directory(of: systemSocketPath), mode: 0o755) }
-        if let runtime = context.absolutePath("XDG_RUNTIME_DIR") {
+        if let runtime = context.absolutePath("XDG_RUNTIME_DIR"),
+            problem(ofRuntimeDirectory: runtime, context) == nil
+        {
             return ServiceDirectory(path: runtime + "/notifyd", mode: 0o700)
         }
         let runtime = "\(usersRuntimeDirectory)/\(context.userID)"
-        if access(runtime, F_OK) == 0 { return ServiceDirectory(path: runtime + "/notifyd", mode: 0o700) }
+        if access(runtime, F_OK) == 0, problem(ofRuntimeDirectory: runtime, context) == nil {
+            return ServiceDirectory(path: runtime + "/notifyd", mode: 0o700)
+        }
         return ServiceDirectory(path: "\(temporaryDirectory)/notifyd-\(context.userID)", mode: 0o700)
+    }
+
+    /// Why another user could replace the socket's directory in this one; `nil` if no other user could.
+    private static func problem(ofRuntimeDirectory path: String, _ context: ProcessContext) -> String? {
+        guard let status = try? Stat(FilePath(path)) else { return nil }
+        let (owner, mode) = (status.userID.rawValue, status.permissions.rawValue)
+        guard owner == context.userID || owner == 0 else { return "'\(path)' belongs to uid \(owner)" }
+        // In a sticky directory such as /tmp, other users can't replace a directory of this user.
+        guard mode & 0o022 == 0 || mode & S_ISVTX != 0 else {
+            return "other users may write to '\(path)' (mode 0\(String(mode & 0o7777, radix: 8)))"
+        }
+        return nil
     }
 
     private static func databaseDirectory(_ context: ProcessContext, home: String?) -> ServiceDirectory? {

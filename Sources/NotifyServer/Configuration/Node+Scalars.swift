@@ -1,14 +1,21 @@
 import NotifyYAML
 
 extension Node {
-    /// The text of a size or duration: a YAML string, or an integer if the value has no unit. Nil for any other type.
+    /// The text of a count, size or duration: a YAML string, or a number if the value has no unit. Nil for any other
+    /// type.
     var quantity: String? {
         switch tag {
-        case .str: string
-        case .int: int.map(String.init)
+        case .str, .float: string
+        // `010` and `1:30` remain as written, to be refused: YAML reads them as 8 and 90.
+        case .int: string.flatMap { $0.isAmbiguous ? $0 : int.map(String.init) }
         default: nil
         }
     }
+}
+
+extension String {
+    /// Whether a YAML integer is octal by a leading 0, or in base 60.
+    fileprivate var isAmbiguous: Bool { contains(":") || (count > 1 && first == "0" && allSatisfy(\.isNumber)) }
 }
 
 extension Node.Scalar {

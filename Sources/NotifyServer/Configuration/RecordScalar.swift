@@ -1,3 +1,4 @@
+import NotifyUnits
 import NotifyYAML
 
 /// The type of a single value in a record: its description for errors, and its parser.
@@ -37,7 +38,9 @@ struct RecordScalar<Value: Sendable>: Sendable {
 extension RecordScalar<Int> {
     static func integer(_ range: ClosedRange<Int>) -> RecordScalar {
         RecordScalar(expectation: "an integer from \(range.lowerBound) to \(range.upperBound)") { node in
-            guard node.tag == .int, let number = node.int, range.contains(number) else { return nil }
+            guard node.tag == .int, let number = node.quantity.flatMap(Quantity.count), range.contains(number) else {
+                return nil
+            }
             return number
         }
     }

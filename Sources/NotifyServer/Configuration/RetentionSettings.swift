@@ -1,6 +1,7 @@
 import NotifyCenter
 import NotifyLog
 import NotifyStore
+import NotifyUnits
 import NotifyYAML
 
 /// The settings of ``RetentionPolicy`` that have their own words or records: `log.min_free_bytes`, `log.max_backlog`,

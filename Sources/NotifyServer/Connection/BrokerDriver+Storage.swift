@@ -27,8 +27,9 @@ extension BrokerDriver {
             atOrAfter: microseconds, completion: onEventLoop { $0.core.broker.sequenceFound($1, now: $0.now) })
     }
 
-    func measureBacklogs() {
-        store.measureBacklogs(completion: onEventLoop { $0.core.broker.backlogsMeasured($1, now: $0.now) })
+    func measureBacklogs(under policy: AccessPolicy) {
+        store.measureBacklogs(
+            under: policy, completion: onEventLoop { $0.core.broker.backlogsMeasured($1, now: $0.now) })
     }
 
     func summarize(_ request: SummaryRequest) {
@@ -36,13 +37,14 @@ extension BrokerDriver {
     }
 
     func beginBackup(_ number: UInt64, target: FileLocation) {
-        store.beginBackup(target: target, completion: onEventLoop { $0.core.broker.backupMade(number, $1) })
+        store.beginBackup(
+            target: target, completion: onEventLoop { $0.core.broker.backupMade(number, $1, now: $0.now) })
     }
 
     func readBackup(_ number: UInt64, from offset: UInt64, maximumBytes: Int) {
         store.readBackup(
             from: offset, maximumBytes: maximumBytes,
-            completion: onEventLoop { $0.core.broker.backupRead(number, $1) })
+            completion: onEventLoop { $0.core.broker.backupRead(number, $1, now: $0.now) })
     }
 
     func purge(_ request: PurgeRequest) {
@@ -59,18 +61,26 @@ extension BrokerDriver {
     func repairStorage() {
         isRepairRequested = core.broker.isCommitting
         guard !isRepairRequested else { return }
-        store.repair(with: core.broker.logContinuation, completion: onEventLoop { $0.repaired($1) })
+        if repairs == 0 { repairProblem = nil }
+        repairs += 1
+        let continuation = core.broker.logContinuation
+        store.repair(
+            with: continuation, completion: onEventLoop { $0.repaired($1, keeping: continuation.messages) })
     }
 
-    private func repaired(_ repair: LogRepair) {
+    private func repaired(_ repair: LogRepair, keeping messages: [LogBlock]) {
+        repairs -= 1
         switch repair {
         case .notNeeded: break
         case .reopened(let message): logger.warning("\(message)")
         case .replaced(let message, let losses):
-            core.broker.logReplaced(losses: losses)
+            core.broker.logReplaced(keeping: messages, losses: losses)
             logger.critical("\(message)")
-        case .failed(let message): logger.error("the log was not repaired: \(message)")
+        case .failed(let message):
+            repairProblem = "the log was not repaired: \(message)"
+            logger.error("the log was not repaired: \(message)")
         }
+        if repairs == 0 { answerReloads() }
         reportProblem()
     }
 

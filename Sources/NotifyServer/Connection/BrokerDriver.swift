@@ -15,11 +15,21 @@ final class BrokerDriver: BrokerHost {
     let notifier: ServiceManagerNotifier
     let logger: Logger
     private let clock: () -> BrokerTime
+    private var loopClock = LoopClock()
+    /// A standstill of at least this duration is logged.
+    private static let loggedStandstill = Duration.seconds(1)
     /// The retention policy of the store.
     private var retention: RetentionPolicy
     /// Indexed by the connection's slot.
-    private var handlers: ContiguousArray<ConnectionHandler?> = []
+    private(set) var handlers: ContiguousArray<ConnectionHandler?> = []
     private var isTickScheduled = false
+    private var isTicking = false
+    /// Limits how many connections end before an interim turn.
+    var endings = EndingBudget()
+    /// The connections that interim turns have read since the event loop has polled.
+    var readAhead: [ConnectionHandler] = []
+    /// The slot at which the next interim turn begins to read.
+    var nextReadAhead = 0
     /// Requests a call of ``wokenUp()`` when the event loop next polls for events. Must be set before ``start()``.
     var requestWakeUp: () -> Void = {}
     private var isWakeUpRequested = false
@@ -38,8 +48,17 @@ final class BrokerDriver: BrokerHost {
     private var timer: (deadline: Duration, task: Scheduled<Void>)?
     var readiness: EventLoopPromise<Void>?
     private var drained: EventLoopPromise<Void>?
+    private var drainTimer: Scheduled<Void>?
+    /// Limits how many connections a drain closes before the loop polls again.
+    private var drainEndings = EndingBudget()
     private var isDrained = false
     var isRepairRequested = false
+    /// The number of requested repairs that the store has not answered.
+    var repairs = 0
+    /// Why the last requested repair has failed; nil if it has not. The store may answer before the reload ends.
+    var repairProblem: String?
+    /// The requested reloads whose answers wait for the repair of the log.
+    private var endedReloads: [(outcome: ReloadOutcome, connection: ConnectionID, request: UInt64)] = []
     /// The reason why stored posts are refused; nil while storage works.
     var problem: String?
 
@@ -64,6 +83,7 @@ final class BrokerDriver: BrokerHost {
         let readiness = eventLoop.makePromise(of: Void.self)
         self.readiness = readiness
         observeDeletions()
+        store.setPolicy(core.broker.policy)
         if core.broker.isLogDamaged {
             self.readiness = nil
             readiness.succeed()
@@ -72,15 +92,26 @@ final class BrokerDriver: BrokerHost {
         return readiness.futureResult
     }
 
-    /// Answers the client that requested a reload.
+    /// Answers the client that requested a reload, once the files of the log are examined.
     func reloadEnded(_ outcome: ReloadOutcome, for id: ConnectionID, request: UInt64) {
-        switch outcome {
-        case .applied(let pending):
-            core.broker.configurationReloaded(for: id, request: request, pendingSettings: pending, error: nil)
-        case .invalid(let error):
-            core.broker.configurationReloaded(for: id, request: request, pendingSettings: [], error: error)
-        }
+        endedReloads.append((outcome, id, request))
+        if repairs == 0, !isRepairRequested { answerReloads() }
         scheduleTick()
+    }
+
+    /// Answers the clients that requested reloads, with the problem of the last repair.
+    func answerReloads() {
+        let ended = endedReloads
+        endedReloads = []
+        for (outcome, id, request) in ended {
+            let (pending, error): ([String], String?) =
+                switch outcome {
+                case .applied(let pending): (pending, nil)
+                case .invalid(let error): ([], error)
+                }
+            core.broker.configurationReloaded(
+                for: id, request: request, pendingSettings: pending, error: error, problem: repairProblem)
+        }
     }
 
     /// Applies a valid configuration, and repairs the log if its files were deleted or moved away.
@@ -95,6 +126,7 @@ final class BrokerDriver: BrokerHost {
         let current = core.broker.policy
         if let policy, policy.allRules != current.allRules {
             core.broker.policyChanged(to: policy.with(generation: current.generation + 1))
+            store.setPolicy(core.broker.policy)
         }
         if let retention, retention != self.retention {
             self.retention = retention
@@ -105,6 +137,11 @@ final class BrokerDriver: BrokerHost {
         scheduleTick()
     }
 
+    /// Notes why the last reload has failed, for clients that ask for problems; `nil` if it has not.
+    func reloadEnded(problem: String?) {
+        core.broker.configurationProblem = problem
+    }
+
     /// Commits pending messages, sends `closing` to every client, and closes the connections. The future succeeds when
     /// all output is flushed, or after `limit`.
     func drain(within limit: Duration) -> EventLoopFuture<Void> {
@@ -112,12 +149,18 @@ final class BrokerDriver: BrokerHost {
         self.drained = drained
         core.broker.drainRequested()
         scheduleTick()
-        let loopBound = NIOLoopBound(self, eventLoop: eventLoop)
-        let deadline = eventLoop.scheduleTask(in: TimeAmount(limit)) {
-            loopBound.value.logger.warning("draining timed out after \(limit.text): not all output was flushed")
-            loopBound.value.finishDrain()
+        limitDrain(to: limit, until: now.monotonic + limit)
+        return drained.futureResult
+    }
+
+    private func limitDrain(to limit: Duration, until deadline: Duration) {
+        guard drained != nil else { return }
+        let left = deadline - now.monotonic
+        guard left > .zero else {
+            logger.warning("draining timed out after \(limit.text): not all output was flushed")
+            return finishDrain()
         }
-        return drained.futureResult.always { _ in deadline.cancel() }
+        drainTimer = schedule(in: left) { $0.limitDrain(to: limit, until: deadline) }
     }
 
     /// The lowest sequence never used, which the store records on a clean stop.
@@ -129,18 +172,26 @@ final class BrokerDriver: BrokerHost {
         }
         timer?.task.cancel()
         timer = nil
+        drainTimer?.cancel()
         drained?.succeed()
         drained = nil
     }
 
-    /// Closes each connection whose outbox is flushed, and ends the drain once no connection is left. Must be called
-    /// only after the broker has sent `closing` to every client.
+    /// Closes connections whose outbox is flushed, as many as may end before the loop polls again, and ends the drain
+    /// once no connection is left. Must be called only after the broker has sent `closing` to every client.
     private func closeFlushedConnections() {
         var areAllClosed = true
         for handler in handlers {
             guard let handler, let id = handler.id else { continue }
             areAllClosed = false
-            if core.broker.isFlushed(id) { handler.closeWhenFlushed() }
+            guard !drainEndings.isUsedUp else {
+                isWorkLeft = true
+                return
+            }
+            if !handler.isClosing, core.broker.isFlushed(id) {
+                handler.closeWhenFlushed()
+                drainEndings.connectionEnded()
+            }
         }
         if areAllClosed { finishDrain() }
     }
@@ -179,31 +230,70 @@ final class BrokerDriver: BrokerHost {
         core.broker.bytesReceived(bytes, from: id, now: now)
     }
 
+    /// The connection was read ahead of its channel, until ``endReadingAhead()``.
+    func hasReadAhead(_ handler: ConnectionHandler) { readAhead.append(handler) }
+
     func connectionWritable(_ id: ConnectionID) {
         core.broker.connectionWritable(id)
         scheduleTick()
+    }
+
+    /// The peer has shut down its direction.
+    ///
+    /// - Returns: Whether to discard the received bytes that are not processed.
+    func inputEnded(_ id: ConnectionID) -> Bool {
+        let bytes = core.broker.waitingBytes(of: id)
+        let isDiscarded = core.broker.inputEnded(id, now: now)
+        scheduleTick()
+        countEnding(afterReading: bytes)
+        return isDiscarded
     }
 
     func connectionClosed(_ id: ConnectionID) {
         core.broker.connectionClosed(id, now: now)
         if handlers[id.slot.index]?.id == id { handlers[id.slot.index] = nil }
         scheduleTick()
+        countEnding()
+    }
+
+    private func countEnding(afterReading bytes: Int = 0) {
+        endings.connectionEnded(afterReading: bytes)
+        if endings.isUsedUp, !isTicking { runInterimTurn() }
     }
 
     // MARK: The tick
 
-    var now: BrokerTime { clock() }
+    /// The time, without that in which the daemon stood still.
+    var now: BrokerTime {
+        let read = clock()
+        let (time, standstill) = loopClock.read(read.monotonic)
+        if standstill > .zero { stoodStill(for: standstill) }
+        return BrokerTime(monotonic: time, wallMicroseconds: read.wallMicroseconds)
+    }
+
+    private func stoodStill(for duration: Duration) {
+        guard duration >= Self.loggedStandstill else { return }
+        logger.notice("notifyd stood still for \(duration.text): this time counts towards no deadline")
+    }
 
     func scheduleTick() {
         guard !isTickScheduled else { return }
         isTickScheduled = true
         let loopBound = NIOLoopBound(self, eventLoop: eventLoop)
-        eventLoop.execute { loopBound.value.tick() }
+        eventLoop.execute { loopBound.value.scheduledTick() }
     }
 
-    private func tick() {
+    private func scheduledTick() {
         isTickScheduled = false
+        endReadingAhead()
+        tick()
+    }
+
+    func tick() {
+        isTicking = true
+        defer { isTicking = false }
         readBudget.turnBegan()
+        endings.turnBegan()
         // A reload may have changed the level.
         core.broker.logDetail = LogDetail(logger.logLevel)
         if isDeadlineReached {
@@ -235,6 +325,7 @@ final class BrokerDriver: BrokerHost {
     /// Schedules the tick that ``requestWakeUp`` asked for.
     func wokenUp() {
         isWakeUpRequested = false
+        drainEndings.turnBegan()
         scheduleTick()
     }
 
@@ -250,15 +341,23 @@ final class BrokerDriver: BrokerHost {
             return scheduleNextTurn()
         }
         timer?.task.cancel()
-        let loopBound = NIOLoopBound(self, eventLoop: eventLoop)
-        let task = eventLoop.scheduleTask(in: TimeAmount(delay)) { loopBound.value.timeReached() }
+        let task = schedule(in: delay) { $0.timeReached() }
         timer = (deadline, task)
     }
 
     private func timeReached() {
-        timer = nil
+        guard let deadline = timer.take()?.deadline else { return }
+        guard deadline <= now.monotonic else { return wake(at: deadline) }
         isDeadlineReached = true
         scheduleTick()
+    }
+
+    /// Schedules a call of `body` in `delay`, or earlier: at the latest when the clock must be read again.
+    private func schedule(in delay: Duration, _ body: @escaping @Sendable (BrokerDriver) -> Void) -> Scheduled<Void> {
+        let delay = min(delay, LoopClock.maximumWait)
+        loopClock.wakesUp(at: now.monotonic + delay)
+        let loopBound = NIOLoopBound(self, eventLoop: eventLoop)
+        return eventLoop.scheduleTask(in: TimeAmount(delay)) { body(loopBound.value) }
     }
 
     func perform(_ action: BrokerAction) {
@@ -267,7 +366,7 @@ final class BrokerDriver: BrokerHost {
         case .readPage(let request): readPage(request)
         case .readRedeliveries(let request): readRedeliveries(request)
         case .findSequence(let microseconds): findSequence(atOrAfter: microseconds)
-        case .measureBacklogs: measureBacklogs()
+        case .measureBacklogs(let policy): measureBacklogs(under: policy)
         case .checkLog: checkLog()
         case .summarize(let request): summarize(request)
         case .beginBackup(let number, let target): beginBackup(number, target: target)

@@ -1,5 +1,8 @@
+import Glibc
 import NIOCore
 import NotifyBroker
+import NotifyLog
+import NotifySystem
 import NotifyWire
 
 /// Connects a channel to the broker: passes received bytes to the driver, and keeps an incomplete frame until the rest
@@ -12,11 +15,27 @@ final class ConnectionHandler: ChannelInboundHandler, OutputSink {
     private let peer: Peer
     private(set) var id: ConnectionID?
     private var context: ChannelHandlerContext?
+    /// The socket; nil if the channel has none, or has closed it.
+    private var descriptor: CInt?
+    /// Whether the broker lets the connection be read.
+    private var isReading = true
+    /// Whether bytes were read ahead of the channel, which is not to read until ``endReadingAhead()``.
+    private var isReadAhead = false
     private var partial = PartialFrame()
     /// The number of bytes written since the last flush.
     private var unflushedBytes = 0
+    /// The memory in the socket for unread bytes, at the last measurement.
+    private var measuredBytes = 0
+    /// At least the memory in the socket for bytes written since the last measurement.
+    private var unmeasuredBytes = 0
+    /// The socket is measured if at least this memory was added, or if it held unread bytes before.
+    private static let measuringBytes = 4 << 10
+    /// The kernel's memory for a write of few bytes.
+    private static let bytesPerWrite = 1 << 10
     /// Whether flushed bytes wait for the socket.
     private var isWaitingForSocket = false
+    /// Whether the connection is to be closed once its written bytes are sent.
+    private(set) var isClosing = false
     /// ``hasRoom`` is false once this number of bytes is unflushed. The number is small, because written bytes can't be
     /// dropped if the peer reads slowly.
     private static let writtenBytes = 128 << 10
@@ -28,6 +47,9 @@ final class ConnectionHandler: ChannelInboundHandler, OutputSink {
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
+        descriptor = try? context.pipeline.syncOperations.withUnsafeTransportIfAvailable(
+            of: NIOBSDSocket.Handle.self
+        ) { $0 }
         id = driver.connectionOpened(peer, handler: self)
     }
 
@@ -62,7 +84,16 @@ final class ConnectionHandler: ChannelInboundHandler, OutputSink {
         }
     }
 
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if let id, case ChannelEvent.inputClosed? = event as? ChannelEvent, driver.inputEnded(id) {
+            partial.removeAll()
+        }
+        context.fireUserInboundEventTriggered(event)
+    }
+
     func channelInactive(context: ChannelHandlerContext) {
+        // The channel has closed the socket, whose number may be that of another file next.
+        descriptor = nil
         if let id { driver.connectionClosed(id) }
         id = nil
         context.fireChannelInactive()
@@ -71,6 +102,36 @@ final class ConnectionHandler: ChannelInboundHandler, OutputSink {
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         // The error is, for example, a reset by the peer.
         context.close(promise: nil)
+    }
+
+    // MARK: Reading ahead
+
+    /// The socket from which ``readAhead()`` may read; nil if it may not.
+    var readableDescriptor: CInt? { context != nil && isReading ? descriptor : nil }
+
+    /// Reads what waits in the socket ahead of the channel.
+    ///
+    /// The event loop may have an event for these bytes, which the channel ignores because it is not to read.
+    func readAhead() {
+        guard let descriptor = readableDescriptor else { return }
+        if !isReadAhead {
+            isReadAhead = true
+            setChannelReading(false)
+            driver.hasReadAhead(self)
+        }
+        var buffer = driver.takeReadBuffer(for: peer.identity.uid, isReadingToEnd: false)
+        let count = buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: 1) { bytes in
+            max(0, recv(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_DONTWAIT)))
+        }
+        driver.readBudget.spend(count)
+        if count > 0 { process(partial.join(buffer)) }
+        driver.releaseReadBuffer(buffer)
+    }
+
+    /// Lets the channel read again.
+    func endReadingAhead() {
+        isReadAhead = false
+        if isReading { setChannelReading(true) }
     }
 
     // MARK: For the driver
@@ -84,7 +145,15 @@ final class ConnectionHandler: ChannelInboundHandler, OutputSink {
         context?.write(wrapOutboundOut(bytes), promise: nil)
     }
 
+    var socketBytes: Int {
+        guard unmeasuredBytes >= Self.measuringBytes || measuredBytes > 0, context != nil else { return measuredBytes }
+        unmeasuredBytes = 0
+        measuredBytes = descriptor.map { SocketMemory.unreadBytes(of: $0) } ?? 0
+        return measuredBytes
+    }
+
     func flush() {
+        unmeasuredBytes += unflushedBytes + Self.bytesPerWrite
         unflushedBytes = 0
         context?.flush()
         // The channel's write-buffer water mark is one byte, so it is writable only if no bytes wait for the socket.
@@ -93,7 +162,8 @@ final class ConnectionHandler: ChannelInboundHandler, OutputSink {
 
     /// Closes the connection once all written bytes have been sent.
     func closeWhenFlushed() {
-        guard let context else { return }
+        guard let context, !isClosing else { return }
+        isClosing = true
         let written = context.eventLoop.makePromise(of: Void.self)
         let loopBound = NIOLoopBound(context, eventLoop: context.eventLoop)
         written.futureResult.whenComplete { _ in loopBound.value.close(promise: nil) }
@@ -106,6 +176,11 @@ final class ConnectionHandler: ChannelInboundHandler, OutputSink {
 
     /// Pauses or resumes reading. While paused, the peer's writes wait in the kernel's socket buffer.
     func setReading(_ isReading: Bool) {
+        self.isReading = isReading
+        if !isReadAhead { setChannelReading(isReading) }
+    }
+
+    private func setChannelReading(_ isReading: Bool) {
         guard let channel = context?.channel else { return }
         // This fails if the channel has just closed; nothing is read from a closed channel anyway.
         try? channel.syncOptions?.setOption(.autoRead, value: isReading)

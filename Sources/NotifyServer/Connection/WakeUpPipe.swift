@@ -1,4 +1,3 @@
-import Glibc
 import NIOCore
 import NIOPosix
 import SystemPackage
@@ -11,8 +10,7 @@ struct WakeUpPipe {
 
     /// - Parameter action: Called on the event loop for each `signal`.
     static func open(on eventLoop: any EventLoop, action: @escaping @Sendable () -> Void) async throws -> WakeUpPipe {
-        let ends = try SystemPackage.FileDescriptor.pipe()
-        for end in [ends.readEnd, ends.writeEnd] { _ = fcntl(end.rawValue, F_SETFD, FD_CLOEXEC) }
+        let ends = try SystemPackage.FileDescriptor.pipe(options: .closeOnExec)
         _ = try await NIOPipeBootstrap(group: eventLoop)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {

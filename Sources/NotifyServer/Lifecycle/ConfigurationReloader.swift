@@ -4,9 +4,9 @@ import UnixSignals
 
 /// Reloads the configuration on SIGHUP and when a client requests it.
 ///
-/// Log level, policy, retention and most limits take effect at once; see ``ConfigurationSetting/takesEffectOnReload``. Other
-/// settings are checked, listed in the log if they have changed, and take effect at the next start. A configuration
-/// with an error changes nothing; the log and `systemctl status` report the error.
+/// Log level, policy, retention and most limits take effect at once; see ``ConfigurationSetting/takesEffectOnReload``.
+/// Other settings are checked, listed in the log if they have changed, and take effect at the next start. A
+/// configuration with an error changes nothing; the log and `systemctl status` report the error.
 package struct ConfigurationReloader: Service {
     private let sources: ConfigurationSources
     private let initial: ServerConfiguration
@@ -49,7 +49,7 @@ package struct ConfigurationReloader: Service {
         } catch {
             logger.error("configuration not reloaded, the previous one remains in effect: \(error)")
             notifier.status("running with the previous configuration: \(error)")
-            reloads.reloaded(nil)
+            reloads.reloaded(nil, problem: "\(error)")
             return .invalid("\(error)")
         }
         destination.level = configuration.logLevel
@@ -58,6 +58,7 @@ package struct ConfigurationReloader: Service {
         if !waiting.isEmpty {
             logger.warning("settings that take effect at the next start: \(waiting.joined(separator: ", "))")
         }
+        for warning in configuration.patternWarnings { logger.warning("\(warning)") }
         reloads.reloaded(configuration)
         notifier.status("running, configuration reloaded")
         return .applied(pendingSettings: waiting)

@@ -12,8 +12,6 @@ package enum Daemon {
     /// - Throws: ``ServerError`` for problems that an administrator can correct.
     package static func run(options: CommandLineOptions) async throws {
         MemoryTrimmer.configureMalloc()
-        // With SIGPIPE ignored, a write to a closed pipe or socket fails with EPIPE instead of ending the process.
-        signal(SIGPIPE, SIG_IGN)
         // Until the reloader handles SIGHUP, the signal would end the process.
         signal(SIGHUP, SIG_IGN)
         let context = ProcessContext.takeFromProcess()
@@ -21,10 +19,15 @@ package enum Daemon {
         let sources = ConfigurationSources(options: options, context: context, defaults: defaults)
         let configuration = try sources.load()
         let destination = LogDestination.standardError(for: context, level: configuration.logLevel)
+        defer { destination.flush() }
         let logger = Logger(label: "notifyd") { LineLogHandler(label: $0, destination: destination) }
         for name in sources.unknownEnvironmentVariables {
             logger.warning("unknown environment variable \(name) ignored: see notifyd --help")
         }
+        if let problem = defaults.runtimeDirectoryProblem, configuration.socketPath == defaults.socketPath {
+            logger.warning("\(problem)")
+        }
+        for warning in configuration.patternWarnings { logger.warning("\(warning)") }
         checkDescriptorLimit(configuration, logger)
         let notifier = ServiceManagerNotifier(context: context)
         let reloads = Reloads()
@@ -40,13 +43,15 @@ package enum Daemon {
 
     /// Reads and checks the configuration in the same way as the start of the daemon.
     ///
-    /// - Returns: A line for the user.
+    /// - Returns: A line for the user, followed by warnings, each on a line of its own.
     /// - Throws: ``ServerError`` with the file and line of an error.
     package static func checkConfiguration(options: CommandLineOptions) throws(ServerError) -> String {
         let context = ProcessContext.takeFromProcess()
         let sources = ConfigurationSources(options: options, context: context, defaults: DefaultPaths(for: context))
         let configuration = try sources.load()
-        return "the configuration is valid; rules of the policy besides the default ones: \(configuration.policy.count)"
+        let summary =
+            "the configuration is valid; rules of the policy besides the default ones: \(configuration.policy.count)"
+        return ([summary] + configuration.patternWarnings.map { "warning: \($0)" }).joined(separator: "\n")
     }
 
     private static func serviceGroup(

@@ -37,10 +37,10 @@ package enum DatabaseCheck {
         var lines = ["\(check.path): a log of notifyd with the schema \(check.version)"]
         let findings = check.findings
         lines.append(
-            check.hasChecksums
+            check.hasReadRows
                 ? "checked: SQLite's structure, the checksum of every row, the counts of segments, the cursors"
-                : "checked: SQLite's structure only, because rows of this schema have no checksums")
-        if check.hasChecksums { lines.append("sound \(counts(of: findings))") }
+                : "checked: SQLite's structure only, because rows of an earlier schema are migrated first")
+        if check.hasReadRows { lines.append("sound \(counts(of: findings))") }
         lines += damage(findings)
         lines.append(
             findings.isSound

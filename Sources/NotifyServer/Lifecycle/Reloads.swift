@@ -20,6 +20,7 @@ package final class Reloads: Sendable {
         var action: (@Sendable (ServerConfiguration?) -> Void)?
         /// The last valid configuration that was reloaded before the action was set.
         var waiting: ServerConfiguration?
+        var problem: String?
     }
 
     private let state = Mutex(State())
@@ -50,11 +51,17 @@ package final class Reloads: Sendable {
         if let waiting { action?(waiting) }
     }
 
+    /// Why the last reload has failed; `nil` if it has not.
+    var problem: String? { state.withLock(\.problem) }
+
     /// Runs the action after a reload.
     ///
-    /// - Parameter configuration: The new configuration; `nil` if it is invalid.
-    func reloaded(_ configuration: ServerConfiguration?) {
+    /// - Parameters:
+    ///   - configuration: The new configuration; `nil` if it is invalid.
+    ///   - problem: Why it is invalid.
+    func reloaded(_ configuration: ServerConfiguration?, problem: String? = nil) {
         let action = state.withLock { state in
+            state.problem = problem
             if state.action == nil, let configuration { state.waiting = configuration }
             return state.action
         }

@@ -50,12 +50,18 @@ extension Server {
             .childChannelOption(.maxMessagesPerRead, value: 1)
             // With this water mark, a channel is writable only if no bytes wait for the socket.
             .childChannelOption(.writeBufferWaterMark, value: .init(low: 1, high: 1))
+            // A peer that has shut down its direction still gets its answers.
+            .childChannelOption(.allowRemoteHalfClosure, value: true)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    let credentials = try PeerCredentials(of: channel)
+                    let credentials = try PeerCredentials(ofAccepted: channel)
                     let identity = Identity(
                         uid: credentials.userID, gid: credentials.groupID, groups: credentials.groups)
                     let peer = Peer(identity: identity, pid: UInt32(credentials.processID))
+                    if let bytes = driver.value.core.sendBufferBytes(of: identity.uid) {
+                        // The kernel doubles the value, because it counts its own records, too.
+                        try channel.syncOptions?.setOption(.socketOption(.so_sndbuf), value: bytes / 2)
+                    }
                     try channel.syncOptions?.setOption(
                         .recvAllocator, value: SharedReadAllocator(driver: driver, uid: identity.uid))
                     try channel.pipeline.syncOperations.addHandler(

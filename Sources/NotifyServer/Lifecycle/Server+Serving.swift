@@ -20,6 +20,7 @@ extension Server {
     func serve(_ listening: ListeningSocket) async throws {
         let store = try openStore()
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        CloseOnExec.setOnEventLoops()
         let watchdog = notifier.sendKeepAlives(from: group.next())
         do {
             try await serve(listening, store, on: group.next())
@@ -38,7 +39,9 @@ extension Server {
         var status = stat()
         let logBytes = stat(configuration.databasePath, &status) == 0 ? Int(status.st_size) : 0
         notifier.extendTimeout(by: .seconds(300 + logBytes / Self.migratedBytesPerSecond))
-        let store = try Store.open(path: configuration.databasePath, options: configuration.store)
+        var options = configuration.store
+        options.otherOwnPaths = [configuration.socketPath, FileLock.path(guarding: configuration.socketPath)]
+        let store = try Store.open(path: configuration.databasePath, options: options)
         if let problem = store.recovered.problem { logger.warning("\(problem)") }
         if !store.recovered.wasClosedCleanly {
             logger.notice("the last shutdown was not clean: stored messages are intact, redeliveries are flagged")
@@ -59,10 +62,12 @@ extension Server {
             return driver.value.start()
         }.get()
         let daemonUID = context.userID
-        reloads.set { configuration in
+        reloads.set { [reloads] configuration in
+            let problem = reloads.problem
             // Compiled on the caller's thread, because a long policy takes milliseconds.
             let policy = configuration.map { AccessPolicy(daemonUID: daemonUID, rules: $0.policy) }
             eventLoop.execute {
+                driver.value.reloadEnded(problem: problem)
                 driver.value.reloaded(
                     limits: configuration?.broker, policy: policy, retention: configuration?.store.retention)
             }

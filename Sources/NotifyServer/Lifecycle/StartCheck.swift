@@ -1,9 +1,11 @@
 import Glibc
+import NotifyLog
 import NotifyStore
 import NotifySystem
 
-/// Checks whether the daemon could start, without changing anything. Also fails if the database's file
-/// system is nearly full, although the daemon would start. Other failures have the message of a failed start.
+/// Checks whether the daemon could start, without changing anything. Also fails if the database's file system has less
+/// free space than `log.min_free_bytes`, or is nearly full, although the daemon would start: it would refuse to store
+/// posts. Other failures have the message of a failed start.
 ///
 /// Does not check the socket of a system service, which the service manager opens.
 package enum StartCheck {
@@ -16,7 +18,7 @@ package enum StartCheck {
         let path = configuration.databasePath
         let isSystemService = context.variable("STATE_DIRECTORY") != nil
         let socketUse = try isSystemService ? nil : socketUse(configuration.socketPath, defaults)
-        try checkDisk(path)
+        try checkDisk(path, minimumFreeBytes: configuration.store.retention.minimumFreeBytes)
         // A start creates the default directory.
         let isNew = path == defaults.databasePath && isDirectoryMissing(path)
         if let use = try (isNew ? nil : databaseUse(path)) ?? socketUse { return "notifyd runs already: \(use)" }
@@ -51,9 +53,20 @@ package enum StartCheck {
         access(AccessProblem.directory(of: path), F_OK) != 0 && errno == ENOENT
     }
 
-    private static func checkDisk(_ path: String) throws(ServerError) {
-        let directory = AccessProblem.directory(of: path)
-        guard let space = DiskSpace(at: directory), space.isNearlyFull else { return }
+    private static func checkDisk(_ path: String, minimumFreeBytes: UInt64) throws(ServerError) {
+        var directory = AccessProblem.directory(of: path)
+        // A start creates the default directory.
+        while access(directory, F_OK) != 0, errno == ENOENT, directory.contains("/"), directory != "/" {
+            directory = AccessProblem.directory(of: directory)
+        }
+        guard let space = DiskSpace(at: directory) else { return }
+        guard space.freeBytes >= minimumFreeBytes else {
+            throw ServerError(
+                .diskNearlyFull,
+                "the file system of '\(directory)' has \(space.freeBytes) free bytes, fewer than the \(minimumFreeBytes) "
+                    + "of log.min_free_bytes: make room on it, or stored posts are refused")
+        }
+        guard space.isNearlyFull else { return }
         throw ServerError(
             .diskNearlyFull,
             "the file system of '\(directory)' is nearly full (\(space.freeBytes >> 20) MiB free): make room on it, "

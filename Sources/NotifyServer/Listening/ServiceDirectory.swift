@@ -23,6 +23,7 @@ package struct ServiceDirectory: Sendable, Equatable {
     ///   - purpose: The use of the directory, "socket" or "database". The command-line option for another path has the
     ///     same name.
     package func prepare(owner: uid_t, purpose: String) throws(ServerError) {
+        if isPrivate, access(path, F_OK) != 0 { try verifySurroundings(owner: owner, purpose: purpose) }
         try makeParents(purpose: purpose)
         if mkdir(path, mode) == 0 {
             try setMode(purpose: purpose)
@@ -31,6 +32,24 @@ package struct ServiceDirectory: Sendable, Equatable {
         let error = Errno.last
         guard error == .fileExists else { throw .directoryUnusable(path, purpose: purpose, cause: error) }
         try verifyExisting(owner: owner, purpose: purpose)
+    }
+
+    /// Refuses a directory within one of another user, who could replace it. The variables of the environment name such
+    /// a directory, for example, after `su`.
+    private func verifySurroundings(owner: uid_t, purpose: String) throws(ServerError) {
+        var parent = AccessProblem.directory(of: path)
+        while parent != "/", parent != ".", access(parent, F_OK) != 0, errno == ENOENT {
+            parent = AccessProblem.directory(of: parent)
+        }
+        guard let status = try? Stat(FilePath(parent)) else { return }
+        let parentOwner = status.userID.rawValue
+        guard parentOwner == owner || parentOwner == 0 else {
+            throw ServerError(
+                .directoryUnusable,
+                "the directory \(path) of the \(purpose) is in '\(parent)', which belongs to uid \(parentOwner): "
+                    + "set HOME and the XDG variables to those of uid \(owner), or choose another path with --\(purpose)"
+            )
+        }
     }
 
     private func makeParents(purpose: String) throws(ServerError) {
@@ -70,6 +89,7 @@ package struct ServiceDirectory: Sendable, Equatable {
                 "the directory \(path) of the \(purpose) belongs to uid \(status.userID.rawValue), not to uid \(owner): "
                     + "run notifyd as its owner, or choose another path with --\(purpose)")
         }
+        try verifySurroundings(owner: owner, purpose: purpose)
         if status.rawValue.st_mode & 0o7777 != mode { try setMode(purpose: purpose) }
     }
 

@@ -30,12 +30,7 @@ package struct LineLogHandler: LogHandler {
     }
 
     func line(for event: LogEvent, at time: Date) -> String {
-        var line =
-            switch destination.format {
-            case .journal: "<\(event.level.journalPriority)>"
-            case .timestamped: "\(time.formatted(Self.timeStyle)) \(event.level) "
-            }
-        line += "\(label): "
+        var line = Self.beginning(event.level, label: label, destination.format, at: time)
         // Escaped, so that a client can't forge log lines.
         line += event.message.description.singleLine
         var all = metadata.merging(metadataProvider?.get() ?? [:]) { $1 }
@@ -46,6 +41,16 @@ package struct LineLogHandler: LogHandler {
         }
         line += "\n"
         return line
+    }
+
+    /// The beginning of a record: the priority or the time and level, and the label.
+    static func beginning(
+        _ level: Logger.Level, label: String, _ format: LogDestination.Format, at time: Date = Date()
+    ) -> String {
+        switch format {
+        case .journal: "<\(level.journalPriority)>\(label): "
+        case .timestamped: "\(time.formatted(Self.timeStyle)) \(level) \(label): "
+        }
     }
 
     private static let timeStyle = Date.ISO8601FormatStyle(includingFractionalSeconds: true)

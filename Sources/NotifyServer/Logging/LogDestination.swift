@@ -1,7 +1,10 @@
 import Glibc
+import Logging
 import Synchronization
 
 /// The output and the level of all loggers of the process. The level may change at any time.
+///
+/// Logging never blocks: a thread writes the records. See ``RecordQueue``.
 package final class LogDestination: Sendable {
     package enum Format: Sendable, Equatable {
         /// For a terminal or a file: time, level, message.
@@ -11,13 +14,16 @@ package final class LogDestination: Sendable {
     }
 
     package let format: Format
-    private let descriptor: CInt
+    private let records: RecordQueue
     private let currentLevel: Atomic<Int>
 
     /// - Parameter descriptor: An open file descriptor that outlives the loggers.
     package init(descriptor: CInt, format: Format, level: LogLevel) {
-        self.descriptor = descriptor
         self.format = format
+        records = RecordQueue(descriptor: descriptor) { dropped in
+            LineLogHandler.beginning(.warning, label: "notifyd", format)
+                + "\(dropped) records were dropped here, because the log's output did not take them\n"
+        }
         currentLevel = Atomic(Self.index(of: level))
     }
 
@@ -37,16 +43,18 @@ package final class LogDestination: Sendable {
         return numbers[0] == UInt64(status.st_dev) && numbers[1] == UInt64(status.st_ino)
     }
 
+    deinit { records.end() }
+
     package var level: LogLevel {
         get { LogLevel.allCases[currentLevel.load(ordering: .relaxed)] }
         set { currentLevel.store(Self.index(of: newValue), ordering: .relaxed) }
     }
 
-    /// Writes a record with one system call, so that records of several threads do not mix. Errors are ignored.
-    func write(_ line: String) {
-        var line = line
-        line.withUTF8 { bytes in _ = Glibc.write(descriptor, bytes.baseAddress, bytes.count) }
-    }
+    /// Writes a record soon. It is dropped if too many wait for the output. Errors are ignored.
+    func write(_ line: String) { records.append(line) }
+
+    /// Waits until all records are written, at most for `limit`.
+    package func flush(within limit: Duration = .seconds(1)) { records.flush(within: limit) }
 
     private static func index(of level: LogLevel) -> Int {
         LogLevel.allCases.firstIndex(of: level) ?? 0

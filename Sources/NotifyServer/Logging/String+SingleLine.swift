@@ -1,12 +1,13 @@
 extension String {
-    /// The text with control characters and line separators escaped, so that it can neither add a line nor change what
-    /// a terminal shows.
+    /// The text with control characters, line separators and characters that change the direction of text escaped, so
+    /// that it can neither add a line nor change what a terminal shows.
     var singleLine: String {
         var line = ""
         for scalar in unicodeScalars {
             switch scalar.value {
             case 0x0A: line += "\\n"
-            case ..<0x20, 0x7F...0x9F, 0x2028...0x2029: line += "\\u{\(String(scalar.value, radix: 16))}"
+            case ..<0x20, 0x7F...0x9F, 0x061C, 0x200E...0x200F, 0x2028...0x202E, 0x2066...0x2069:
+                line += "\\u{\(String(scalar.value, radix: 16))}"
             default: line.unicodeScalars.append(scalar)
             }
         }

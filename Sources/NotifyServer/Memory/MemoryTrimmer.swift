@@ -10,7 +10,12 @@ struct MemoryTrimmer {
     static let minimumFreedBytes = 16 << 20
     static let interval = Duration.milliseconds(250)
 
+    /// After a trim, malloc is trimmed once more in this time: closed channels are freed after the bytes in use have
+    /// fallen, and the last fall may be small.
+    static let followUp = Duration.seconds(10)
+
     private var highestBytes = 0
+    private var nextFollowUp: Duration?
     private var earliestTrim = Duration.zero
 
     /// Makes malloc allocate every block of 1 MiB or more with `mmap`. Freeing such a block returns its memory to the
@@ -27,17 +32,27 @@ struct MemoryTrimmer {
     ///   - bytes: The bytes in use.
     ///   - now: The monotonic time.
     ///   - trim: Returns free memory of malloc to the system.
-    /// - Returns: The time at which to call again, if there is something to trim but the interval has not passed; `nil`
-    ///   otherwise.
+    /// - Returns: The time at which to call again, if there may be something to trim then; `nil` otherwise.
     mutating func trimIfNeeded(
         bytesInUse bytes: Int, now: @autoclosure () -> Duration, trim: () -> Void = { malloc_trim(0) }
     ) -> Duration? {
         highestBytes = max(highestBytes, bytes)
-        guard highestBytes - bytes >= max(Self.minimumFreedBytes, highestBytes / 4) else { return nil }
+        guard highestBytes - bytes >= max(Self.minimumFreedBytes, highestBytes / 4) else {
+            return followUpIfNeeded(bytes, now: now, trim)
+        }
         let now = now()
         guard now >= earliestTrim else { return earliestTrim }
         highestBytes = bytes
         earliestTrim = now + Self.interval
+        nextFollowUp = now + Self.followUp
+        trim()
+        return nextFollowUp
+    }
+
+    private mutating func followUpIfNeeded(_ bytes: Int, now: () -> Duration, _ trim: () -> Void) -> Duration? {
+        guard let time = nextFollowUp, now() >= time else { return nextFollowUp }
+        nextFollowUp = nil
+        highestBytes = bytes
         trim()
         return nil
     }

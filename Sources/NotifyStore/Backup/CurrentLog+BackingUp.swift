@@ -67,7 +67,8 @@ extension CurrentLog {
         return false
     }
 
-    /// - Returns: The size of the backup in bytes, or the error of the copy, whose file is removed; nil if work remains.
+    /// - Returns: The size of the backup in bytes, or the error of the copy, whose file is removed; nil if work
+    ///   remains.
     private func copySlice() -> Result<UInt64, WireError>? {
         guard case .copying(let copy, _)? = backup, let log else { return .failure(Self.ended) }
         do {
@@ -87,7 +88,8 @@ extension CurrentLog {
         return completion
     }
 
-    /// Records in the state of the copy what a start with it must know: it continues after the sequences used until now.
+    /// Records in the state of the copy what a start with it must know: it continues after the sequences used until
+    /// now.
     private func complete(_ state: inout StateRow, of log: Log) {
         let used = mark.withLock { $0?.value } ?? state.reservedThrough
         state.nextSequence = max(used, log.persistedThrough + 1)
@@ -124,16 +126,11 @@ extension CurrentLog {
 
     // MARK: Checks
 
-    /// - Throws: `invalidArgument` if the file is, or would be, one of the log's files.
+    /// - Throws: `invalidArgument` if the file is, or would be, one of the daemon's files.
     private func checkTarget(_ target: FileLocation) throws(WireError) {
-        let folder = AccessProblem.directory(of: path)
-        guard let status = try? Stat(FilePath(folder)), status.deviceID.rawValue == target.device,
-            status.inode.rawValue == target.inode
-        else { return try checkMark(target) }
-        let suffixes = ["", "-wal", "-shm", "-journal", ".lock", ".new", ".backup", ".restore"]
-        for name in suffixes.map({ path + $0 }) where FilePath(name).lastComponent?.string == target.name {
-            throw Self.ownFile(name)
-        }
+        let files = DatabaseFile(path: path).ownPaths + options.otherOwnPaths
+        if let path = files.first(where: { target.isFile(at: $0) }) { throw Self.ownFile(path) }
+        try checkMark(target)
     }
 
     /// - Throws: `invalidArgument` if the file is the shared memory of the sequence mark.

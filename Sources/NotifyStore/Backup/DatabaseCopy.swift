@@ -23,8 +23,9 @@ final class DatabaseCopy {
         try file.create()
         do {
             target = try DatabaseConnection(path: path)
-            // A copy that a crash interrupts is useless, so it needs neither a journal nor a flush.
-            try target.execute("PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")
+            // A copy that a crash interrupts is useless, so it needs neither a journal on disk nor a flush.
+            try target.execute(
+                "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF")
             handle = sqlite3_backup_init(target.handle, "main", source.handle, "main")
             guard handle != nil else { throw SQLiteFailure(target.handle) }
         } catch {

@@ -89,7 +89,7 @@ private struct LogRestore {
         guard copy.isLog else { throw StoreError(.notADatabase, "it is not a backup of notifyd") }
         let findings = try FileCheck.run(path: copy.path).findings
         guard findings.isSound else { throw StoreError(.damaged, findings.firstProblem) }
-        let opened = try Log.open(at: copy.path, StoreOptions())
+        let opened = try Log.open(at: copy.path, StoreOptions(), isForeign: true)
         opened.mark?.remove()
         return (opened.log, opened.recovered)
     }

@@ -1,5 +1,6 @@
 import Glibc
 import NotifySystem
+import NotifyWire
 import SystemPackage
 
 /// The database file, checked before SQLite opens it: a file of another program is refused and left unchanged.
@@ -60,6 +61,11 @@ struct DatabaseFile {
             let header = try? readHeader(file.descriptor)
         else { return false }
         return Self.hasLogID(header)
+    }
+
+    /// The paths of the database and of all files that the daemon may create beside it.
+    var ownPaths: [String] {
+        ["", "-wal", "-shm", "-journal", ".lock", ".new", ".backup", ".restore", ".reserve"].map { path + $0 }
     }
 
     /// Whether a file of any type exists at the path.
@@ -189,5 +195,15 @@ struct DatabaseFile {
             .notARegularFile,
             "the database '\(path)' is not a regular file (a symbolic link is not followed); choose another path",
             cause: error)
+    }
+}
+
+extension FileLocation {
+    /// Whether this is the location of `path`, by whatever path the folder was given.
+    func isFile(at path: String) -> Bool {
+        guard FilePath(path).lastComponent?.string == name,
+            let folder = try? Stat(FilePath(AccessProblem.directory(of: path)))
+        else { return false }
+        return folder.deviceID.rawValue == device && folder.inode.rawValue == inode
     }
 }

@@ -57,8 +57,8 @@ struct LogFiles {
 
     /// Records the identity of both files, which exist while SQLite has a log open.
     ///
-    /// - Parameter pages: The pages of the database. After a process that has removed free pages was killed, the file is
-    ///   larger until the next checkpoint.
+    /// - Parameter pages: The pages of the database. After a process that has removed free pages was killed, the file
+    ///   is larger until the next checkpoint.
     init(path: String, pageSize: UInt64, pages: UInt64) throws(Errno) {
         self.path = path
         self.pageSize = pageSize

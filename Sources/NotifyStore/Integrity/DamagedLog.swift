@@ -46,14 +46,20 @@ struct DamagedLog {
     init(path: String) throws {
         let connection = try DatabaseConnection(reading: path)
         defer { connection.close() }
-        if let rows = try? PreparedStatement(connection, SubscriptionRow.select()) { readSubscriptions(rows) }
-        let queries = [
-            "SELECT max(sequence) FROM messages", "SELECT max(last) FROM segments",
-            "SELECT max(max(cursor, seen_through)) FROM subscriptions",
+        let tables = try LogSchema(version: Schema.version).readableTables(in: connection)
+        func statement(_ sql: String, reading names: String...) -> PreparedStatement? {
+            tables.isSuperset(of: names) ? try? PreparedStatement(connection, sql) : nil
+        }
+        if let rows = statement(SubscriptionRow.select(), reading: "subscriptions", "losses") {
+            readSubscriptions(rows)
+        }
+        let highest = [
+            statement("SELECT max(sequence) FROM messages", reading: "messages"),
+            statement("SELECT max(last) FROM segments", reading: "segments"),
+            statement("SELECT max(max(cursor, seen_through)) FROM subscriptions", reading: "subscriptions"),
         ]
-        let highest = queries.compactMap { try? UInt64(exactly: connection.integer($0)) }
-            .filter { $0 < Limits.sequenceEnd / 2 }.max()
-        let row = try? PreparedStatement(connection, "SELECT \(StateRow.columns) FROM state")
+        .compactMap { try? $0?.number() }.filter { $0 < Limits.sequenceEnd / 2 }.max()
+        let row = statement("SELECT \(StateRow.columns) FROM state", reading: "state")
         if let row, (try? row.step()) ?? false, let state = StateRow(row) {
             nextSequence = Self.nextSequence(after: highest ?? 0, state)
             nextSubscriptionID = DurableID(UInt32(clamping: state.nextSubscription))
@@ -72,7 +78,7 @@ struct DamagedLog {
     ///   - highest: The highest sequence found.
     ///   - state: The log's state; nil if it is damaged.
     static func nextSequence(after highest: UInt64, _ state: StateRow?) -> UInt64 {
-        guard let state else { return highest + CurrentLog.skippedSequences }
+        guard let state else { return min(highest + CurrentLog.skippedSequences, Limits.sequenceEnd - 1) }
         return max(state.isClean ? state.nextSequence : state.reservedThrough, highest + 1)
     }
 

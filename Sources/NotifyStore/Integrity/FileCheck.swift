@@ -8,8 +8,8 @@ package struct FileCheck: Sendable {
     package let version: Int
     package let findings: LogFindings
 
-    /// Whether the rows have checksums, which an earlier version did not write.
-    package var hasChecksums: Bool { version == Schema.version }
+    /// Whether the rows were read. Those of an earlier version are not.
+    package var hasReadRows: Bool { version == Schema.version }
 
     /// Checks the structure of the database and every row. Reads all of the file.
     ///
@@ -20,19 +20,27 @@ package struct FileCheck: Sendable {
         defer { file.connection.close() }
         let scan = LogScan(file.connection, .file)
         do {
-            scan.checkStructure()
-            if file.version == Schema.version {
-                var names = NameTable()
-                _ = try scan.advance(&names)
-            } else if file.version == 0 {
-                scan.findings.add(.database, "the version of the schema can't be read")
-            }
+            try check(file, with: scan)
+        } catch let failure as SQLiteFailure where failure.isEndless {
+            scan.findings.add(.database, "\(failure)")
         } catch {
             throw StoreError(opening: path, error)
         }
         // A daemon that has started meanwhile may have changed what was read.
         try LogFile.checkUse(path)
         return FileCheck(path: path, version: file.version, findings: scan.findings)
+    }
+
+    private static func check(_ file: LogFile, with scan: LogScan) throws {
+        let version = file.version > 0 ? file.version : Schema.version
+        // Other definitions than those of a log would decide what SQLite does in its check.
+        if try scan.readSchema(version: version) { try scan.checkStructure() }
+        if file.version == Schema.version {
+            var names = NameTable()
+            _ = try scan.advance(&names)
+        } else if file.version == 0 {
+            scan.findings.add(.database, "the version of the schema can't be read")
+        }
     }
 }
 
@@ -41,8 +49,8 @@ extension LogScan {
     private static let maximumProblems = 100
 
     /// Lets SQLite check the structure of the database.
-    func checkStructure() {
-        do {
+    fileprivate func checkStructure() throws(SQLiteFailure) {
+        do throws(SQLiteFailure) {
             let problems = try PreparedStatement(connection, "PRAGMA integrity_check(\(Self.maximumProblems))")
             while try problems.step() {
                 // The first line of several is a heading.
@@ -50,6 +58,7 @@ extension LogScan {
                 for line in lines where line != "ok" { findings.add(.database, "SQLite: \(line)") }
             }
         } catch {
+            guard !error.isEndless else { throw error }
             findings.add(.database, "SQLite: \(error)")
         }
     }

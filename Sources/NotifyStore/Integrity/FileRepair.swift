@@ -38,7 +38,16 @@ package struct FileRepair: Sendable {
         let newPath = newPath.map { $0.hasPrefix("/") ? $0 : "./" + $0 } ?? path + ".repaired"
         let source = try open(path)
         defer { source.connection.close() }
-        try check(source)
+        let tables: Set<String>
+        do {
+            tables = try readableTables(in: source)
+        } catch {
+            throw StoreError(repairing: path, to: newPath, error)
+        }
+        guard !DatabaseFile(path: path).ownPaths.contains(where: { FilePath($0) == FilePath(newPath) }) else {
+            throw StoreError(
+                .notAccessible, "'\(newPath)' is a file of the database '\(path)': choose another with --to")
+        }
         guard !DatabaseFile(path: newPath).exists else {
             throw StoreError(.notAccessible, "the file '\(newPath)' exists: move it away, or choose another with --to")
         }
@@ -55,7 +64,7 @@ package struct FileRepair: Sendable {
         }
         temporary.removeLogs()
         do {
-            let repair = try FileRepairer(source, temporary.path, for: newPath).run()
+            let repair = try FileRepairer(source, tables, temporary.path, for: newPath).run()
             // A daemon that has started meanwhile may have changed what was read.
             try LogFile.checkUse(path)
             try temporary.move(to: newPath)
@@ -78,19 +87,25 @@ package struct FileRepair: Sendable {
         }
     }
 
-    private static func check(_ source: LogFile) throws(StoreError) {
+    /// The tables from which the repair may read.
+    ///
+    /// - Throws: A `StoreError` if the database can't be repaired.
+    private static func readableTables(in source: LogFile) throws -> Set<String> {
         if source.version > 0, source.version < Schema.version {
+            let isAltered = try LogSchema(version: source.version).difference(in: source.connection) != nil
             throw StoreError(
                 .newerSchema,
-                "the database '\(source.path)' is of an earlier version, whose rows have no checksums: start notifyd with it, "
-                    + "which migrates it")
+                "the database '\(source.path)' is of an earlier version, which a repair does not read: "
+                    + (isAltered ? "restore a backup" : "start notifyd with it, which migrates it"))
         }
-        guard (try? source.connection.integer("SELECT count(*) FROM sqlite_schema WHERE name = 'messages'")) == 1 else {
+        let tables = try? LogSchema(version: Schema.version).readableTables(in: source.connection)
+        guard let tables, tables.contains("messages") else {
             throw StoreError(
                 .damaged,
-                "nothing can be read from the database '\(source.path)', because its beginning is damaged: restore a copy"
-            )
+                "nothing can be read from the database '\(source.path)', because its beginning is damaged: restore a "
+                    + "backup")
         }
+        return tables
     }
 }
 
@@ -130,6 +145,8 @@ private final class FileRepairer: LogScanReceiver {
     private let log: Log
     private var block = LogBlock()
     private var rows: [SubscriptionRow] = []
+    /// The time of the damaged log; nil if its state can't be read.
+    private let sourceClock: LogClock?
     /// The copies of messages, and their bodies, that are not written yet. The subscriptions follow after the messages,
     /// so the copies are written without them.
     private var copies: [(row: RedeliveryRow, body: [UInt8])] = []
@@ -138,7 +155,8 @@ private final class FileRepairer: LogScanReceiver {
     private var lost = LostMessages()
     private var result: FileRepair
 
-    init(_ source: LogFile, _ path: String, for newPath: String) throws {
+    /// - Parameter tables: The tables of the source that may be read.
+    init(_ source: LogFile, _ tables: Set<String>, _ path: String, for newPath: String) throws {
         self.source = source
         var options = StoreOptions()
         options.retention.maximumBytes = nil
@@ -147,6 +165,8 @@ private final class FileRepairer: LogScanReceiver {
         log.makesRoom = false
         try log.readState()
         log.clock = LogClock(.system, continuing: log.state.clock)
+        let state = tables.contains("state") ? try? StateRow(in: source.connection) : nil
+        sourceClock = state.map { LogClock(.system, continuing: $0.clock) }
         result = FileRepair(path: source.path, newPath: newPath)
     }
 
@@ -197,7 +217,7 @@ private final class FileRepairer: LogScanReceiver {
     // MARK: Copies
 
     func redelivery(_ row: RedeliveryRow, body: UnsafeRawBufferPointer) throws {
-        copies.append((row, Array(body)))
+        copies.append((row.moved(from: sourceClock?.now, to: log.clock.now), Array(body)))
         copyBytes += body.count
         if copies.count == Self.batchMessages || copyBytes >= Self.batchBytes { try flushCopies() }
     }
@@ -207,8 +227,8 @@ private final class FileRepairer: LogScanReceiver {
             log.connection,
             """
             INSERT OR IGNORE INTO redeliveries (
-                failures, due, dead, reason, crc, subscription, sequence, frame_crc, frame)
-            VALUES (?, ?, ?, coalesce(?, ''), ?, ?, ?, ?, ?)
+                failures, due, dead, reason, crc, subscription, sequence, frame_crc, kept, name, frame)
+            VALUES (?, ?, ?, coalesce(?, ''), ?, ?, ?, ?, ?, ?, ?)
             """)
         try log.inTransaction(.normal) { _ in
             for (row, body) in copies { try body.withUnsafeBytes { try row.insert($0, with: insert) } }
@@ -220,12 +240,12 @@ private final class FileRepairer: LogScanReceiver {
     /// Removes the copies for subscriptions that are lost, and those of messages that a subscription without progress
     /// receives from the log again.
     private func removeCopies(ofRestarted ids: [DurableID]) throws {
-        let ids = ids.map(\.description).joined(separator: ", ")
         try log.connection.execute(
-            """
-            DELETE FROM redeliveries WHERE subscription NOT IN (SELECT id FROM subscriptions);
-            DELETE FROM redeliveries WHERE subscription IN (\(ids)) AND sequence IN (SELECT sequence FROM messages);
-            """)
+            "DELETE FROM redeliveries WHERE subscription NOT IN (SELECT id FROM subscriptions)")
+        for id in ids {
+            try log.connection.execute(
+                "DELETE FROM redeliveries WHERE subscription = \(id) AND sequence IN (SELECT sequence FROM messages)")
+        }
     }
 
     // MARK: Subscriptions
@@ -296,6 +316,7 @@ extension SubscriptionRow {
     fileprivate mutating func replaceDamagedParts(oldest: UInt64?, next: UInt64) {
         if !isOwnerSound {
             record.owner = Identity(uid: record.owner.uid, gid: .max, groups: [])
+            record.earlierOwners = []
             record.lastAttachment = LastAttachment()
         }
         if !isLossSound { record.loss = nil }

@@ -36,6 +36,7 @@ final class LogScan {
     }
 
     private enum Stage {
+        case schema
         case state
         case names
         case subscriptions
@@ -58,7 +59,9 @@ final class LogScan {
     private(set) var unreadableSubscriptions: [ClosedRange<Int64>] = []
     private var subscriptionsSeen: Set<UInt64> = []
     private var isWithoutLosses = false
-    private var stage = Stage.state
+    private var stage = Stage.schema
+    /// The tables of the file that can be read.
+    private var tables: Set<String> = []
     private var rows: RowScan?
     private var messages: MessageScan?
     /// Messages above this sequence are not read.
@@ -86,6 +89,7 @@ final class LogScan {
         while stage != .end {
             if let end, ContinuousClock.now >= end { return true }
             switch stage {
+            case .schema: try readSchema()
             case .state: try readState()
             case .names: try readNames(&names)
             case .subscriptions: try readSubscriptions()
@@ -107,10 +111,15 @@ final class LogScan {
 
     /// Opens a table. A table of a file that can't be opened is reported, and counts as empty.
     func open(_ columns: String, from table: String, key: String) throws -> RowScan? {
+        let name = String(table.prefix { $0 != " " })
+        guard target == .openLog || tables.contains(name) else {
+            findings.add(.database, "the table \(name) can't be read: its columns are not those of a log")
+            return nil
+        }
         do {
             return try RowScan(connection, columns, from: table, key: key, isSkipping: target == .file)
         } catch {
-            guard target == .file else { throw error }
+            guard target == .file, !error.isEndless else { throw error }
             findings.add(.database, "the table \(table) can't be read: \(error)")
             return nil
         }
@@ -118,9 +127,31 @@ final class LogScan {
 
     // MARK: Stages
 
+    /// Compares the schema of a file with that of a log, before anything else is read. Must be called first, or not at
+    /// all. Only the tables of a log are read, even if other parts of the schema differ.
+    ///
+    /// - Parameter version: The version of the schema.
+    /// - Returns: Whether the schema is that of a log.
+    @discardableResult
+    func readSchema(version: Int = Schema.version) throws -> Bool {
+        stage = .state
+        guard target == .file else { return true }
+        do {
+            let schema = try LogSchema(version: version)
+            let difference = try schema.difference(in: connection)
+            if let difference { findings.add(.database, Schema.altered(difference).message) }
+            tables = try schema.readableTables(in: connection)
+            return difference == nil
+        } catch let failure as SQLiteFailure where failure.isUnreadable {
+            findings.add(.database, "the schema can't be read: \(failure)")
+            return false
+        }
+    }
+
     private func readState() throws {
         stage = .names
-        let row = try? PreparedStatement(connection, "SELECT \(StateRow.columns) FROM state")
+        let isReadableTable = target == .openLog || tables.contains("state")
+        let row = isReadableTable ? try? PreparedStatement(connection, "SELECT \(StateRow.columns) FROM state") : nil
         if let row, try isReadable({ try row.step() }) { state = StateRow(row) }
         if state == nil { findings.add(.state, "the row of the log's state is missing or damaged") }
         rows = try open(NameRow.columns, from: "names", key: "id")
@@ -138,7 +169,8 @@ final class LogScan {
         guard let row = try rows?.next() else {
             noteUnreadable(.name, "names with the ids")
             if target == .file { restoreNames(&names) }
-            rows = try open(SubscriptionRow.columns, from: SubscriptionRow.table, key: "id")
+            let hasLosses = target == .openLog || tables.contains("losses")
+            rows = hasLosses ? try open(SubscriptionRow.columns, from: SubscriptionRow.table, key: "id") : nil
             stage = .subscriptions
             return
         }
@@ -159,7 +191,7 @@ final class LogScan {
     /// of a name can't be read either, those of its messages decide.
     private func restoreNames(_ names: inout NameTable) {
         guard !damagedNames.isEmpty || rows?.unreadable.isEmpty == false else { return }
-        guard
+        guard tables.contains("names"),
             let index = try? PreparedStatement(
                 connection, "SELECT id, name FROM names INDEXED BY sqlite_autoindex_names_1 ORDER BY name")
         else { return }
@@ -218,15 +250,15 @@ final class LogScan {
             stage = .messages
             return
         }
-        guard let copy = RedeliveryRow(row), let body = copy.body(in: row) else {
+        guard let copy = RedeliveryRow(row), copy.message(in: row) != nil else {
             return findings.add(
                 .subscription,
                 "the copy of message \(row.integer(2)) for the durable subscription with the id \(row.integer(1)) is damaged"
             )
         }
         // A sequence is not used again while a subscription has its message.
-        highest = max(highest, copy.redelivery.sequence)
-        try receiver?.redelivery(copy, body: body)
+        highest = max(highest, copy.sequence)
+        try receiver?.redelivery(copy, body: row.bytes(RedeliveryRow.frameColumn))
     }
 
     private func readMessages(_ names: borrowing NameTable) throws {

@@ -1,7 +1,8 @@
 import NotifyLog
 import NotifyWire
 
-/// The messages that a repair does not keep, from which follows what each durable subscription loses.
+/// The messages that a repair does not keep, from which follows what each durable subscription loses. Those with
+/// sequences that no log assigns are forged, and no loss.
 struct LostMessages {
     /// The sequences of damaged messages by the ids of their names, ascending; under nil those with an unknown name.
     private var sequences: [UInt32?: [UInt64]] = [:]
@@ -11,15 +12,18 @@ struct LostMessages {
     /// Adds a damaged message. Sequences must ascend.
     ///
     /// - Parameter name: The id of its name; nil if it is unknown.
-    mutating func add(_ sequence: UInt64, name: UInt32?) { sequences[name, default: []].append(sequence) }
+    mutating func add(_ sequence: UInt64, name: UInt32?) {
+        if sequence < Limits.sequenceEnd { sequences[name, default: []].append(sequence) }
+    }
 
     /// Adds a range in which messages are missing, at most `count` of them.
     mutating func add(_ range: ClosedRange<UInt64>, count: UInt64) {
-        ranges.append((range.lowerBound, range.upperBound, count))
+        guard range.lowerBound < Limits.sequenceEnd else { return }
+        ranges.append((range.lowerBound, min(range.upperBound, Limits.sequenceEnd - 1), count))
     }
 
-    /// What a subscription has lost that it had not acknowledged; nil if nothing. The number is an upper bound if messages
-    /// may have been delivered, or may not be for the subscription.
+    /// What a subscription has lost that it had not acknowledged; nil if nothing. The number is an upper bound if
+    /// messages may have been delivered, or may not be for the subscription.
     func loss(
         of filter: SubscriptionFilter, since progress: DurableProgress, _ names: borrowing NameTable
     ) -> Loss? {

@@ -1,5 +1,4 @@
 import CSQLite
-import Glibc
 import NotifyLog
 import NotifySystem
 import NotifyWire
@@ -89,12 +88,9 @@ extension Log {
         if statements != nil, damage == nil { checkpoints.runIfDue(bytes: checkpointBytes) }
     }
 
-    /// Updates the file sizes in the statistics. Reads the sizes by path: opening and closing a file would release
-    /// SQLite's locks.
+    /// Updates the sizes of the files and the space of the file system in the statistics.
     func measureFiles() {
-        var status = stat()
-        statistics.logBytes = stat(path, &status) == 0 ? UInt64(status.st_size) : 0
-        statistics.walBytes = stat(path + "-wal", &status) == 0 ? UInt64(status.st_size) : 0
+        measureSizes()
         measureDisk()
     }
 

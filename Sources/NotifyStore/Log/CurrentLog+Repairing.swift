@@ -1,6 +1,7 @@
 import Glibc
 import NotifyLog
 import NotifySystem
+import NotifyWire
 import SystemPackage
 
 /// Repair of a log whose files were deleted or moved away while it was open.
@@ -36,11 +37,12 @@ extension CurrentLog {
             "the write-ahead log of the database '\(path)' was missing and was recreated; no data was lost")
     }
 
-    /// Replaces a missing database by a new one with the same durable subscriptions and no messages.
+    /// Replaces a missing database by a new one with the same durable subscriptions, their copies of messages, and only
+    /// those messages that are in memory.
     private func replace(_ old: Log, with continuation: LogContinuation) throws -> LogRepair {
         if !isLockInPlace { try takeLock() }
         try clearWAL(of: old)
-        let losses = old.losses(of: continuation.subscriptions)
+        let losses = old.losses(of: continuation)
         var continuation = continuation
         for index in continuation.subscriptions.indices {
             guard let loss = losses[continuation.subscriptions[index].id] else { continue }
@@ -49,7 +51,7 @@ extension CurrentLog {
             }
         }
         let new = DatabaseFile(path: path + ".new")
-        try Log.create(new, options, continuation, epoch: old.state.epoch)
+        let copies = try Log.create(new, options, continuation, replacing: old)
         try new.move(to: path)
         endBackup()
         old.close()
@@ -57,9 +59,13 @@ extension CurrentLog {
         let opened = try Log.open(at: path, options)
         opened.log.adopt(old)
         use(opened)
+        let kept = UInt64(continuation.messages.reduce(0) { $0 + $1.entries.count })
+        opened.log.noteLost(by: old, exceptFrom: continuation.firstSequence, kept: kept)
         return .replaced(
             "the database '\(path)' was missing and was recreated; stored messages lost: "
-                + "\(old.statistics.logMessages); durable subscriptions that continue: \(continuation.subscriptions.count)",
+                + "\(old.statistics.logMessages - min(kept, old.statistics.logMessages)); kept from memory: \(kept); "
+                + "durable subscriptions that continue: \(continuation.subscriptions.count)"
+                + (copies > 0 ? "; copies kept of messages that are delivered again: \(copies)" : ""),
             losses: losses)
     }
 
@@ -80,60 +86,149 @@ extension CurrentLog {
 }
 
 extension Log {
-    /// What the subscriptions lose with all messages of this log. Reads the files that are still open, even if they were
-    /// deleted.
-    fileprivate func losses(of subscriptions: [DurableRecord]) -> [DurableID: Loss] {
+    /// What the subscriptions lose with those messages of this log that are not in memory. Reads the files that are
+    /// still open, even if they were deleted.
+    fileprivate func losses(of continuation: LogContinuation) -> [DurableID: Loss] {
         let backlogs = try? countBacklogs()
+        let last = continuation.firstSequence.map { $0 - 1 } ?? persistedThrough
         var losses: [DurableID: Loss] = [:]
-        for subscription in subscriptions {
+        for subscription in continuation.subscriptions {
             let read = max(subscription.progress.cursor, subscription.startedAfter)
-            guard read < persistedThrough else { continue }
-            // Messages that are still in memory are delivered, so this is an upper bound.
-            let count = backlogs.map { $0[subscription.id]?.messages ?? 0 } ?? persistedThrough - read
+            guard read < last else { continue }
+            var count = last - read
+            // Acknowledgements that are not committed count as lost messages here, so this is an upper bound.
+            if let backlogs {
+                let messages = backlogs[subscription.id]?.messages ?? 0
+                count = min(count, messages - min(messages, continuation.unread(of: subscription)))
+            }
             guard count > 0 else { continue }
-            losses[subscription.id] = Loss(first: read + 1, last: persistedThrough, count: count, isUpperBound: true)
+            losses[subscription.id] = Loss(first: read + 1, last: last, count: count, isUpperBound: true)
         }
         return losses
     }
 
     private func countBacklogs() throws -> [DurableID: Backlog] {
         while true {
-            if let backlogs = try continueBacklogs() { return backlogs }
+            if let backlogs = try continueBacklogs(under: nil) { return backlogs }
         }
     }
 
     /// Creates the database of a log that continues another one. On failure, all files of the new database are removed.
+    ///
+    /// - Returns: The number of copies of messages that were taken over.
     fileprivate static func create(
-        _ file: DatabaseFile, _ options: StoreOptions, _ continuation: LogContinuation, epoch: UInt64
-    ) throws {
+        _ file: DatabaseFile, _ options: StoreOptions, _ continuation: LogContinuation, replacing old: Log
+    ) throws -> Int {
         try file.create()
         do {
+            var options = options
+            // The messages were in the lost log.
+            (options.retention.maximumBytes, options.retention.minimumFreeBytes) = (nil, 0)
             let log = try Log(connection: Schema.open(file.path).connection, path: file.path, options: options)
+            log.makesRoom = false
             try log.readState()
+            log.clock = LogClock(options.clock, continuing: old.clock.mark)
+            for block in continuation.messages {
+                try log.commit(CommitBatch(id: 0, blocks: [block])).result.get()
+                log.checkpointIfDue()
+            }
             try log.inTransaction(.full) { statements in
                 for record in continuation.subscriptions { try log.apply(.create(record), statements) }
                 try log.changeState(statements) { state in
                     state.isClean = false
-                    state.epoch = epoch
+                    state.epoch = old.state.epoch
+                    state.clock = log.clock.mark
                     state.reservedThrough = continuation.reservedBelow
                     state.nextSequence = continuation.reservedBelow
                     state.nextSubscription = UInt64(continuation.nextSubscriptionID.rawValue)
                 }
             }
+            let copies = try log.takeCopies(of: old, for: continuation.subscriptions)
             try log.checkpoints.run(.truncate)
             log.close()
+            return copies
         } catch {
             file.remove()
             throw error
         }
     }
 
-    /// Takes over the statistics and the highest committed sequence of the log that this one replaces.
+    /// Takes over the copies of messages for subscriptions whose cursor was not reset meanwhile. Those that can't be
+    /// read are left out.
+    ///
+    /// - Parameter old: A log with the same time.
+    /// - Returns: Their number.
+    private func takeCopies(of old: Log, for records: [DurableRecord]) throws -> Int {
+        let ids = Set(records.filter { old.subscriptions.generation(of: $0.id) == $0.progress.generation }.map(\.id))
+        let columns = "\(RedeliveryRow.columns), frame"
+        guard !ids.isEmpty,
+            let rows = try? RowScan(old.connection, columns, from: "redeliveries", key: "id", isSkipping: true)
+        else { return 0 }
+        var copies = 0
+        var isAtEnd = false
+        while !isAtEnd {
+            try inTransaction(.normal) { statements in
+                var bytes = 0
+                while bytes < 1 << 20 {
+                    guard let row = try? rows.next() else {
+                        isAtEnd = true
+                        return
+                    }
+                    guard let copy = RedeliveryRow(row), ids.contains(copy.subscription), copy.message(in: row) != nil
+                    else { continue }
+                    try copy.insert(row.bytes(RedeliveryRow.frameColumn), with: statements.insertRedelivery)
+                    copies += 1
+                    bytes += Int(copy.bytes)
+                }
+            }
+            checkpointIfDue()
+        }
+        return copies
+    }
+
+    /// Takes over the statistics, the deletions and the highest committed sequence of the log that this one replaces.
     fileprivate func adopt(_ old: Log) {
         persistedThrough = max(persistedThrough, old.persistedThrough)
+        deletions = old.deletions
         readWork = old.readWork
         statistics.commits = old.statistics.commits
         statistics.syncs = old.statistics.syncs
         statistics.pagesRead = old.statistics.pagesRead
+    }
+}
+
+extension Log {
+    /// Notes the messages of a log that this one replaces, for readers.
+    ///
+    /// - Parameters:
+    ///   - first: The first message that this log has again; nil if it has none.
+    ///   - kept: The number of these messages.
+    fileprivate func noteLost(by old: Log, exceptFrom first: UInt64?, kept: UInt64) {
+        guard old.statistics.logMessages > kept else { return }
+        deletions.note(
+            .init(
+                name: nil, first: 1, last: first.map { $0 - 1 } ?? old.persistedThrough,
+                count: old.statistics.logMessages - kept))
+    }
+}
+
+extension LogContinuation {
+    /// The first of the messages in memory; nil if there are none.
+    fileprivate var firstSequence: UInt64? { messages.first?.entries.first?.sequence }
+
+    /// The number of messages in memory that a subscription has not acknowledged.
+    fileprivate func unread(of subscription: DurableRecord) -> UInt64 {
+        var count: UInt64 = 0
+        for block in messages {
+            let entries = block.entries.filter { entry in
+                block.withMessage(entry) { message in
+                    subscription.filter.matches(name: message.parts.name)
+                        && subscription.filter.object.map { message.parts.object.elementsEqual($0.utf8) } ?? true
+                }
+            }
+            let sequences = entries.map(\.sequence).filter { $0 > subscription.startedAfter }
+            count += UInt64(subscription.progress.unacknowledged(of: sequences).count)
+        }
+        return count
     }
 }

@@ -17,13 +17,17 @@ final class CurrentLog: @unchecked Sendable {
     let path: String
     private(set) var options: StoreOptions
     /// Nil until the log can be created, and after it is closed.
-    var log: Log?
+    var log: Log? {
+        didSet { log?.policy = policy }
+    }
+    private var policy: AccessPolicy?
     /// Called with what the store deletes by itself.
     var deletionHandler: (@Sendable (Deletion) -> Void)?
     /// Whether retention is at work: it continues after the requests that are already queued.
     private(set) var isMaintaining = false
     /// The requests for backlogs that are not answered yet.
     private var backlogCompletions: [@Sendable ([DurableID: Backlog]) -> Void] = []
+    private var backlogPolicy = AccessPolicy()
     /// The backup that is being made or read.
     var backup: LogBackup?
     /// The check of every row that is under way.
@@ -97,6 +101,7 @@ final class CurrentLog: @unchecked Sendable {
         } catch {
             throw StoreError(opening: path, error)
         }
+        opened.log.keepReserve()
         return recovered
     }
 
@@ -166,6 +171,11 @@ final class CurrentLog: @unchecked Sendable {
         log?.retentionChanged()
     }
 
+    func setPolicy(_ policy: AccessPolicy) {
+        self.policy = policy
+        log?.policy = policy
+    }
+
     /// Begins the work of retention, unless it is under way.
     ///
     /// - Parameter isRequired: Whether to begin even if nothing has made it due.
@@ -173,7 +183,7 @@ final class CurrentLog: @unchecked Sendable {
     func beginMaintaining(isRequired: Bool = false) -> Bool {
         guard !isMaintaining, let log else { return false }
         if isRequired { log.pace.request() }
-        isMaintaining = log.isSurveyDue
+        isMaintaining = log.isMaintenanceDue
         return isMaintaining
     }
 
@@ -187,10 +197,21 @@ final class CurrentLog: @unchecked Sendable {
             isMaintaining = try log.maintain()
         } catch {
             // The next pass tries again.
-            log.retentionFailed(error)
+            if log.releaseReserve(after: error, for: .deletion) {
+                log.pace.request()
+            } else {
+                log.retentionFailed(error)
+            }
         }
         reportDeletion()
         return isMaintaining
+    }
+
+    /// Reports the sizes of the files, which also a backup or a checkpoint changes.
+    func reportSizes() {
+        log?.keepReserve()
+        log?.reportSizes(isFinal: true)
+        reportDeletion()
     }
 
     func reportDeletion() {
@@ -200,8 +221,12 @@ final class CurrentLog: @unchecked Sendable {
 
     /// Requests the backlogs of all subscriptions.
     ///
+    /// - Parameter policy: Used from the next count on.
     /// - Returns: Whether to call ``measure()``; false if it is being called already.
-    func beginMeasuring(_ completion: @escaping @Sendable ([DurableID: Backlog]) -> Void) -> Bool {
+    func beginMeasuring(
+        under policy: AccessPolicy, _ completion: @escaping @Sendable ([DurableID: Backlog]) -> Void
+    ) -> Bool {
+        backlogPolicy = policy
         backlogCompletions.append(completion)
         return backlogCompletions.count == 1
     }
@@ -212,7 +237,9 @@ final class CurrentLog: @unchecked Sendable {
     func measure() -> Bool {
         let backlogs: [DurableID: Backlog]
         do {
-            guard let found = try log?.continueBacklogs() ?? (log == nil ? [:] : nil) else { return true }
+            guard let found = try log?.continueBacklogs(under: backlogPolicy) ?? (log == nil ? [:] : nil) else {
+                return true
+            }
             backlogs = found
         } catch {
             _ = log?.failure(error)

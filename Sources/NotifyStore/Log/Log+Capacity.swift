@@ -1,5 +1,6 @@
 import NIOCore
 import NotifyLog
+import NotifySystem
 
 /// The limits of the log's size and of the free space on its disk.
 extension Log {
@@ -47,7 +48,8 @@ extension Log {
     }
 
     private func checkFreeSpace(for batch: CommitBatch) throws(StorageFailure) {
-        let minimum = options.retention.minimumFreeBytes
+        // Messages must not take the room that the released reserve has made.
+        let minimum = options.retention.minimumFreeBytes + (reserve.isReleased ? reserve.bytes : 0)
         guard minimum > 0 else { return }
         unmeasuredBytes += Self.maximumGrowth(batch)
         // The pages are in the write-ahead log and in the database.
@@ -56,19 +58,24 @@ extension Log {
         guard let free = statistics.disk?.freeBytes else { return }
         let room = batch.isProbe ? Self.spareRoom(minimum) : 0
         guard free >= minimum, free - minimum >= room else {
+            if free >= options.retention.minimumFreeBytes { throw StorageFailure(diskFullAt: path) }
             throw StorageFailure(
                 kind: .full,
-                message: "the disk has \(free) free bytes, fewer than the \(minimum) of log.min_free_bytes")
+                message:
+                    "the file system of '\(AccessProblem.directory(of: path))' has \(free) free bytes, fewer than the "
+                    + "\(options.retention.minimumFreeBytes) of log.min_free_bytes: make room on it, or delete stored "
+                    + "messages with \"notifyctl purge PATTERN\"")
         }
     }
 
     private static func spareRoom(_ limit: UInt64) -> UInt64 { min(limit / 16, 1 << 20) }
 
-    /// The size of the write-ahead log at which it is checkpointed. Until then, its pages count towards the limit of the
-    /// log, so it may take at most half of the room that is left, or 64 KiB.
+    /// The size of the write-ahead log at which it is checkpointed. Until then, its pages count towards the limit of
+    /// the log, so it may take at most half of the room that is left, and ``walByteLimit``, or 64 KiB.
     var checkpointBytes: Int {
-        guard let maximumBytes = options.retention.maximumBytes else { return options.checkpointBytes }
+        let most = min(options.checkpointBytes, reserve.isReleased ? Self.checkpointBytesWithoutReserve : .max)
+        guard let maximumBytes = options.retention.maximumBytes else { return most }
         let room = maximumBytes - min(usedBytes, maximumBytes)
-        return min(options.checkpointBytes, max(64 << 10, Int(clamping: room / 2)))
+        return min(most, max(64 << 10, Int(clamping: min(room / 2, walByteLimit))))
     }
 }

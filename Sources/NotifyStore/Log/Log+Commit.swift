@@ -23,10 +23,10 @@ extension Log {
                     guard makesRoom, makeRoom(for: batch) else { throw error }
                     try write(batch)
                 } catch {
-                    guard batch.isProbe, batch.blocks.isEmpty, !batch.changes.isEmpty else { throw error }
+                    guard batch.blocks.isEmpty, !batch.changes.isEmpty else { throw error }
                     var changes = batch
                     changes.isProbe = false
-                    try write(changes)
+                    try withReserve(for: batch.isDeletion ? .deletion : .change) { try write(changes) }
                     remaining = failure(error)
                 }
             }
@@ -63,6 +63,7 @@ extension Log {
         let removed = try recordsRemoved(by: batch)
         openSegment.begin()
         batchDeletion = nil
+        batchDeletions = []
         missingCopies = [:]
         do {
             try inTransaction(isFlushed ? .full : .normal) { statements in

@@ -23,6 +23,7 @@ extension Log {
         var contents = try readSegments()
         try readOpenSegment()
         contents.add(openSegment.entries, names)
+        deletions = DeletionLog(at: clock.now)
         let next = max(mark, persistedThrough + 1)
         guard next < Limits.sequenceEnd else {
             throw StoreError(.damaged, "the log's next sequence \(next) is out of range")
@@ -35,8 +36,9 @@ extension Log {
             nextSequence: next, persistedThrough: persistedThrough,
             subscriptions: records, usage: contents.usage, names: contents.names, wasClosedCleanly: wasClean,
             nextSubscriptionID: DurableID(UInt32(clamping: state.nextSubscription)), epoch: state.epoch)
-        let (redeliveries, damaged) = try readRedeliveries()
+        let (redeliveries, reasons, damaged) = try readRedeliveries()
         recovered.redeliveries = redeliveries
+        recovered.failureReasons = reasons.mapValues { ($0.sequence, $0.failures, $0.reason) }
         for record in records {
             let bytes = redeliveries[record.id, default: []].reduce(0) { $0 + Int($1.bytes) }
             if bytes > 0 { copyBytes[record.owner.uid, default: 0] += bytes }

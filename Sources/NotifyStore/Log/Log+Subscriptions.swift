@@ -14,13 +14,7 @@ extension Log {
         case .replace(let record):
             try replace(record, statements)
         case .setOwner(let id, let owner, let attachment):
-            try statements.setOwner.bind(1, owner.gid)
-            try statements.setOwner.bindText(2, copying: groups(of: owner))
-            try statements.setOwner.bind(3, attachment.microseconds)
-            try statements.setOwner.bind(4, attachment.pid)
-            try statements.setOwner.bind(5, ownerChecksum(id, owner, attachment))
-            try statements.setOwner.bind(6, id.rawValue)
-            try statements.setOwner.run()
+            try setOwner(of: id, to: owner, attachment, statements)
         case .forgetLoss(let id, let last):
             try statements.forgetLoss.bind(1, id.rawValue)
             try statements.forgetLoss.bind(2, last)
@@ -58,22 +52,40 @@ extension Log {
         }
     }
 
+    private func setOwner(
+        of id: DurableID, to owner: Identity, _ attachment: LastAttachment, _ statements: Statements
+    ) throws {
+        guard var record = try readSubscriptions(where: "id = \(id)").first else { return }
+        record.attached(owner)
+        record.lastAttachment = attachment
+        let update = statements.setOwner
+        try update.bind(1, owner.gid)
+        try update.bindText(2, copying: OwnerEncoding.groups(of: owner))
+        try update.bindText(3, copying: OwnerEncoding.encode(record.earlierOwners))
+        try update.bind(4, attachment.microseconds)
+        try update.bind(5, attachment.pid)
+        try update.bind(6, ownerChecksum(record))
+        try update.bind(7, id.rawValue)
+        try update.run()
+    }
+
     private func create(_ record: DurableRecord, _ statements: Statements) throws {
         let insert = statements.createSubscription
         try insert.bind(8, record.id.rawValue)
         try insert.bind(9, record.owner.uid)
         try insert.bind(10, record.owner.gid)
-        try insert.bindText(11, copying: groups(of: record.owner))
+        try insert.bindText(11, copying: OwnerEncoding.groups(of: record.owner))
         try insert.bindText(12, copying: record.name)
         try insert.bindText(13, copying: patterns(of: record))
         try insert.bindText(14, copying: record.filter.object ?? "")
         try insert.bind(15, record.startedAfter)
         try insert.bind(16, definitionChecksum(record))
-        try insert.bind(17, ownerChecksum(record.id, record.owner, record.lastAttachment))
+        try insert.bind(17, ownerChecksum(record))
         try insert.bind(18, record.createdMicroseconds)
         try insert.bind(19, record.lastAttachment.microseconds)
         try insert.bind(20, record.lastAttachment.pid)
         try insert.bindText(21, copying: record.settings.encoded)
+        try insert.bindText(22, copying: OwnerEncoding.encode(record.earlierOwners))
         try run(insert, with: record.progress, used: clock.now, of: record.id)
         if let loss = record.loss { try statements.addLoss(loss, of: record.id) }
         try changeState(statements) { state in
@@ -98,7 +110,9 @@ extension Log {
             try statements.forgetRedeliveries.bind(1, record.id.rawValue)
             try statements.forgetRedeliveries.run()
         }
-        try apply(.update(id: record.id, record.progress), statements)
+        // A change counts as use.
+        try update(
+            record.id, subscriptions.raised(record.progress, of: record.id), used: clock.now, statements)
     }
 
     private func definitionChecksum(_ record: DurableRecord) -> UInt32 {
@@ -113,14 +127,11 @@ extension Log {
         record.filter.patterns.map(\.description).joined(separator: " ")
     }
 
-    private func ownerChecksum(_ id: DurableID, _ owner: Identity, _ attachment: LastAttachment) -> UInt32 {
+    private func ownerChecksum(_ record: DurableRecord) -> UInt32 {
         SubscriptionChecksums.ofOwner(
-            id: UInt64(id.rawValue), gid: UInt64(owner.gid), groups: groups(of: owner),
-            attached: attachment.microseconds, pid: UInt64(attachment.pid))
-    }
-
-    private func groups(of owner: Identity) -> String {
-        owner.groups.map(String.init).joined(separator: " ")
+            id: UInt64(record.id.rawValue), gid: UInt64(record.owner.gid),
+            groups: OwnerEncoding.groups(of: record.owner), earlier: OwnerEncoding.encode(record.earlierOwners),
+            attached: record.lastAttachment.microseconds, pid: UInt64(record.lastAttachment.pid))
     }
 
     private func run(

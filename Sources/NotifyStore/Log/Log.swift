@@ -19,6 +19,7 @@ final class Log {
 
     /// The identities of the open files, to detect that a file was moved away, replaced or truncated.
     var files: LogFiles
+    let reserve: DiskReserve
     /// The damage found at the last check of the files.
     var damage: LogFiles.Damage?
     /// The refused batch that must still be removed from the database.
@@ -38,6 +39,8 @@ final class Log {
     var opened = Duration.zero
 
     var subscriptions = StoredSubscriptions()
+    /// The rights of the owners of subscriptions; nil if they may receive every name.
+    var policy: AccessPolicy?
     /// The bytes of the copies of each user's subscriptions.
     var copyBytes: [UInt32: Int] = [:]
     /// The pass of retention that is under way.
@@ -54,9 +57,13 @@ final class Log {
     var summarySurvey: LogSummarySurvey?
     /// The check of every row that is under way.
     var check: LogScan?
-    /// What was deleted and not yet reported; nil if nothing was. Commits seldom delete, so they need not handle an empty
-    /// one.
+    /// What was deleted and not yet reported; nil if nothing was. Commits seldom delete, so they need not handle an
+    /// empty one.
     var unreportedDeletion: Deletion?
+    /// What was deleted, for readers.
+    var deletions = DeletionLog()
+    /// What the batch that is being written deletes, for readers.
+    var batchDeletions: [DeletionLog.Event] = []
     /// What the batch that is being written deletes; nil if it deletes nothing.
     var batchDeletion: Deletion?
     /// The messages of which the current batch should have kept a copy, and that the log no longer contains.
@@ -71,6 +78,9 @@ final class Log {
     var diskMeasured: ContinuousClock.Instant?
     /// A bound of the bytes by which the database has grown since then.
     var unmeasuredBytes: UInt64 = 0
+    /// The sizes of the database and of the write-ahead log as reported between commits, and when.
+    var reportedSizes: (database: UInt64, wal: UInt64) = (0, 0)
+    var sizesReported: ContinuousClock.Instant?
     var readWork = ReadWork()
     var synchronous: Synchronous?
     var checkpoints: Checkpoints
@@ -90,7 +100,11 @@ final class Log {
         files = try LogFiles(
             path: path, pageSize: UInt64(connection.integer("PRAGMA page_size")),
             pages: UInt64(connection.integer("PRAGMA page_count")))
+        reserve = DiskReserve(beside: path, checkpointBytes: options.checkpointBytes)
         checkpoints = Checkpoints(connection: connection)
+        // Holds the messages of a segment while they are moved.
+        try connection.execute(
+            "PRAGMA temp_store = MEMORY; CREATE TEMP TABLE taken AS SELECT * FROM messages LIMIT 0")
         statements = try Statements(connection)
         noteLimits()
     }
@@ -100,9 +114,8 @@ final class Log {
         statistics.backlogLimit = options.retention.backlogBytes
         statistics.subscriptionExpiry = options.retention.subscriptionExpiry
         // The file of the write-ahead log stays as large as it was once, and is truncated to this size when it
-        // restarts. A log of 512 MiB and more writes over the same 64 MiB, without allocating them again.
-        let limit = min(64 << 20, (options.retention.maximumBytes ?? .max) / 8)
-        try? connection.execute("PRAGMA journal_size_limit = \(limit)")
+        // restarts.
+        try? connection.execute("PRAGMA journal_size_limit = \(walByteLimit)")
     }
 
     deinit {
@@ -134,6 +147,7 @@ final class Log {
         let failure =
             switch error {
             case let failure as StorageFailure: failure
+            case let failure as SQLiteFailure where failure.isFull: StorageFailure(diskFullAt: path)
             case let failure as SQLiteFailure: failure.storageFailure
             case let error as StoreError: error.storageFailure
             default: StorageFailure(kind: .inputOutput, message: String(describing: error))
@@ -166,10 +180,11 @@ final class Statements {
     let createSubscription, updateSubscription, setOwner, replaceFilter, removeSubscription: PreparedStatement
     let readLoss, insertLoss, forgetLoss, removeLoss: PreparedStatement
     let deleteMessages, deleteSegment, removeName, messageKeys, segmentBelow, segmentAbove: PreparedStatement
+    let takeMessages, returnMessages, forgetTaken: PreparedStatement
     let segmentsFrom, scanMessages, readMessages, readMessage: PreparedStatement
     let scanMessagesDown, readMessagesDown, messageSize: PreparedStatement
     let readRedelivery, readOldestRedelivery, insertRedelivery, updateRedelivery: PreparedStatement
-    let forgetRedelivery, forgetRedeliveries: PreparedStatement
+    let forgetRedelivery, forgetRedeliveries, copiesAbove, agedCopies, segmentClosing: PreparedStatement
 
     init(_ connection: DatabaseConnection) throws(SQLiteFailure) {
         func prepare(_ sql: String) throws(SQLiteFailure) -> PreparedStatement {
@@ -189,8 +204,10 @@ final class Statements {
             """
             INSERT INTO subscriptions (
                 cursor, seen_through, acknowledged, generation, attached, progress_crc, used, id, uid, gid, groups,
-                name, patterns, object, started_after, crc, owner_crc, created, attached_at, attached_pid, settings)
-            VALUES (?, ?, coalesce(?, x''), ?, ?, ?, ?, ?, ?, ?, coalesce(?, ''), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                name, patterns, object, started_after, crc, owner_crc, created, attached_at, attached_pid, settings,
+                earlier_owners)
+            VALUES (?, ?, coalesce(?, x''), ?, ?, ?, ?, ?, ?, ?, coalesce(?, ''), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
+                coalesce(?, ''))
             """)
         updateSubscription = try prepare(
             """
@@ -202,7 +219,9 @@ final class Statements {
         setOwner = try prepare(
             """
             UPDATE subscriptions
-            SET gid = ?, groups = coalesce(?, ''), attached_at = ?, attached_pid = ?, owner_crc = ? WHERE id = ?
+            SET gid = ?, groups = coalesce(?, ''), earlier_owners = coalesce(?, ''), attached_at = ?,
+                attached_pid = ?, owner_crc = ?
+            WHERE id = ?
             """)
         replaceFilter = try prepare(
             "UPDATE subscriptions SET patterns = ?, object = ?, started_after = ?, crc = ?, settings = ? WHERE id = ?")
@@ -212,6 +231,10 @@ final class Statements {
         forgetLoss = try prepare("DELETE FROM losses WHERE subscription = ? AND last <= ?")
         removeLoss = try prepare("DELETE FROM losses WHERE subscription = ?")
         deleteMessages = try prepare("DELETE FROM messages WHERE sequence BETWEEN ? AND ?")
+        takeMessages = try prepare(
+            "INSERT INTO temp.taken SELECT * FROM main.messages WHERE sequence BETWEEN ? AND ? ORDER BY sequence")
+        returnMessages = try prepare("INSERT INTO main.messages SELECT * FROM temp.taken ORDER BY rowid")
+        forgetTaken = try prepare("DELETE FROM temp.taken")
         deleteSegment = try prepare("DELETE FROM segments WHERE first = ?")
         removeName = try prepare("DELETE FROM names WHERE id = ?")
         messageKeys = try prepare("SELECT \(MessageRow.keyColumns) FROM messages WHERE sequence BETWEEN ? AND ?")
@@ -242,8 +265,9 @@ final class Statements {
             """)
         insertRedelivery = try prepare(
             """
-            INSERT INTO redeliveries (failures, due, dead, reason, crc, subscription, sequence, frame_crc, frame)
-            SELECT ?, ?, ?, coalesce(?, ''), ?, ?6, ?, ?, ?
+            INSERT INTO redeliveries (
+                failures, due, dead, reason, crc, subscription, sequence, frame_crc, kept, name, frame)
+            SELECT ?, ?, ?, coalesce(?, ''), ?, ?6, ?, ?, ?, ?, ?
             WHERE EXISTS (SELECT 1 FROM subscriptions WHERE id = ?6)
             """)
         updateRedelivery = try prepare(
@@ -251,6 +275,13 @@ final class Statements {
             UPDATE redeliveries SET failures = ?, due = ?, dead = ?, reason = coalesce(?, ''), crc = ?
             WHERE subscription = ? AND sequence = ?
             """)
+        copiesAbove = try prepare("SELECT \(RedeliveryRow.columns) FROM redeliveries WHERE id > ? ORDER BY id LIMIT ?")
+        agedCopies = try prepare(
+            """
+            SELECT \(RedeliveryRow.columns) FROM redeliveries
+            WHERE (kept, id) > (?, ?) AND kept <= ? ORDER BY kept, id LIMIT ?
+            """)
+        segmentClosing = try prepare("SELECT last, closed FROM segments WHERE first <= ? ORDER BY first DESC LIMIT 1")
         forgetRedelivery = try prepare("DELETE FROM redeliveries WHERE subscription = ? AND sequence = ?")
         forgetRedeliveries = try prepare("DELETE FROM redeliveries WHERE subscription = ?")
     }

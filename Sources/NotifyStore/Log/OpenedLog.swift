@@ -13,14 +13,17 @@ extension Log {
     /// Opens the log at `path`, or creates it. Does not mark the log as in use. The caller must hold the `FileLock` of
     /// the path.
     ///
+    /// - Parameter isForeign: Whether the file comes from elsewhere.
     /// - Throws: A `StoreError` that says how to fix the problem. A file that is not a log of notifyd is left
     ///   unchanged.
-    static func open(at path: String, _ options: StoreOptions) throws(StoreError) -> OpenedLog {
+    static func open(
+        at path: String, _ options: StoreOptions, isForeign: Bool = false
+    ) throws(StoreError) -> OpenedLog {
         let file = DatabaseFile(path: path)
         try file.prepare()
         let isLog = file.isLog
         do {
-            let database = try Schema.open(path)
+            let database = try Schema.open(path, isForeign: isForeign)
             try file.restrictToOwner()
             let log = try Log(connection: database.connection, path: path, options: options)
             try log.readState()

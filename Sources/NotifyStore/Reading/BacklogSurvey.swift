@@ -13,14 +13,22 @@ struct BacklogSurvey {
     private static let maximumScans = 128
 
     private struct Member {
-        let id: DurableID
-        let hasObject: Bool
-        let progress: DurableProgress
+        let subscription: StoredSubscriptions.Subscription
         let unusedMicroseconds: UInt64
         var groups: [Int32] = []
+
+        var id: DurableID { subscription.id }
+        var progress: DurableProgress { subscription.progress }
+    }
+
+    /// What the names of a group have in common.
+    private struct GroupKey: Hashable {
+        let members: [Int32]
+        let isDeadLetters: Bool
     }
 
     private struct Totals {
+        let isDeadLetters: Bool
         var messages: UInt64 = 0
         var bytes: UInt64 = 0
         var oldest = UInt64.max
@@ -39,13 +47,15 @@ struct BacklogSurvey {
         var isAdded = false
     }
 
+    /// Messages that no owner of a subscription may receive under it do not count; nil if all count.
+    let policy: AccessPolicy?
     /// In descending order of cursor. Those before `next` are finished.
     private var members: [Member]
     private var next = 0
     private var indices: [Int32: Int32] = [:]
     private var groups: [Totals] = []
     private var memberships = 0
-    private var groupsByMembers: [[Int32]: Int32] = [:]
+    private var groupsByKey: [GroupKey: Int32] = [:]
     /// The group of each number of a name; -1 if not known yet.
     private var groupsByName: [Int32] = []
     private var scannedGroups: Set<Int32> = []
@@ -58,12 +68,16 @@ struct BacklogSurvey {
     var current: Current?
 
     /// - Parameter now: The log's time.
-    init(_ subscriptions: [(slot: Int32, StoredSubscriptions.Subscription)], below: UInt64, now: Duration) {
+    init(
+        _ subscriptions: [(slot: Int32, StoredSubscriptions.Subscription)], under policy: AccessPolicy?, below: UInt64,
+        now: Duration
+    ) {
+        self.policy = policy
         self.below = below
         let sorted = subscriptions.sorted { $0.1.progress.cursor > $1.1.progress.cursor }
         members = sorted.map { _, subscription in
             Member(
-                id: subscription.id, hasObject: subscription.hasObject, progress: subscription.progress,
+                subscription: subscription,
                 unusedMicroseconds: subscription.progress.isAttached
                     ? 0 : UInt64(max(0, (now - subscription.used).microseconds)))
         }
@@ -86,18 +100,23 @@ struct BacklogSurvey {
 
     // MARK: Groups
 
-    /// The group of a name. `slots` is called once for each name.
-    mutating func group(of name: NameTable.Number, _ slots: () -> [Int32]) -> Int32 {
+    /// The group of a name. `slots` is called once for each name, and also decides whether the name is that of dead
+    /// letters.
+    mutating func group(
+        of name: NameTable.Number, _ slots: () -> (slots: [Int32], isDeadLetters: Bool)
+    ) -> Int32 {
         if name.index >= groupsByName.count {
             groupsByName.append(contentsOf: repeatElement(-1, count: max(name.index + 1 - groupsByName.count, 64)))
         }
         if groupsByName[name.index] >= 0 { return groupsByName[name.index] }
-        let matching = slots().compactMap { indices[$0] }
-        let group = groupsByMembers[matching] ?? Int32(groups.count)
+        let (slots, isDeadLetters) = slots()
+        let matching = slots.compactMap { indices[$0] }
+        let key = GroupKey(members: matching, isDeadLetters: isDeadLetters)
+        let group = groupsByKey[key] ?? Int32(groups.count)
         groupsByName[name.index] = group
         if Int(group) == groups.count {
-            groups.append(Totals())
-            groupsByMembers[matching] = group
+            groups.append(Totals(isDeadLetters: isDeadLetters))
+            groupsByKey[key] = group
             memberships += matching.count
             for member in matching { members[Int(member)].groups.append(group) }
         }
@@ -166,10 +185,12 @@ struct BacklogSurvey {
     private func backlog(of member: Member, isInexact: Bool) -> Backlog {
         var backlog = Backlog(unusedMicroseconds: member.unusedMicroseconds)
         var oldest = UInt64.max
+        var hasDeadLetters = false
         let progress = member.progress
         for group in member.groups {
             let totals = groups[Int(group)]
             let scanned = Self.count(above: progress.cursor, in: totals.scanned)
+            if totals.isDeadLetters, totals.messages + scanned.messages > 0 { hasDeadLetters = true }
             backlog.messages += totals.messages + scanned.messages
             backlog.bytes += totals.bytes + scanned.bytes
             oldest = min(oldest, totals.oldest, scanned.time)
@@ -184,7 +205,9 @@ struct BacklogSurvey {
         let isScanned = progress.acknowledged.last.map { $0.last <= scannedThrough } ?? true
         if backlog.messages > 0 {
             backlog.oldestMicroseconds = oldest
-            backlog.isUpperBound = isInexact || member.hasObject || !isScanned
+            backlog.isUpperBound =
+                isInexact || member.subscription.hasObject || !isScanned
+                || (hasDeadLetters && member.subscription.mayLackDeadLetters(under: policy))
         }
         return backlog
     }

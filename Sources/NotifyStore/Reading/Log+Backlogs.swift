@@ -9,11 +9,13 @@ extension Log {
 
     /// Works for one slice.
     ///
+    /// - Parameter policy: Messages that no owner of a subscription may receive under it do not count. If it is nil,
+    ///   all count.
     /// - Returns: The backlogs; nil if work remains.
-    func continueBacklogs() throws -> [DurableID: Backlog]? {
+    func continueBacklogs(under policy: AccessPolicy?) throws -> [DurableID: Backlog]? {
         let end = ContinuousClock.now + Self.slice
         // Taken out of the log, so that changing it makes no copy.
-        var survey = backlogSurvey.take() ?? beginBacklogs()
+        var survey = backlogSurvey.take() ?? beginBacklogs(under: policy)
         while !survey.isFinished {
             guard ContinuousClock.now < end else {
                 backlogSurvey = survey
@@ -31,8 +33,9 @@ extension Log {
         return survey.backlogs
     }
 
-    private func beginBacklogs() -> BacklogSurvey {
-        var survey = BacklogSurvey(subscriptions.all, below: persistedThrough + 1, now: clock.now)
+    private func beginBacklogs(under policy: AccessPolicy?) -> BacklogSurvey {
+        var survey = BacklogSurvey(
+            subscriptions.all, under: policy, below: persistedThrough + 1, now: clock.now)
         if !openSegment.isEmpty {
             survey.current = .init(
                 segment: openSegment.segment, entries: openSegment.entries, scannedDownTo: persistedThrough + 1)
@@ -77,7 +80,12 @@ extension Log {
     }
 
     private func group(of name: NameTable.Number, _ survey: inout BacklogSurvey) -> Int32 {
-        survey.group(of: name) { names.withBytes(of: name) { subscriptions.slots(for: $0) } }
+        let policy = survey.policy
+        return survey.group(of: name) {
+            names.withBytes(of: name) { name in
+                (subscriptions.slots(for: name, under: policy), DeadLetterHeaders.isDeadLetter(name))
+            }
+        }
     }
 
     /// Scans some of the messages of a segment, from the newest to the oldest.

@@ -53,7 +53,14 @@ struct PageReader {
         if request.isDescending { try readDown() } else { try readToEnd() }
         log.readWork.namesMatched += UInt64(matchCache.count - matched)
         log.pageCapacity = min(max(4096, block.frames.readableBytes), log.options.pageBytes)
-        return (Page.Content(block: block, scannedThrough: scannedThrough, damaged: damaged), matchCache)
+        var content = Page.Content(block: block, scannedThrough: scannedThrough, damaged: damaged)
+        let isEnd = request.isDescending ? scannedThrough <= request.after + 1 : scannedThrough >= end
+        content.deleted = log.deletions.missed(by: request, scanned: scannedThrough, isEnd: isEnd)
+        content.deletionMark = log.deletions.mark
+        if !request.copiesOf.isEmpty {
+            content.reasons = try log.reasons(ofCopiesOf: request.after + 1, request.copiesOf)
+        }
+        return (content, matchCache)
     }
 
     private mutating func readToEnd() throws {
@@ -230,6 +237,10 @@ struct PageReader {
     }
 
     private mutating func append(_ content: MessageRow.Content) -> Bool {
+        guard request.access.permitsOriginal(of: content.parts) else {
+            scannedThrough = content.stamp.sequence
+            return true
+        }
         let offset = block.frames.writerIndex
         let length = FrameHeader.size + Delivery.fixedSize + content.parts.byteCount
         guard block.entries.isEmpty || offset + length <= log.options.pageBytes else { return false }

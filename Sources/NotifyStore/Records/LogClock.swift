@@ -73,6 +73,22 @@ struct LogClock {
     }
 }
 
+/// The times that a sound database can contain. A file from elsewhere can have others under right checksums.
+enum StoredTime {
+    /// About 2,300 years. Differences and sums of such times have no overflow.
+    private static let limit: Int64 = 1 << 56
+
+    /// Whether a time in microseconds is one of a row.
+    static func isSound(_ microseconds: UInt64) -> Bool {
+        (-limit...limit).contains(Int64(bitPattern: microseconds))
+    }
+
+    /// Whether a time in microseconds is one of the log's clock. The times of rows follow it.
+    static func isSoundClock(_ microseconds: UInt64) -> Bool {
+        (-limit / 2...limit / 2).contains(Int64(bitPattern: microseconds))
+    }
+}
+
 extension Duration {
     /// Whole microseconds, as durations are stored in the database.
     var microseconds: Int64 { components.seconds * 1_000_000 + components.attoseconds / 1_000_000_000_000 }

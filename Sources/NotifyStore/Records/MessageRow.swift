@@ -42,7 +42,7 @@ enum MessageRow {
         let (object, id, headers, payload) = (row.bytes(2), row.bytes(6), row.bytes(7), row.bytes(8))
         guard object.count <= Limits.objectBytes, id.count <= Limits.messageIDBytes,
             headers.count <= Limits.headerBytes + Limits.reservedHeaderBytes,
-            payload.count <= Limits.maximumPayloadBytes
+            payload.count <= Limits.maximumPayloadBytes, sequence < Limits.sequenceEnd
         else { return nil }
         return Content(
             stamp: stamp,

@@ -1,4 +1,5 @@
 import NotifyCenter
+import NotifyLog
 
 /// The interned names of the stored messages. The database refers to a name by its id, which ascends from 1 and is
 /// never given again. In memory, each name also has a number, which is small and is reused after the name is removed.
@@ -83,5 +84,19 @@ struct NameTable: ~Copyable {
     /// Calls `body` with the bytes of a name.
     func withBytes<Result>(of number: Number, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         body(names.bytes(ofEntry: number.rawValue))
+    }
+}
+
+extension NameTable {
+    /// What the messages of an entry take. Those of an unknown name count as posted.
+    func usage(of entry: SegmentEntry) -> StoredUsage {
+        let (messages, bytes) = (Int(entry.messages), Int(entry.bytes))
+        guard let number = number(ofID: entry.name) else { return StoredUsage(messages: messages, bytes: bytes) }
+        return withBytes(of: number) { StoredUsage(messages: messages, bytes: bytes, name: $0) }
+    }
+
+    /// What the messages of some entries take, for each user.
+    func usage(of entries: some Sequence<SegmentEntry>) -> [UInt32: StoredUsage] {
+        entries.reduce(into: [:]) { $0[$1.uid, default: StoredUsage()] += usage(of: $1) }
     }
 }

@@ -59,13 +59,4 @@ struct SegmentEntry: Equatable {
     var isDamaged: Bool { name == Self.unknownName }
 
     var key: Key { Key(name: name, uid: uid) }
-
-    var usage: StoredUsage { StoredUsage(messages: Int(messages), bytes: Int(bytes)) }
-}
-
-extension Sequence<SegmentEntry> {
-    /// The usage of each user.
-    var usage: [UInt32: StoredUsage] {
-        reduce(into: [:]) { $0[$1.uid, default: StoredUsage()] += $1.usage }
-    }
 }

@@ -10,7 +10,7 @@ struct SegmentContents {
 
     mutating func add(_ entries: some Sequence<SegmentEntry>, _ table: borrowing NameTable) {
         for entry in entries {
-            usage[entry.uid, default: StoredUsage()] += entry.usage
+            usage[entry.uid, default: StoredUsage()] += table.usage(of: entry)
             guard let name = table.number(ofID: entry.name) else { continue }
             if name.index >= latestUsers.count {
                 latestUsers.append(

@@ -1,3 +1,5 @@
+import NotifyWire
+
 /// A closed segment as stored in the database.
 struct SegmentRow {
     var segment: Segment
@@ -23,7 +25,36 @@ struct SegmentRow {
             latest: row.integer(5))
         closed = .microseconds(Int64(bitPattern: row.integer(6)))
         entries = row.blob(7)
-        guard row.integer32(8) == checksum, segment.first <= segment.last else { return nil }
+        guard row.integer32(8) == checksum, segment.first <= segment.last, segment.last < Limits.sequenceEnd,
+            StoredTime.isSound(row.integer(6)), areTotalsRight
+        else { return nil }
+    }
+
+    /// A bound of the bytes of a segment, so that the sums of segments have no overflow.
+    private static let maximumBytes: UInt64 = 1 << 36
+
+    /// Whether the totals are the sums of the entries, and possible.
+    private var areTotalsRight: Bool {
+        withEntries { entries in
+            var (messages, bytes): (UInt64, UInt64) = (0, 0)
+            for entry in entries {
+                messages += UInt64(entry.messages)
+                guard entry.bytes <= Self.maximumBytes else { return false }
+                bytes += entry.bytes
+                guard bytes <= Self.maximumBytes else { return false }
+            }
+            return messages == segment.messages && bytes == segment.bytes
+                && messages <= segment.last - segment.first + 1
+        }
+    }
+
+    /// The row with other entries.
+    func replacing(_ entries: [SegmentEntry]) -> SegmentRow {
+        var row = self
+        row.segment.messages = entries.reduce(0) { $0 + Int($1.messages) }
+        row.segment.bytes = entries.reduce(0) { $0 + Int($1.bytes) }
+        row.entries = SegmentEncoding.encode(entries)
+        return row
     }
 
     /// Inserts the row.

@@ -1,3 +1,5 @@
+import NotifyWire
+
 /// The state of the log as stored in the database, in one row.
 struct StateRow: Equatable {
     var reservedThrough: UInt64 = 1
@@ -49,7 +51,12 @@ struct StateRow: Equatable {
     /// Reads the current row of a statement that selects ``columns``. Returns nil if the row is damaged.
     init?(_ row: PreparedStatement) {
         self.init(unchecked: row)
-        guard row.integer32(12) == checksum, row.integer(3) <= 1 else { return nil }
+        guard row.integer32(12) == checksum, row.integer(3) <= 1, isInRange else { return nil }
+    }
+
+    private var isInRange: Bool {
+        max(reservedThrough, nextSequence) <= Limits.sequenceEnd
+            && [logTime, sinceBoot, wallTime].allSatisfy(StoredTime.isSoundClock)
     }
 
     func write(with update: PreparedStatement) throws {

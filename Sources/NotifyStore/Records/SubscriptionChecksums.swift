@@ -12,10 +12,14 @@ enum SubscriptionChecksums {
         return checksum.value
     }
 
-    static func ofOwner(id: UInt64, gid: UInt64, groups: String, attached: UInt64, pid: UInt64) -> UInt32 {
+    /// - Parameter earlier: The identities that attached before the owner. Rows of earlier versions have none.
+    static func ofOwner(
+        id: UInt64, gid: UInt64, groups: String, earlier: String = "", attached: UInt64, pid: UInt64
+    ) -> UInt32 {
         var checksum = Checksum()
         for number in [id, gid, attached, pid] { checksum.add(number) }
         checksum.add(groups)
+        if !earlier.isEmpty { checksum.add(earlier) }
         return checksum.value
     }
 

@@ -8,7 +8,7 @@ struct SubscriptionRow {
     var record: DurableRecord
     /// Whether the id, the user, the name, the filter and the start are as they were stored.
     var isDefinitionSound: Bool
-    /// Whether the groups of the owner are as they were stored.
+    /// Whether the identities that attached are as they were stored.
     var isOwnerSound: Bool
     var isProgressSound: Bool
     var isLossSound: Bool
@@ -19,7 +19,8 @@ struct SubscriptionRow {
     static let columns = """
         id, uid, gid, groups, name, patterns, object, cursor, seen_through, acknowledged, generation,
         attached, started_after, losses.first, losses.last, losses.count, losses.is_upper_bound, subscriptions.crc,
-        owner_crc, progress_crc, losses.crc, used, created, attached_at, attached_pid, settings
+        owner_crc, progress_crc, losses.crc, used, created, attached_at, attached_pid, settings,
+        earlier_owners
         """
     static let table = "subscriptions LEFT JOIN losses ON losses.subscription = subscriptions.id"
     /// For a database whose losses can't be read.
@@ -40,7 +41,8 @@ struct SubscriptionRow {
     }
 
     init(_ row: PreparedStatement) {
-        let groups = row.text(3).split(separator: " ").map { UInt32($0) }
+        let groups = OwnerEncoding.groups(row.text(3))
+        let earlier = OwnerEncoding.decode(row.text(26), uid: row.integer32(1))
         let patterns = try? row.text(5).split(separator: " ").map { try NamePattern(String($0)) }
         let acknowledged = RangeListEncoding.decode(row.bytes(9))
         let object = row.text(6)
@@ -48,8 +50,8 @@ struct SubscriptionRow {
         let settings = DurableSettings(encoded: row.text(25))
         record = DurableRecord(
             id: DurableID(row.integer32(0)),
-            owner: Identity(uid: row.integer32(1), gid: row.integer32(2), groups: groups.compactMap { $0 }),
-            name: row.text(4),
+            owner: Identity(uid: row.integer32(1), gid: row.integer32(2), groups: groups ?? []),
+            earlierOwners: earlier ?? [], name: row.text(4),
             filter: SubscriptionFilter(patterns: patterns ?? [], object: object.isEmpty ? nil : object),
             settings: settings ?? DurableSettings(defaultsFor: .exclusive), startedAfter: row.integer(12),
             createdMicroseconds: row.integer(22),
@@ -61,14 +63,23 @@ struct SubscriptionRow {
         let id = row.integer(0)
         isDefinitionSound =
             patterns != nil && settings != nil && id < UInt64(UInt32.max)
+            && record.startedAfter < Limits.sequenceEnd
             && Self.definitionChecksum(row) == row.integer32(17)
         isOwnerSound =
-            !groups.contains(nil)
+            groups != nil && earlier != nil
             && SubscriptionChecksums.ofOwner(
-                id: id, gid: row.integer(2), groups: row.text(3), attached: row.integer(23), pid: row.integer(24))
+                id: id, gid: row.integer(2), groups: row.text(3), earlier: row.text(26), attached: row.integer(23),
+                pid: row.integer(24))
                 == row.integer32(18)
-        isProgressSound = acknowledged != nil && Self.progressChecksum(row) == row.integer32(19)
-        isLossSound = loss.map { SubscriptionChecksums.ofLoss($0, id: id) == row.integer32(20) } ?? true
+        let highest = max(record.progress.cursor, record.progress.seenThrough, acknowledged?.last?.last ?? 0)
+        isProgressSound =
+            acknowledged != nil && Self.progressChecksum(row) == row.integer32(19) && highest < Limits.sequenceEnd
+            && StoredTime.isSound(row.integer(21))
+        isLossSound =
+            loss.map { loss in
+                SubscriptionChecksums.ofLoss(loss, id: id) == row.integer32(20) && loss.first <= loss.last
+                    && max(loss.last, loss.count) < Limits.sequenceEnd
+            } ?? true
     }
 
     private static func loss(_ row: PreparedStatement) -> Loss? {

@@ -53,11 +53,13 @@ extension Log {
             try delete(sequence...sequence, statements)
         }
         let rest = entries.map { $0.reduced(by: parts[$0.key]) }
-        var deletion = Deletion(usage: zip(entries, rest).map { $0.reduced(to: $1) }.filter { $0.messages > 0 }.usage)
+        var deletion = Deletion(
+            usage: names.usage(of: zip(entries, rest).map { $0.reduced(to: $1) }.filter { $0.messages > 0 }))
         for (entry, behind) in unreadEntries(of: entries.filter { parts[$0.key] != nil }, through: end) {
-            addLosses(of: parts[entry.key]?.sequences ?? [], to: behind, &deletion)
+            addLosses(of: entry, parts[entry.key]?.sequences ?? [], to: behind, &deletion)
         }
         try write(deletion.losses, statements)
+        batchDeletions += events(of: parts)
         deletion.deadLettersThrough = sequences.last ?? 0
         if batchDeletion?.add(deletion) == nil { batchDeletion = deletion }
         return rest.filter { $0.messages > 0 }
@@ -86,6 +88,7 @@ extension Log {
     func noteDeletedMessages() {
         guard let deleted = batchDeletion.take(), !deleted.usage.isEmpty else { return }
         deletion.add(deleted)
+        for event in batchDeletions { deletions.note(event) }
         statistics.logMessages -= deleted.usage.values.reduce(0) { $0 + UInt64($1.messages) }
         // Names without messages are removed.
         pace.request()

@@ -9,14 +9,14 @@ extension Log {
         _ redelivery: Redelivery, _ reason: String, _ frame: ByteBuffer?, for id: DurableID, _ statements: Statements
     ) throws {
         if let stored = try row(of: redelivery.sequence, id, statements) {
-            var redelivery = redelivery
-            redelivery.bytes = stored.redelivery.bytes
-            let row = RedeliveryRow(id, redelivery, reason: reason, frameChecksum: stored.frameChecksum)
+            let row = stored.updated(redelivery, at: clock.now, reason: reason)
             defer { statements.updateRedelivery.clearBindings() }
             try row.bind(to: statements.updateRedelivery)
             try statements.updateRedelivery.run()
             return
         }
+        // A message that is delivered again on request counts as new.
+        let kept = try frame == nil ? closingTime(ofSegmentWith: redelivery.sequence, statements) : clock.now
         guard let frame = try frame ?? readFrame(redelivery.sequence, statements) else {
             return missingCopies[id, default: []].append(redelivery.sequence)
         }
@@ -24,15 +24,11 @@ extension Log {
         try forget([redelivery.sequence], of: id, statements)
         try frame.withUnsafeReadableBytes { bytes in
             let body = bytes.slice(from: FrameHeader.size)
-            var redelivery = redelivery
-            redelivery.bytes = UInt32(bytes.count)
-            let row = RedeliveryRow(id, redelivery, reason: reason, frameChecksum: Checksum.of(body))
-            let insert = statements.insertRedelivery
-            defer { insert.clearBindings() }
-            try row.bind(to: insert)
-            try insert.bind(8, row.frameChecksum)
-            try insert.bindBlob(9, body)
-            try insert.run()
+            let row = RedeliveryRow(
+                id, redelivery, at: clock.now, bytes: UInt32(bytes.count), reason: reason,
+                frameChecksum: Checksum.of(body), kept: kept,
+                name: String(decoding: try Delivery(reading: body).parts.name, as: UTF8.self))
+            try row.insert(body, with: statements.insertRedelivery)
         }
         // Such a change is not refused for lack of room, but counts towards the limits of what follows.
         let growth = UInt64(2 * frame.readableBytes + 512)
@@ -46,6 +42,15 @@ extension Log {
             try statements.forgetRedelivery.bind(2, sequence)
             try statements.forgetRedelivery.run()
         }
+    }
+
+    /// The log's time at which the segment with a message was closed; the present time if it is open.
+    private func closingTime(ofSegmentWith sequence: UInt64, _ statements: Statements) throws -> Duration {
+        let rows = statements.segmentClosing
+        defer { rows.reset() }
+        try rows.bind(1, sequence)
+        guard try rows.step(), rows.integer(0) >= sequence else { return clock.now }
+        return min(clock.now, .microseconds(Int64(bitPattern: rows.integer(1))))
     }
 
     private func row(
@@ -103,8 +108,9 @@ extension Log {
             try rows.bind(1, request.subscription.rawValue)
             try rows.bind(2, sequence)
             if try rows.step(), let row = RedeliveryRow(rows), row.isOf(sequence, request.subscription),
-                content.block.append(row, body: rows.bytes(10))
+                let message = row.message(in: rows)
             {
+                content.block.append(message)
                 content.reasons.append(row.reason)
             } else {
                 content.missing.append(sequence)
@@ -113,35 +119,46 @@ extension Log {
         return content
     }
 
-    /// The time of the oldest message of which a copy is kept for a subscription, in microseconds since 1970; nil if there
-    /// is none, or if its copy is damaged.
+    /// The time of the oldest message of which a copy is kept for a subscription, in microseconds since 1970; nil if
+    /// there is none, or if its copy is damaged.
     func timeOfOldestCopy(of id: DurableID) throws -> UInt64? {
         let rows = try openStatements().readOldestRedelivery
         defer { rows.reset() }
         try rows.bind(1, id.rawValue)
-        guard try rows.step(), let row = RedeliveryRow(rows), row.subscription == id, let body = row.body(in: rows)
-        else {
-            return nil
-        }
-        return try? Delivery(reading: body).stamp.timeMicroseconds
+        guard try rows.step(), let row = RedeliveryRow(rows), row.subscription == id else { return nil }
+        return row.message(in: rows)?.stamp.timeMicroseconds
     }
 
-    /// What is recorded of the copies of each subscription, and the number of damaged rows, which are left out.
-    func readRedeliveries() throws -> ([DurableID: [Redelivery]], damaged: Int) {
+    /// Why the deliveries of a message to some subscriptions failed last, as far as there are copies of it.
+    func reasons(ofCopiesOf sequence: UInt64, _ ids: [DurableID]) throws -> [DurableID: String] {
+        let statements = try openStatements()
+        var reasons: [DurableID: String] = [:]
+        for id in ids { reasons[id] = try row(of: sequence, id, statements)?.reason }
+        return reasons
+    }
+
+    /// What is recorded of the copies of each subscription, with the reason of the failed one that is due last, and the
+    /// number of damaged rows, which are left out.
+    func readRedeliveries() throws -> (
+        [DurableID: [Redelivery]], reasons: [DurableID: RedeliveryRow], damaged: Int
+    ) {
         let rows = try PreparedStatement(
             connection, "SELECT \(RedeliveryRow.columns) FROM redeliveries ORDER BY subscription, sequence")
+        let now = clock.now
         var (redeliveries, damaged): ([DurableID: [Redelivery]], Int) = ([:], 0)
+        var reasons: [DurableID: RedeliveryRow] = [:]
         while try rows.step() {
             // A damaged index can name a row twice.
             guard let row = RedeliveryRow(rows),
-                redeliveries[row.subscription]?.last.map({ $0.sequence < row.redelivery.sequence }) ?? true
+                redeliveries[row.subscription]?.last.map({ $0.sequence < row.sequence }) ?? true
             else {
                 damaged += 1
                 continue
             }
-            redeliveries[row.subscription, default: []].append(row.redelivery)
+            redeliveries[row.subscription, default: []].append(row.redelivery(at: now))
+            if row.failures > 0, row.due >= reasons[row.subscription]?.due ?? 0 { reasons[row.subscription] = row }
         }
-        return (redeliveries, damaged)
+        return (redeliveries, reasons, damaged)
     }
 }
 
@@ -158,14 +175,9 @@ extension CommitBatch {
 }
 
 extension LogBlock {
-    /// Appends a copy as a frame. Returns false, and appends nothing, if it is damaged.
-    fileprivate mutating func append(_ row: RedeliveryRow, body: UnsafeRawBufferPointer) -> Bool {
-        guard body.count + FrameHeader.size == Int(row.redelivery.bytes), Checksum.of(body) == row.frameChecksum,
-            let message = try? Delivery(reading: body), message.stamp.sequence == row.redelivery.sequence
-        else { return false }
+    fileprivate mutating func append(_ message: Delivery) {
         let start = frames.writerIndex
         let size = Delivery.append(message.stamp, message.parts, to: &frames)
-        entries.append(Entry(sequence: row.redelivery.sequence, offset: UInt32(start), length: UInt32(size)))
-        return true
+        entries.append(Entry(sequence: message.stamp.sequence, offset: UInt32(start), length: UInt32(size)))
     }
 }

@@ -7,12 +7,27 @@ struct RedeliveryRow {
     ///
     /// - `frame_crc`: the checksum of the copy, which is the body of the message's frame
     /// - `crc`: that of the other columns and of the copy's length
-    static let columns = "id, subscription, sequence, failures, due, dead, reason, frame_crc, crc, length(frame)"
+    /// - `kept`: the log's time from which on the message's age counts, see ``kept``
+    static let columns =
+        "id, subscription, sequence, failures, due, dead, reason, frame_crc, crc, length(frame), kept, name"
+    /// The column of a statement that selects `frame` after ``columns``.
+    static let frameColumn: Int32 = 12
 
     let subscription: DurableID
-    let redelivery: Redelivery
+    let sequence: UInt64
+    let failures: UInt32
+    /// When the message is delivered again, by the log's time, in microseconds.
+    private(set) var due: UInt64
+    private let isDead: Bool
+    /// The size of the message's deliver frame in bytes, with its header.
+    let bytes: UInt32
     let reason: String
     let frameChecksum: UInt32
+    /// The log's time at which the message's segment was closed, or at which the copy was made if that was not before:
+    /// the message is not newer.
+    private(set) var kept: Duration
+    /// The name of the message.
+    let name: String
 
     /// Reads the current row of a statement that selects ``columns``. Returns nil if the row is damaged, apart from the
     /// copy.
@@ -21,46 +36,99 @@ struct RedeliveryRow {
             let bytes = UInt32(exactly: row.integer(9) + UInt64(FrameHeader.size)), row.integer(5) <= 1
         else { return nil }
         self.subscription = DurableID(subscription)
-        redelivery = Redelivery(
-            sequence: row.integer(2), failures: failures, dueMicroseconds: row.integer(4), isDead: row.integer(5) == 1,
-            bytes: bytes)
+        sequence = row.integer(2)
+        self.failures = failures
+        due = row.integer(4)
+        isDead = row.integer(5) == 1
+        self.bytes = bytes
         reason = row.text(6)
         frameChecksum = row.integer32(7)
-        guard checksum == row.integer32(8) else { return nil }
+        kept = .microseconds(Int64(bitPattern: row.integer(10)))
+        name = row.text(11)
+        guard checksum == row.integer32(8), sequence < Limits.sequenceEnd, StoredTime.isSound(row.integer(10)) else {
+            return nil
+        }
     }
 
-    init(_ subscription: DurableID, _ redelivery: Redelivery, reason: String, frameChecksum: UInt32) {
+    /// - Parameter now: The log's time.
+    init(
+        _ subscription: DurableID, _ redelivery: Redelivery, at now: Duration, bytes: UInt32, reason: String,
+        frameChecksum: UInt32, kept: Duration, name: String
+    ) {
         self.subscription = subscription
-        self.redelivery = redelivery
+        sequence = redelivery.sequence
+        failures = redelivery.failures
+        due = Self.due(after: redelivery.delayMicroseconds, at: now)
+        isDead = redelivery.isDead
+        self.bytes = bytes
         self.reason = reason
         self.frameChecksum = frameChecksum
+        self.kept = kept
+        self.name = name
+    }
+
+    /// The row with another record and reason of the same copy.
+    func updated(_ redelivery: Redelivery, at now: Duration, reason: String) -> RedeliveryRow {
+        RedeliveryRow(
+            subscription, redelivery, at: now, bytes: bytes, reason: reason, frameChecksum: frameChecksum, kept: kept,
+            name: name)
+    }
+
+    /// What the broker knows of the copy.
+    ///
+    /// - Parameter now: The log's time.
+    func redelivery(at now: Duration) -> Redelivery {
+        Redelivery(
+            sequence: sequence, failures: failures, delayMicroseconds: delay(at: now), isDead: isDead, bytes: bytes)
+    }
+
+    /// Moves the row to another log, whose time differs.
+    ///
+    /// - Parameter time: The time of the log that has the row; nil if unknown. The message is then due at once, and
+    ///   new.
+    func moved(from time: Duration?, to other: Duration) -> RedeliveryRow {
+        var moved = self
+        moved.due = Self.due(after: time.map { delay(at: $0) } ?? 0, at: other)
+        moved.kept = time.map { max(.zero, other - ($0 - kept)) } ?? other
+        return moved
+    }
+
+    private func delay(at now: Duration) -> UInt64 {
+        let now = UInt64(max(0, now.microseconds))
+        return due > now ? due - now : 0
+    }
+
+    private static func due(after delay: UInt64, at now: Duration) -> UInt64 {
+        let (due, isOverflow) = UInt64(max(0, now.microseconds)).addingReportingOverflow(delay)
+        return isOverflow ? .max : due
     }
 
     /// Whether the row was meant: a damaged index finds others.
     func isOf(_ sequence: UInt64, _ subscription: DurableID) -> Bool {
-        redelivery.sequence == sequence && self.subscription == subscription
+        self.sequence == sequence && self.subscription == subscription
     }
 
     private var checksum: UInt32 {
         var checksum = Checksum()
         for number in [
-            UInt64(subscription.rawValue), redelivery.sequence, UInt64(redelivery.failures), redelivery.dueMicroseconds,
-            redelivery.isDead ? 1 : 0, UInt64(redelivery.bytes), UInt64(frameChecksum),
+            UInt64(subscription.rawValue), sequence, UInt64(failures), due, isDead ? 1 : 0, UInt64(bytes),
+            UInt64(frameChecksum), UInt64(bitPattern: kept.microseconds),
         ] {
             checksum.add(number)
         }
         checksum.add(reason)
+        checksum.add(name)
         return checksum.value
     }
 
-    /// The body of the message's frame in the current row of a statement that selects it after ``columns``; nil if it
-    /// is damaged.
-    func body(in row: PreparedStatement) -> UnsafeRawBufferPointer? {
-        let body = row.bytes(10)
-        guard Checksum.of(body) == frameChecksum, let message = try? Delivery(reading: body),
-            message.stamp.sequence == redelivery.sequence
+    /// The message in the current row of a statement that selects `frame` after ``columns``; nil if it is damaged.
+    /// Valid until the statement's next step.
+    func message(in row: PreparedStatement) -> Delivery? {
+        let body = row.bytes(Self.frameColumn)
+        guard body.count + FrameHeader.size == Int(bytes), Checksum.of(body) == frameChecksum,
+            let message = try? Delivery(reading: body), message.stamp.sequence == sequence
         else { return nil }
-        return body
+        return message
     }
 
     /// Inserts the row.
@@ -70,18 +138,20 @@ struct RedeliveryRow {
         defer { insert.clearBindings() }
         try bind(to: insert)
         try insert.bind(8, frameChecksum)
-        try insert.bindBlob(9, body)
+        try insert.bind(9, kept.microseconds)
+        try insert.bindText(10, copying: name)
+        try insert.bindBlob(11, body)
         try insert.run()
     }
 
     /// Binds the columns to a statement that begins with them: an insertion, or an update.
     func bind(to statement: PreparedStatement) throws {
-        try statement.bind(1, redelivery.failures)
-        try statement.bind(2, redelivery.dueMicroseconds)
-        try statement.bind(3, Int64(redelivery.isDead ? 1 : 0))
+        try statement.bind(1, failures)
+        try statement.bind(2, due)
+        try statement.bind(3, Int64(isDead ? 1 : 0))
         try statement.bindText(4, copying: reason)
         try statement.bind(5, checksum)
         try statement.bind(6, subscription.rawValue)
-        try statement.bind(7, redelivery.sequence)
+        try statement.bind(7, sequence)
     }
 }

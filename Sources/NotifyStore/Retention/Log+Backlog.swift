@@ -46,7 +46,7 @@ extension Log {
         let released = Dictionary(unread.flatMap(\.behind).map { ($0.id, $0) }) { first, _ in first }
         try inTransaction(.normal) { statements in
             let sequences = try sequences(of: unread.map(\.entry), in: row, statements)
-            for (entry, behind) in unread { addLosses(of: sequences[entry.key] ?? [], to: behind, &result) }
+            for (entry, behind) in unread { addLosses(of: entry, sequences[entry.key] ?? [], to: behind, &result) }
             for subscription in released.values {
                 let progress = subscription.progress.raised(to: row.segment.last)
                 try update(subscription.id, progress, used: subscription.used, statements)

@@ -13,7 +13,7 @@ extension Log {
         _ deleted: [SegmentEntry], dropping dropped: [SegmentEntry], keeping kept: [SegmentEntry], from row: SegmentRow,
         isPurge: Bool = false
     ) throws {
-        var result = Deletion(usage: deleted.usage)
+        var result = Deletion(usage: names.usage(of: deleted))
         result.isPurge = isPurge
         try inTransaction(.normal) { statements in
             let unread = unreadEntries(of: dropped, through: row.segment.last)
@@ -23,7 +23,7 @@ extension Log {
                 // Damaged messages may have been of any of the entries. They stay as long as the segment does.
                 let damaged = isWhole ? sequences[.damaged] ?? [] : []
                 for (entry, behind) in unread {
-                    addLosses(of: sequences[entry.key] ?? [], and: damaged, to: behind, &result)
+                    addLosses(of: entry, sequences[entry.key] ?? [], and: damaged, to: behind, &result)
                 }
                 if !isWhole {
                     for sequence in deleted.compactMap({ sequences[$0.key] }).joined() {
@@ -39,6 +39,7 @@ extension Log {
             try write(result.losses, statements)
         }
         deletion.add(result)
+        noteDeleted(deleted, in: row.segment)
         statistics.logMessages -= deleted.reduce(0) { $0 + UInt64($1.messages) }
     }
 
@@ -48,7 +49,8 @@ extension Log {
         try statements.deleteMessages.run()
     }
 
-    /// The sequences of the messages of each entry, and those of damaged messages, ascending. Reads the segment's messages once for all entries.
+    /// The sequences of the messages of each entry, and those of damaged messages, ascending. Reads the segment's
+    /// messages once for all entries.
     func sequences(
         of entries: [SegmentEntry], in row: SegmentRow, _ statements: Statements
     ) throws -> [SegmentEntry.Key: [UInt64]] {
@@ -67,17 +69,15 @@ extension Log {
         return sequences
     }
 
-    /// Replaces the row of a segment by one without the deleted entries. The bounds stay, because reads skip the
-    /// sequences within them.
+    /// Replaces the row of a segment, whose messages were deleted, by one without the deleted entries. The bounds stay,
+    /// because reads skip the sequences within them.
     func replace(_ row: SegmentRow, with kept: [SegmentEntry], _ statements: Statements) throws {
         try statements.deleteSegment.bind(1, row.segment.first)
         try statements.deleteSegment.run()
         guard !kept.isEmpty else { return }
-        var row = row
-        row.segment.messages = kept.reduce(0) { $0 + Int($1.messages) }
-        row.segment.bytes = kept.reduce(0) { $0 + Int($1.bytes) }
-        row.entries = SegmentEncoding.encode(kept)
-        try row.write(with: statements.insertSegment)
+        let rest = row.replacing(kept)
+        try rest.write(with: statements.insertSegment)
+        try pack(rest.segment, bytesBefore: row.segment.bytes, statements)
     }
 
     /// The entries of a segment that some subscriptions have not read, with these subscriptions.
@@ -93,26 +93,38 @@ extension Log {
         }
     }
 
-    /// Adds to the losses those messages that the subscriptions have not acknowledged. Their number is an upper bound if
+    /// Adds to the losses those messages of an entry that the subscriptions have not acknowledged. One whose owner may
+    /// not receive the name loses nothing: it passes the messages anyway. The number is an upper bound if
     /// some of them may have been delivered, or may not be for the subscription.
     ///
     /// - Parameter damaged: Messages that may not be for the subscriptions.
     func addLosses(
-        of sequences: [UInt64], and damaged: [UInt64] = [], to behind: [StoredSubscriptions.Subscription],
-        _ result: inout Deletion
+        of entry: SegmentEntry, _ sequences: [UInt64], and damaged: [UInt64] = [],
+        to behind: [StoredSubscriptions.Subscription], _ result: inout Deletion
     ) {
+        let name = names.number(ofID: entry.name)
         let sequences = damaged.isEmpty ? sequences : (sequences + damaged).sorted()
         for subscription in behind {
             let progress = subscription.progress
             let lost = progress.unacknowledged(of: sequences)
-            guard let first = lost.first, let last = lost.last else { continue }
+            guard let first = lost.first, let last = lost.last, mayReceive(name, subscription) else { continue }
             result.began(progress.generation, of: subscription.id)
             result.add(
                 Loss(
                     first: first, last: last, count: UInt64(lost.count),
-                    isUpperBound: subscription.hasObject || !damaged.isEmpty || first <= progress.seenThrough),
+                    isUpperBound: subscription.hasObject || !damaged.isEmpty || first <= progress.seenThrough
+                        || (isDeadLetter(name) && subscription.mayLackDeadLetters(under: policy))),
                 of: subscription.id)
         }
+    }
+
+    private func isDeadLetter(_ name: NameTable.Number?) -> Bool {
+        name.map { names.withBytes(of: $0) { DeadLetterHeaders.isDeadLetter($0) } } ?? false
+    }
+
+    private func mayReceive(_ name: NameTable.Number?, _ subscription: StoredSubscriptions.Subscription) -> Bool {
+        guard let policy, let name else { return true }
+        return names.withBytes(of: name) { policy.mayReceive($0, anyOf: subscription.owners) }
     }
 
     /// Adds losses to those in the log. While a client is attached, only the broker knows what was delivered.

@@ -1,12 +1,17 @@
 import NotifyLog
+import NotifyWire
 
-/// A purge that is under way, from the oldest segment to the newest.
+/// A purge that is under way: of the segments, from the oldest to the newest, and then of the copies of messages.
 struct PurgeSurvey {
     let request: PurgeRequest
     /// The last sequence to delete.
     let last: UInt64
+    /// The end of the log when the purge began. Dead letters up to it may be of messages to delete.
+    let end: UInt64
     /// The purge continues with the oldest segment above this sequence.
     var position: UInt64 = 0
+    /// Only copies of messages with higher ids were not examined yet.
+    var copyPosition: UInt64 = 0
     var result = PurgeResult()
     /// For each id of a name seen so far, whether it matches.
     private var matches: [UInt32: Bool] = [:]
@@ -14,6 +19,22 @@ struct PurgeSurvey {
     init(_ request: PurgeRequest, persistedThrough: UInt64) {
         self.request = request
         last = min(request.before - 1, persistedThrough)
+        end = persistedThrough
+    }
+
+    /// Whether the purge deletes a copy.
+    func contains(_ copy: RedeliveryRow) -> Bool {
+        var name = copy.name
+        return copy.sequence < request.before
+            && name.withUTF8 { request.filter.matches(name: UnsafeRawBufferPointer($0)) }
+    }
+
+    /// Whether the purge deletes a message because it is a dead letter of one to delete.
+    func contains(deadLetter headers: UnsafeRawBufferPointer) -> Bool {
+        guard var letter = DeadLetterHeaders(reading: headers), letter.stamp.sequence < request.before else {
+            return false
+        }
+        return letter.name.withUTF8 { request.filter.matches(name: UnsafeRawBufferPointer($0)) }
     }
 
     mutating func matches(_ name: UInt32, in names: borrowing NameTable) -> Bool {
@@ -33,7 +54,10 @@ extension Log {
     func beginPurge(_ request: PurgeRequest) throws {
         if let damage = findDamage() { throw damage.storageFailure }
         if let corruption { throw corruption }
-        if openSegment.segment.first < request.before { try closeOpenSegment() }
+        let hasDeadLetters = openSegment.entries.contains { isDeadLetter($0) }
+        if !openSegment.isEmpty, openSegment.segment.first < request.before || hasDeadLetters {
+            try withReserve(for: .deletion) { try closeOpenSegment() }
+        }
         purgeSurvey = PurgeSurvey(request, persistedThrough: persistedThrough)
     }
 
@@ -46,20 +70,24 @@ extension Log {
             guard var survey = purgeSurvey.take() else {
                 throw StorageFailure(kind: .inputOutput, message: "the log was replaced meanwhile")
             }
-            guard let row = try nextSegment(above: survey.position), row.segment.first <= survey.last else {
+            if let row = try nextSegment(above: survey.position), row.segment.first <= survey.end {
+                try withReserve(for: .deletion) { try collect(into: &survey) { try purge(row, &$0) } }
+                survey.position = row.segment.first
+            } else if try !withReserve(for: .deletion, { try collect(into: &survey) { try purgeCopies(&$0) } }) {
                 // Names without messages are removed, and space is returned.
                 pace.request()
                 return survey.result
             }
-            survey.position = row.segment.first
-            try purge(row, &survey)
             purgeSurvey = survey
             checkpointIfDue()
         } while ContinuousClock.now < end
         return nil
     }
 
-    private func purge(_ row: SegmentRow, _ survey: inout PurgeSurvey) throws {
+    /// Performs a step of a purge, and adds what it deletes to the result.
+    private func collect<Result>(
+        into survey: inout PurgeSurvey, _ step: (inout PurgeSurvey) throws -> Result
+    ) throws -> Result {
         let earlier = takeDeletion()
         defer {
             if var all = earlier {
@@ -67,6 +95,15 @@ extension Log {
                 deletion = all
             }
         }
+        let result = try step(&survey)
+        survey.result.add(deletion)
+        return result
+    }
+
+    private func purge(_ row: SegmentRow, _ survey: inout PurgeSurvey) throws {
+        var row = row
+        if let rest = try purgeDeadLetters(in: row, survey) { row = rest }
+        guard row.segment.first <= survey.last else { return }
         var (deleted, kept): ([SegmentEntry], [SegmentEntry]) = ([], [])
         for entry in row.withEntries({ Array($0) }) {
             if survey.matches(entry.name, in: names) { deleted.append(entry) } else { kept.append(entry) }
@@ -75,23 +112,49 @@ extension Log {
         if row.segment.last <= survey.last {
             try delete(deleted, dropping: deleted, keeping: kept, from: row, isPurge: true)
         } else {
-            try delete(deleted, keeping: kept, from: row, through: survey.last)
+            let parts = try messages(of: deleted, from: row.segment.first, through: survey.last)
+            try delete(parts, of: deleted, keeping: kept, from: row)
         }
-        survey.result.add(deletion)
     }
 
-    /// Deletes the messages of some entries up to a sequence within the segment, and reduces these entries.
+    /// Deletes the dead letters in a segment that were made of messages to delete.
+    ///
+    /// - Returns: The segment without them; nil if it has none.
+    private func purgeDeadLetters(in row: SegmentRow, _ survey: PurgeSurvey) throws -> SegmentRow? {
+        let entries = row.withEntries { Array($0) }
+        let letters = entries.filter { isDeadLetter($0) }
+        guard !letters.isEmpty else { return nil }
+        let parts = try messages(of: letters, from: row.segment.first, through: row.segment.last) {
+            survey.contains(deadLetter: $0)
+        }
+        guard parts.contains(where: { !$0.value.sequences.isEmpty }) else { return nil }
+        let others = entries.filter { entry in !letters.contains { $0.key == entry.key } }
+        return try delete(parts, of: letters, keeping: others, from: row)
+    }
+
+    private func isDeadLetter(_ entry: SegmentEntry) -> Bool {
+        guard let number = names.number(ofID: entry.name) else { return false }
+        return names.withBytes(of: number) { DeadLetterHeaders.isDeadLetter($0) }
+    }
+
+    /// Deletes some messages of a segment, and reduces their entries.
+    ///
+    /// - Parameters:
+    ///   - parts: The messages of each of `entries`.
+    ///   - kept: The other entries of the segment.
+    /// - Returns: The segment without the messages.
+    @discardableResult
     private func delete(
-        _ entries: [SegmentEntry], keeping kept: [SegmentEntry], from row: SegmentRow, through last: UInt64
-    ) throws {
+        _ parts: [SegmentEntry.Key: DeletedPart], of entries: [SegmentEntry], keeping kept: [SegmentEntry],
+        from row: SegmentRow
+    ) throws -> SegmentRow {
         var result = Deletion()
+        let rest = entries.map { $0.reduced(by: parts[$0.key]) }
         try inTransaction(.normal) { statements in
-            let parts = try messages(of: entries, from: row.segment.first, through: last)
-            let rest = entries.map { $0.reduced(by: parts[$0.key]) }
             let deleted = zip(entries, rest).map { $0.reduced(to: $1) }
-            result = Deletion(usage: deleted.filter { $0.messages > 0 }.usage)
+            result = Deletion(usage: names.usage(of: deleted.filter { $0.messages > 0 }))
             for (entry, behind) in unreadEntries(of: entries, through: row.segment.last) {
-                addLosses(of: parts[entry.key]?.sequences ?? [], to: behind, &result)
+                addLosses(of: entry, parts[entry.key]?.sequences ?? [], to: behind, &result)
             }
             for part in parts.values {
                 for sequence in part.sequences { try delete(sequence...sequence, statements) }
@@ -104,26 +167,31 @@ extension Log {
         result.isPurge = true
         statistics.logMessages -= result.usage.values.reduce(0) { $0 + UInt64($1.messages) }
         deletion.add(result)
+        noteDeleted(parts)
+        return row.replacing(kept + rest.filter { $0.messages > 0 })
     }
 
     /// The messages of each entry in a range of sequences. Damaged ones, whose name is unknown, stay.
+    ///
+    /// - Parameter isIncluded: Whether to include a message, by its headers.
     private func messages(
-        of entries: [SegmentEntry], from first: UInt64, through last: UInt64
+        of entries: [SegmentEntry], from first: UInt64, through last: UInt64,
+        where isIncluded: (UnsafeRawBufferPointer) -> Bool = { _ in true }
     ) throws -> [SegmentEntry.Key: DeletedPart] {
         var parts = Dictionary(entries.map { ($0.key, DeletedPart()) }) { first, _ in first }
         let rows = try PreparedStatement(
             connection,
             """
-            SELECT \(MessageRow.keyColumns), \(MessageRow.byteCount)
+            SELECT \(MessageRow.keyColumns), \(MessageRow.byteCount), headers
             FROM messages WHERE sequence BETWEEN ? AND ? ORDER BY sequence
             """)
         try rows.bind(1, first)
         try rows.bind(2, last)
         while try rows.step() {
             let key = MessageRow.key(rows)
-            guard MessageRow.isKeySound(rows), parts[key] != nil, let name = names.number(ofID: key.name) else {
-                continue
-            }
+            guard MessageRow.isKeySound(rows), parts[key] != nil, let name = names.number(ofID: key.name),
+                isIncluded(rows.bytes(5))
+            else { continue }
             parts[key]?.add(rows.integer(0), bytes: storedBytes(rows, of: name))
         }
         return parts

@@ -5,9 +5,8 @@ import NotifyWire
 extension Log {
     /// The longest time of one slice, besides the last transaction that it begins.
     private static let slice = Duration.milliseconds(2)
-    /// The most names or free pages that one transaction removes.
+    /// The most names that one transaction removes.
     private static let namesPerTransaction = 256
-    private static let pagesPerTransaction = 128
     /// The most expired subscriptions that one pass reports.
     private static let expiriesPerPass = 256
 
@@ -20,10 +19,13 @@ extension Log {
         let end = start + Self.slice
         defer { pace.worked(ContinuousClock.now - start) }
         try beginSurvey()
+        var remains = true
         repeat {
-            if survey != nil { try continueSurvey() } else if try !returnSpace() { return false }
-        } while ContinuousClock.now < end
-        return true
+            if survey != nil { try continueSurvey() } else { remains = try returnSpace() }
+            checkpointIfDue()
+        } while remains && ContinuousClock.now < end
+        reportSizes(isFinal: !remains)
+        return remains
     }
 
     /// Applies a changed policy: begins a new pass with its rules.
@@ -49,6 +51,9 @@ extension Log {
         return unreportedDeletion.take()
     }
 
+    /// Whether there is work: a pass over the segments, or space to return.
+    var isMaintenanceDue: Bool { isSurveyDue || isSpaceDue }
+
     /// Whether a pass over the segments must begin.
     var isSurveyDue: Bool { pace.isDue(clock.now) || openSegment.isOld(now: clock.now, options) }
 
@@ -56,7 +61,7 @@ extension Log {
     private func beginSurvey() throws {
         guard survey == nil, isSurveyDue else { return }
         let now = clock.now
-        if openSegment.isOld(now: now, options) { try closeOpenSegment() }
+        if openSegment.isOld(now: now, options) { try closeOldSegment() }
         pace.began()
         var survey = RetentionSurvey(options.retention, now: now, nextName: names.nextID, copyBytes: copyBytes)
         let last = openSegment.segment.last
@@ -67,6 +72,16 @@ extension Log {
         }
         surveyedCreations = subscriptions.creations
         self.survey = survey
+    }
+
+    /// Closes the open segment because of its age. On a full disk it stays open, because this makes no room, and so
+    /// must not use the reserve.
+    private func closeOldSegment() throws {
+        do {
+            try closeOpenSegment()
+        } catch {
+            guard failure(error).kind == .full else { throw error }
+        }
     }
 
     /// Closes the open segment in a transaction of its own.
@@ -87,32 +102,31 @@ extension Log {
         }
     }
 
-    /// Examines the next segment, and deletes from it. After the oldest one, reduces the backlogs that exceed the limit,
-    /// deletes history if the log is nearly full, and removes names without messages.
+    /// Examines the next segment, and deletes from it. After the oldest one, reduces the backlogs that exceed the
+    /// limit, deletes copies of messages that are too old, deletes history if the log is nearly full, and removes names
+    /// without messages.
     private func continueSurvey() throws {
         // Taken out of the log, so that changing it makes no copy.
         guard var survey = survey.take() else { return }
-        do {
-            if surveyedCreations != subscriptions.creations {
-                surveyedCreations = subscriptions.creations
-                survey.subscriptionsChanged()
-            }
-            if let row = try nextSegment(below: survey.below) {
-                try examine(row, &survey)
-                survey.below = row.segment.first
-                self.survey = survey
-            } else if try releaseBacklog(&survey) {
-                self.survey = survey
-            } else if try giveWay(&survey) {
-                self.survey = survey
-            } else if try removeNames(&survey) {
-                self.survey = survey
-            } else {
-                ended(survey)
-            }
-        } catch {
-            pace.failed(at: clock.now, interval: options.retentionInterval)
-            throw error
+        if surveyedCreations != subscriptions.creations {
+            surveyedCreations = subscriptions.creations
+            survey.subscriptionsChanged()
+        }
+        if let row = try nextSegment(below: survey.below) {
+            try examine(row, &survey)
+            survey.below = row.segment.first
+            self.survey = survey
+        } else if try releaseBacklog(&survey) {
+            self.survey = survey
+        } else if try expireCopies(&survey) {
+            self.survey = survey
+        } else if try giveWay(&survey) {
+            self.survey = survey
+        } else if try removeNames(&survey) {
+            self.survey = survey
+        } else {
+            if let expiry = try nextCopyExpiry(survey) { survey.note(deadline: expiry) }
+            ended(survey)
         }
     }
 
@@ -125,7 +139,7 @@ extension Log {
         }
         var deadline = survey.deadline
         if let expiry = options.retention.subscriptionExpiry {
-            let earliest = opened + min(expiry, options.expiryGrace)
+            let earliest = opened + options.expiryGrace
             if clock.now >= earliest {
                 deletion.expired = subscriptions.unused(since: clock.now - expiry, limit: Self.expiriesPerPass)
             }
@@ -141,6 +155,7 @@ extension Log {
 
     /// Notes a failure, which is reported with the deletions if it differs from the last one.
     func retentionFailed(_ error: any Error) {
+        pace.failed(at: clock.now, interval: options.retentionInterval)
         let failure = failure(error)
         guard failure != retentionFailure else { return }
         retentionFailure = failure
@@ -210,23 +225,5 @@ extension Log {
             names.remove(id: id)
         }
         return unused.count == Self.namesPerTransaction
-    }
-
-    /// Returns free pages to the file system while more than a quarter of the database is free.
-    ///
-    /// - Returns: Whether more pages should be returned.
-    private func returnSpace() throws -> Bool {
-        let free = try connection.integer("PRAGMA freelist_count")
-        guard free * 4 > (try connection.integer("PRAGMA page_count")), free > Int64(Self.pagesPerTransaction) else {
-            return false
-        }
-        try removeFreePages(limit: Self.pagesPerTransaction)
-        return true
-    }
-
-    /// Removes free pages from the database. A limit of 0 removes all.
-    func removeFreePages(limit: Int) throws {
-        try connection.execute("PRAGMA incremental_vacuum(\(limit))")
-        files.databaseShrinks(to: UInt64(try connection.integer("PRAGMA page_count")) * UInt64(Schema.pageSize))
     }
 }

@@ -75,8 +75,8 @@ extension Log {
         return hasReturned
     }
 
-    /// The bytes that the batch takes: its pages are in the write-ahead log at first, and then in the database, too. For
-    /// a probe, the spare room that it requires.
+    /// The bytes that the batch takes: its pages are in the write-ahead log at first, and then in the database, too.
+    /// For a probe, the spare room that it requires.
     private func room(for batch: CommitBatch) -> UInt64 {
         2 * batch.blocks.reduce(0) { $0 + UInt64($1.frames.writerIndex) } + (batch.isProbe ? 1 << 20 : 64 << 10)
     }

@@ -79,6 +79,8 @@ struct RetentionSurvey {
     var releasedFrom: UInt64?
     /// The time at which a message that is kept becomes too old; nil for never.
     private(set) var deadline: Duration?
+    /// Only copies of messages that are younger, or as old and of a higher id, were not examined yet.
+    var copyPosition = (kept: Duration.microseconds(-1), id: UInt64(0))
     /// What must still be deleted from a log that is nearly full; nil until the pass comes to that step.
     var room: Room?
 
@@ -196,7 +198,7 @@ struct RetentionSurvey {
         return .keep
     }
 
-    private mutating func note(deadline: Duration) {
+    mutating func note(deadline: Duration) {
         self.deadline = min(self.deadline ?? deadline, deadline)
     }
 }

@@ -8,12 +8,23 @@ struct StoredSubscriptions: ~Copyable {
     struct Subscription {
         let id: DurableID
         let uid: UInt32
+        /// The identities that attached.
+        fileprivate(set) var owners: [Identity]
         fileprivate(set) var hasObject: Bool
         var progress: DurableProgress
         /// The log's time at which a client was attached last. While one is attached, this is the time at which it
         /// attached, or earlier.
         var used: Duration
         fileprivate var registration: UInt64
+
+        /// Whether its owners may not receive some dead letters, although they may receive their name: the name of the
+        /// message of which each was made decides, too.
+        ///
+        /// - Parameter policy: Nil if every name may be received.
+        func mayLackDeadLetters(under policy: AccessPolicy?) -> Bool {
+            guard let policy else { return false }
+            return !owners.contains { policy.mayReceiveEverything($0) }
+        }
     }
 
     private var center = CenterCore(resolutionCacheBytes: 0, reservedFirstToken: ReservedNames.daemonToken)
@@ -38,7 +49,10 @@ struct StoredSubscriptions: ~Copyable {
         case .replace(let record):
             replaceFilter(of: record)
             apply(.update(id: record.id, record.progress), at: now)
-        case .setOwner, .forgetLoss, .keep, .forget, .delete: break
+            setLastUse(of: record.id, now)
+        case .setOwner(let id, let owner, _):
+            if let slot = slots[id] { subscriptions[slot]?.owners.attached(owner) }
+        case .forgetLoss, .keep, .forget, .delete: break
         case .remove(let id): remove(id)
         }
     }
@@ -52,8 +66,8 @@ struct StoredSubscriptions: ~Copyable {
         let registration = center.add(patterns: record.filter.patterns, slot: slot)
         slots[record.id] = slot
         subscriptions[slot] = Subscription(
-            id: record.id, uid: record.owner.uid, hasObject: record.filter.object != nil, progress: record.progress,
-            used: now, registration: registration)
+            id: record.id, uid: record.owner.uid, owners: record.owners, hasObject: record.filter.object != nil,
+            progress: record.progress, used: now, registration: registration)
     }
 
     private mutating func replaceFilter(of record: DurableRecord) {
@@ -134,9 +148,13 @@ struct StoredSubscriptions: ~Copyable {
     /// Every subscription with its slot.
     var all: [(slot: Int32, Subscription)] { subscriptions.map { ($0.key, $0.value) } }
 
-    /// The slots of the subscriptions that match the name, in an order that depends on the set of them only.
-    mutating func slots(for name: UnsafeRawBufferPointer) -> [Int32] {
-        center.resolve(name: name, object: nil).registrations.map(\.slot)
+    /// The slots of the subscriptions that match the name, and of which an owner may receive it, in an order that
+    /// depends on the set of them only.
+    mutating func slots(for name: UnsafeRawBufferPointer, under policy: AccessPolicy?) -> [Int32] {
+        let slots = center.resolve(name: name, object: nil).registrations.map(\.slot)
+        guard let policy, !slots.isEmpty, !policy.isOpen(name) else { return slots }
+        let rules = policy.nameRules(.subscribe, name)
+        return slots.filter { subscriptions[$0]?.owners.contains { policy.permits(rules, $0) } ?? false }
     }
 
     /// The subscriptions whose cursor is below `sequence`.

@@ -1,14 +1,28 @@
 import CSQLite
 import Glibc
+import NotifyWire
 
 /// A connection to the database through SQLite's C interface. Must be used by one thread at a time.
+///
+/// A database file is not trusted: no trigger runs, no view can be read, and no function that a definition in the file
+/// names is called, unless it has no side effects.
 final class DatabaseConnection {
     /// Nil once the connection is closed. Preparing a statement or running a checkpoint then fails.
     private(set) var handle: OpaquePointer?
+    private var workLimit: WorkLimit?
 
     /// Opens the database file at `path`, which must exist. Does not read it yet.
-    convenience init(path: String) throws(SQLiteFailure) {
+    ///
+    /// - Parameter isForeign: Whether the file may come from elsewhere, as a backup does. Its statements then end after
+    ///   a number of steps that depends on its size.
+    convenience init(path: String, isForeign: Bool = false) throws(SQLiteFailure) {
         try self.init(path, flags: SQLITE_OPEN_READWRITE)
+        if isForeign { try limitWork(path) }
+    }
+
+    /// Creates an empty database in memory.
+    convenience init() throws(SQLiteFailure) {
+        try self.init(":memory:", flags: SQLITE_OPEN_READWRITE)
     }
 
     private init(_ name: String, flags: Int32) throws(SQLiteFailure) {
@@ -17,20 +31,24 @@ final class DatabaseConnection {
             defer { close() }
             throw SQLiteFailure(handle)
         }
+        protect()
     }
 
-    /// Opens a log's database for reading. Changes neither it nor its write-ahead log, and creates no file.
+    /// Opens a log's database for reading, as a foreign file. Changes neither it nor its write-ahead log, and creates
+    /// no file.
     ///
     /// Without a write-ahead log, SQLite takes no locks: the caller ensures that no daemon uses the database.
     convenience init(reading path: String) throws(SQLiteFailure) {
         var status = stat()
         if stat(path + "-wal", &status) == 0, status.st_size > 0 {
-            try self.init(path: path)
+            try self.init(path, flags: SQLITE_OPEN_READWRITE)
+            try limitWork(path)
             // The index of the write-ahead log is then in memory.
             try execute("PRAGMA locking_mode = EXCLUSIVE; PRAGMA query_only = 1")
         } else {
             let escaped = path.map { "%?#".contains($0) ? "%" + String($0.asciiValue ?? 0, radix: 16) : String($0) }
             try self.init("file:\(escaped.joined())?immutable=1", flags: SQLITE_OPEN_READONLY | SQLITE_OPEN_URI)
+            try limitWork(path)
         }
         keepFilesOnClose()
     }
@@ -42,14 +60,57 @@ final class DatabaseConnection {
     /// Closes the connection. Once every statement is finalized, SQLite closes the files and thereby releases its
     /// locks.
     func close() {
+        guard let handle else { return }
+        sqlite3_progress_handler(handle, 0, nil, nil)
         sqlite3_close_v2(handle)
-        handle = nil
+        self.handle = nil
+        workLimit = nil
     }
+
+    // MARK: Protection
+
+    /// What SQLite accepts of a statement, which may be a definition in a file, and of the values in it. The values
+    /// follow SQLite's advice on files that are not trusted, as far as the log's own statements allow it.
+    private static let limits: [(Int32, Int)] = [
+        (SQLITE_LIMIT_LENGTH, 2 * Limits.maximumPayloadBytes),
+        (SQLITE_LIMIT_SQL_LENGTH, 1_000_000),
+        (SQLITE_LIMIT_COLUMN, 100),
+        (SQLITE_LIMIT_EXPR_DEPTH, 32),
+        (SQLITE_LIMIT_COMPOUND_SELECT, 3),
+        (SQLITE_LIMIT_VDBE_OP, 250_000),
+        (SQLITE_LIMIT_FUNCTION_ARG, 8),
+        // The temporary database of VACUUM.
+        (SQLITE_LIMIT_ATTACHED, 1),
+        (SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 50),
+        (SQLITE_LIMIT_VARIABLE_NUMBER, 64),
+        (SQLITE_LIMIT_TRIGGER_DEPTH, 1),
+    ]
+
+    private func protect() {
+        set(SQLITE_DBCONFIG_DEFENSIVE, true)
+        for option in [SQLITE_DBCONFIG_TRUSTED_SCHEMA, SQLITE_DBCONFIG_ENABLE_TRIGGER, SQLITE_DBCONFIG_ENABLE_VIEW] {
+            set(option, false)
+        }
+        for (limit, value) in Self.limits { sqlite3_limit(handle, limit, Int32(value)) }
+    }
+
+    private func set(_ option: Int32, _ isOn: Bool) {
+        guard let handle else { return }
+        let result = notifyd_set_option(handle, option, isOn ? 1 : 0)
+        precondition(result == SQLITE_OK, "SQLite does not know the option \(option)")
+    }
+
+    private func limitWork(_ path: String) throws(SQLiteFailure) {
+        workLimit = WorkLimit(of: handle, path: path)
+        // Lets SQLite examine each page when it is read.
+        try execute("PRAGMA cell_size_check = 1")
+    }
+
+    // MARK: Statements
 
     /// Makes `close` skip the checkpoint and keep the write-ahead log.
     func keepFilesOnClose() {
-        guard let handle else { return }
-        _ = notifyd_keep_files_on_close(handle, 1)
+        set(SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
     }
 
     /// Runs statements that return no rows.

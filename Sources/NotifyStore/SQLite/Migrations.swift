@@ -7,7 +7,9 @@ enum Migrations {
     typealias Step = @Sendable (DatabaseConnection) throws -> Void
 
     /// The step at index n migrates from version n to version n + 1.
-    static let steps: [Step] = [createTables, keepGenerationAndIdentity, keepUsageAndStart, boundSegments]
+    static let steps: [Step] = [
+        createTables, keepGenerationAndIdentity, keepUsageAndStart, boundSegments, keepEarlierOwners, describeCopies,
+    ]
 
     /// Runs the steps that the database lacks, in one transaction. If one fails, the database is unchanged.
     static func run(_ steps: [Step] = steps, on database: DatabaseConnection) throws {
@@ -142,5 +144,11 @@ enum Migrations {
                 GROUP BY messages.uid;
             ALTER TABLE subscriptions ADD COLUMN started_after INTEGER NOT NULL DEFAULT 0;
             """)
+    }
+
+    /// Adds to each subscription the identities that attached before the latest one, which are unknown.
+    @Sendable
+    private static func keepEarlierOwners(_ database: DatabaseConnection) throws {
+        try database.execute("ALTER TABLE subscriptions ADD COLUMN earlier_owners TEXT NOT NULL DEFAULT ''")
     }
 }

@@ -32,9 +32,15 @@ struct SQLiteFailure: Error, CustomStringConvertible {
     /// Whether the content of the database is malformed.
     var isCorruption: Bool { [SQLITE_CORRUPT, SQLITE_NOTADB].contains(primaryCode) }
 
+    /// Whether a statement took more steps than its ``WorkLimit`` allows.
+    var isEndless: Bool { primaryCode == SQLITE_INTERRUPT }
+
     var storageFailure: StorageFailure {
-        StorageFailure(kind: isFull ? .full : isCorruption ? .damaged : .inputOutput, message: description)
+        StorageFailure(
+            kind: isFull ? .full : isCorruption || isEndless ? .damaged : .inputOutput, message: description)
     }
 
-    var description: String { "\(message) (SQLite \(code))" }
+    var description: String {
+        isEndless ? "reading it takes more steps than a log of its size needs" : "\(message) (SQLite \(code))"
+    }
 }

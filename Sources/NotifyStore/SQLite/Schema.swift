@@ -14,11 +14,13 @@ enum Schema {
     static var version: Int { Migrations.steps.count }
     static let pageSize = 4096
 
-    /// Opens the connection, refuses databases of other programs, and migrates an older log to this version.
+    /// Opens the connection, refuses databases of other programs and altered ones, and migrates an older log to this
+    /// version.
     ///
+    /// - Parameter isForeign: Whether the file comes from elsewhere.
     /// - Throws: `noRoomForNew` if there is no log yet and the disk is full.
-    static func open(_ path: String) throws -> OpenedDatabase {
-        let database = try DatabaseConnection(path: path)
+    static func open(_ path: String, isForeign: Bool = false) throws -> OpenedDatabase {
+        let database = try DatabaseConnection(path: path, isForeign: isForeign)
         // Set before the first read, so that the index of the write-ahead log is in memory and not in a shared file.
         try database.execute("PRAGMA locking_mode = EXCLUSIVE")
         let isNew = try check(database, path: path)
@@ -85,16 +87,21 @@ enum Schema {
                 "the unknown schema version \(version)")
         }
         guard version <= Self.version else { throw newer(path, version: version) }
+        if let difference = try LogSchema(version: Int(version)).difference(in: database) { throw altered(difference) }
         return false
     }
 
     /// Whether the database has no tables, or only an empty `grdb_migrations`. Version 1 created this table first, so a
     /// database without other tables is the result of an interrupted creation.
     private static func isEmpty(_ database: DatabaseConnection) throws -> Bool {
-        guard try database.integer("SELECT count(*) FROM sqlite_schema WHERE tbl_name != 'grdb_migrations'") == 0
-        else { return false }
-        let isInterrupted = try database.integer("SELECT count(*) FROM sqlite_schema") > 0
-        return try !isInterrupted || database.integer("SELECT count(*) FROM grdb_migrations") == 0
+        let entries = try database.schemaEntries()
+        guard !entries.isEmpty else { return true }
+        return try Set(entries) == LogSchema.migratorEntries
+            && database.integer("SELECT EXISTS (SELECT 1 FROM grdb_migrations)") == 0
+    }
+
+    static func altered(_ difference: String) -> StoreError {
+        StoreError(.damaged, "its schema is not that of a log, so that its statements can't be trusted: \(difference)")
     }
 
     static func newer(_ path: String, version: Int64) -> StoreError {

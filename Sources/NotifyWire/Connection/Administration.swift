@@ -12,28 +12,37 @@ package struct Reload: RequestFrame {
 }
 
 /// The answer to a reload: the configuration is valid and in effect.
+///
+/// The daemon also repairs its log if the files were deleted or moved away.
 package struct Reloaded: ControlFrame {
     package static let kind = FrameKind.reloaded
 
     package var request: UInt64
     /// The changed settings that take effect at the next start.
     package var pendingSettings: [String]
+    /// What the reload has not achieved besides, such as the repair of the log; empty if nothing. At most 65,535 bytes.
+    package private(set) var problem: String
 
-    package init(request: UInt64, pendingSettings: [String]) {
+    package init(request: UInt64, pendingSettings: [String], problem: String = "") {
         self.request = request
         self.pendingSettings = pendingSettings
+        self.problem = problem.limitedToCountedText
     }
 
     package init(flags: UInt8, reading body: inout FieldReader) throws(WireError) {
         request = try body.integer()
         let count: UInt8 = try body.integer()
         pendingSettings = try body.countedStrings(count)
+        let length: UInt16 = try body.integer()
+        problem = try body.string(Int(length))
     }
 
     package func writeBody(to buffer: inout ByteBuffer) {
         buffer.writeLE(request)
         buffer.writeInteger(UInt8(pendingSettings.count))
         for setting in pendingSettings { buffer.writeCounted(setting) }
+        buffer.writeLE(UInt16(problem.utf8.count))
+        buffer.writeString(problem)
     }
 }
 

@@ -14,7 +14,7 @@ package enum Limits {
     package static let reservedHeaderCount = 16
     package static let reservedHeaderBytes = 4 * 1024
     /// Bytes of the reason for which a message was rejected.
-    package static let reasonBytes = 1024
+    package static let reasonBytes = 1_280
     /// Dead letters that one request names.
     package static let deadLettersPerFrame = 1024
     /// Bytes of a payload, unless configured otherwise.

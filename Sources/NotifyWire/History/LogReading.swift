@@ -15,6 +15,9 @@ package struct ReadLog: ControlFrame {
     package var first: UInt64
     /// The last sequence of the range.
     package var last: UInt64
+    /// The mark of the first page of this reading: the page reports what was deleted since then from the range. 0 to
+    /// report nothing, 1 to report every known deletion.
+    package var deletionMark: UInt64
     /// The maximum number of messages in the page, at least 1.
     package var maximumMessages: UInt32
     /// Whether to wait at the end of the log for a message in the range.
@@ -28,13 +31,15 @@ package struct ReadLog: ControlFrame {
     package var patterns: [String]
 
     package init(
-        request: UInt64, first: UInt64 = 1, last: UInt64 = .max, maximumMessages: UInt32 = Limits.messagesPerLogPage,
+        request: UInt64, first: UInt64 = 1, last: UInt64 = .max, deletionMark: UInt64 = 0,
+        maximumMessages: UInt32 = Limits.messagesPerLogPage,
         isWaiting: Bool = false, awaitsPending: Bool = false, isDescending: Bool = false, object: String = "",
         patterns: [String]
     ) {
         self.request = request
         self.first = first
         self.last = last
+        self.deletionMark = deletionMark
         self.maximumMessages = maximumMessages
         self.isWaiting = isWaiting
         self.awaitsPending = awaitsPending
@@ -47,6 +52,7 @@ package struct ReadLog: ControlFrame {
         request = try body.integer()
         first = try body.integer()
         last = try body.integer()
+        deletionMark = try body.integer()
         maximumMessages = try body.integer()
         let options: UInt8 = try body.integer()
         let objectLength: UInt8 = try body.integer()
@@ -67,7 +73,7 @@ package struct ReadLog: ControlFrame {
     }
 
     package func writeBody(to buffer: inout ByteBuffer) {
-        for field in [request, first, last] { buffer.writeLE(field) }
+        for field in [request, first, last, deletionMark] { buffer.writeLE(field) }
         buffer.writeLE(maximumMessages)
         buffer.writeInteger(
             (isWaiting ? Self.waitingFlag : 0) | (awaitsPending ? Self.pendingFlag : 0)
@@ -84,6 +90,22 @@ package struct ReadLog: ControlFrame {
 package struct LogPage: ControlFrame {
     package static let kind = FrameKind.logPage
     private static let endFlag: UInt8 = 1
+    private static let deletedBoundFlag: UInt8 = 2
+
+    /// Messages that were deleted before the reader got them.
+    package struct Deleted: Equatable, Sendable {
+        package var messages: UInt64
+        /// Whether there may be fewer of them: some may not match, or may have been read before.
+        package var isUpperBound: Bool
+        /// A range that includes them.
+        package var range: SequenceRange
+
+        package init(messages: UInt64, isUpperBound: Bool, range: SequenceRange) {
+            self.messages = messages
+            self.isUpperBound = isUpperBound
+            self.range = range
+        }
+    }
 
     package var request: UInt64
     /// The number of messages that follow.
@@ -97,10 +119,16 @@ package struct LogPage: ControlFrame {
     package var damaged: UInt64
     /// The sequences of the first and the last damaged message; 0 if there are none.
     package var damagedRange: SequenceRange
+    /// What was deleted since the mark of the request from the part of the range that this page is about; nil if
+    /// nothing was.
+    package var deleted: Deleted?
+    /// Marks the deletions until the page was read. For the next requests if this is the first page of a reading.
+    package var deletionMark: UInt64
 
     package init(
         request: UInt64, count: UInt32, isEnd: Bool, through: UInt64, damaged: UInt64 = 0,
-        damagedRange: SequenceRange = SequenceRange(first: 0, last: 0)
+        damagedRange: SequenceRange = SequenceRange(first: 0, last: 0), deleted: Deleted? = nil,
+        deletionMark: UInt64 = 0
     ) {
         self.request = request
         self.count = count
@@ -108,6 +136,8 @@ package struct LogPage: ControlFrame {
         self.through = through
         self.damaged = damaged
         self.damagedRange = damagedRange
+        self.deleted = deleted
+        self.deletionMark = deletionMark
     }
 
     package init(flags: UInt8, reading body: inout FieldReader) throws(WireError) {
@@ -119,14 +149,24 @@ package struct LogPage: ControlFrame {
         through = try body.integer()
         damaged = try body.integer()
         damagedRange = SequenceRange(first: try body.integer(), last: try body.integer())
+        let messages: UInt64 = try body.integer()
+        let range = SequenceRange(first: try body.integer(), last: try body.integer())
+        if messages > 0 {
+            deleted = Deleted(messages: messages, isUpperBound: options & Self.deletedBoundFlag != 0, range: range)
+        }
+        deletionMark = try body.integer()
     }
 
     package func writeBody(to buffer: inout ByteBuffer) {
         buffer.writeLE(request)
         buffer.writeLE(count)
-        buffer.writeInteger(isEnd ? Self.endFlag : 0)
+        buffer.writeInteger(
+            (isEnd ? Self.endFlag : 0) | (deleted?.isUpperBound ?? false ? Self.deletedBoundFlag : 0))
         buffer.writeRepeatingByte(0, count: 3)
         for field in [through, damaged, damagedRange.first, damagedRange.last] { buffer.writeLE(field) }
+        for field in [deleted?.messages ?? 0, deleted?.range.first ?? 0, deleted?.range.last ?? 0, deletionMark] {
+            buffer.writeLE(field)
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 package import NIOCore
 
-/// Deletes stored messages. The client must have the right to manage every name that the patterns match.
+/// Deletes stored messages, with the copies that durable subscriptions were to receive again and the dead letters that
+/// were made of them. The client must have the right to manage every name that the patterns match.
 package struct Purge: ControlFrame {
     package static let kind = FrameKind.purge
 
@@ -38,17 +39,20 @@ package struct Purged: ControlFrame {
     package static let kind = FrameKind.purged
 
     package var request: UInt64
-    /// The number of deleted messages, and their bytes in the log.
+    /// The number of deleted messages, dead letters included, and their bytes in the log.
     package var messages: UInt64
     package var bytes: UInt64
     /// The number of durable subscriptions that lost messages which they had not acknowledged.
     package var subscriptions: UInt32
+    /// The number of copies of messages that durable subscriptions were to receive again.
+    package var copies: UInt64
 
-    package init(request: UInt64, messages: UInt64, bytes: UInt64, subscriptions: UInt32) {
+    package init(request: UInt64, messages: UInt64, bytes: UInt64, subscriptions: UInt32, copies: UInt64 = 0) {
         self.request = request
         self.messages = messages
         self.bytes = bytes
         self.subscriptions = subscriptions
+        self.copies = copies
     }
 
     package init(flags: UInt8, reading body: inout FieldReader) throws(WireError) {
@@ -57,11 +61,13 @@ package struct Purged: ControlFrame {
         bytes = try body.integer()
         subscriptions = try body.integer()
         try body.skip(4)
+        copies = try body.integer()
     }
 
     package func writeBody(to buffer: inout ByteBuffer) {
         for field in [request, messages, bytes] { buffer.writeLE(field) }
         buffer.writeLE(subscriptions)
         buffer.writeLE(UInt32(0))
+        buffer.writeLE(copies)
     }
 }

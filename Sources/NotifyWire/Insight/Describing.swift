@@ -33,6 +33,8 @@ package struct DurableDescription: ControlFrame {
     package static let kind = FrameKind.durableDescription
     /// Flag bit 3, after those of ``DurableEntry``: the time without a client is known.
     package static let unusedFlag: UInt8 = 8
+    /// Flag bit 5: the request found the subscription that it asked to create.
+    package static let existedFlag: UInt8 = 32
 
     /// What a list reports of the subscription.
     package var entry: DurableEntry
@@ -47,14 +49,45 @@ package struct DurableDescription: ControlFrame {
     package var expiryMicroseconds: UInt64
     /// The time without a client so far, in microseconds; nil if unknown.
     package var unusedMicroseconds: UInt64?
+    /// The waiting messages that no attached client may receive, but one that attached before.
+    package var withheld: UInt32
+    /// Whether the request found the subscription that it asked to create.
+    package var existed: Bool
+    /// The last failed delivery; nil if none is known.
+    package var lastFailure: Failure?
+    /// When the next of the messages that wait for a time is delivered again, in microseconds since 1970; 0 if none
+    /// does.
+    package var nextMicroseconds: UInt64
+
+    /// A failed delivery.
+    package struct Failure: Equatable, Sendable {
+        package var sequence: UInt64
+        /// When it failed, in microseconds since 1970; 0 if unknown, because it was before the daemon's start.
+        package var microseconds: UInt64
+        /// The failures of the message until then.
+        package var failures: UInt32
+        /// Empty if unknown.
+        package var reason: String
+
+        package init(sequence: UInt64, microseconds: UInt64, failures: UInt32, reason: String) {
+            self.sequence = sequence
+            self.microseconds = microseconds
+            self.failures = failures
+            self.reason = reason
+        }
+    }
 
     package var request: UInt64 { entry.request }
-    package var flags: UInt8 { entry.flags | (unusedMicroseconds == nil ? 0 : Self.unusedFlag) }
+    package var flags: UInt8 {
+        entry.flags | (unusedMicroseconds == nil ? 0 : Self.unusedFlag) | (existed ? Self.existedFlag : 0)
+    }
 
     package init(
         _ entry: DurableEntry, settings: DurableSettings, createdMicroseconds: UInt64 = 0,
         attachedMicroseconds: UInt64 = 0,
-        attachedPID: UInt32 = 0, expiryMicroseconds: UInt64 = 0, unusedMicroseconds: UInt64? = nil
+        attachedPID: UInt32 = 0, expiryMicroseconds: UInt64 = 0, unusedMicroseconds: UInt64? = nil,
+        withheld: UInt32 = 0, existed: Bool = false,
+        lastFailure: Failure? = nil, nextMicroseconds: UInt64 = 0
     ) {
         self.entry = entry
         self.settings = settings
@@ -63,6 +96,10 @@ package struct DurableDescription: ControlFrame {
         self.attachedPID = attachedPID
         self.expiryMicroseconds = expiryMicroseconds
         self.unusedMicroseconds = unusedMicroseconds
+        self.withheld = withheld
+        self.existed = existed
+        self.lastFailure = lastFailure
+        self.nextMicroseconds = nextMicroseconds
     }
 
     package init(flags: UInt8, reading body: inout FieldReader) throws(WireError) {
@@ -73,7 +110,18 @@ package struct DurableDescription: ControlFrame {
         expiryMicroseconds = try body.integer()
         let unused: UInt64 = try body.integer()
         attachedPID = try body.integer()
+        withheld = try body.integer()
+        existed = flags & Self.existedFlag != 0
         unusedMicroseconds = flags & Self.unusedFlag == 0 ? nil : unused
+        let failures: UInt32 = try body.integer()
+        nextMicroseconds = try body.integer()
+        let sequence: UInt64 = try body.integer()
+        let failed: UInt64 = try body.integer()
+        let reasonLength: UInt16 = try body.integer()
+        let reason = try body.string(Int(reasonLength))
+        if sequence > 0 {
+            lastFailure = Failure(sequence: sequence, microseconds: failed, failures: failures, reason: reason)
+        }
     }
 
     package func writeBody(to buffer: inout ByteBuffer) {
@@ -83,5 +131,13 @@ package struct DurableDescription: ControlFrame {
             buffer.writeLE(field)
         }
         buffer.writeLE(attachedPID)
+        buffer.writeLE(withheld)
+        buffer.writeLE(lastFailure?.failures ?? 0)
+        for field in [nextMicroseconds, lastFailure?.sequence ?? 0, lastFailure?.microseconds ?? 0] {
+            buffer.writeLE(field)
+        }
+        let reason = lastFailure?.reason ?? ""
+        buffer.writeLE(UInt16(reason.utf8.count))
+        buffer.writeString(reason)
     }
 }

@@ -38,8 +38,6 @@ package struct DurableEntry: ControlFrame {
     package var client: UInt64
     /// Every message up to this sequence is acknowledged.
     package var cursor: UInt64
-    /// The number of sequences from the subscription's position in the log to the log's end.
-    package var behind: UInt64
     /// The number of messages that were deleted before they were acknowledged.
     package var lost: UInt64
     /// Whether fewer messages may be lost.
@@ -62,7 +60,7 @@ package struct DurableEntry: ControlFrame {
     }
 
     package init(
-        request: UInt64, uid: UInt32, pid: UInt32 = 0, client: UInt64 = 0, cursor: UInt64 = 0, behind: UInt64 = 0,
+        request: UInt64, uid: UInt32, pid: UInt32 = 0, client: UInt64 = 0, cursor: UInt64 = 0,
         lost: UInt64 = 0, isLostUpperBound: Bool = false, inFlight: UInt32 = 0, members: UInt32 = 0,
         waiting: UInt32 = 0, sharing: DurableSharing = .exclusive, pending: Pending? = nil, durableName: String,
         object: String = "", patterns: [String]
@@ -72,7 +70,6 @@ package struct DurableEntry: ControlFrame {
         self.pid = pid
         self.client = client
         self.cursor = cursor
-        self.behind = behind
         self.lost = lost
         self.isLostUpperBound = isLostUpperBound
         self.inFlight = inFlight
@@ -91,7 +88,6 @@ package struct DurableEntry: ControlFrame {
         pid = try body.integer()
         client = try body.integer()
         cursor = try body.integer()
-        behind = try body.integer()
         lost = try body.integer()
         let messages: UInt64 = try body.integer()
         let bytes: UInt64 = try body.integer()
@@ -114,7 +110,7 @@ package struct DurableEntry: ControlFrame {
         buffer.writeLE(uid)
         buffer.writeLE(pid)
         for field in [
-            client, cursor, behind, lost, pending?.messages ?? 0, pending?.bytes ?? 0, pending?.oldestMicroseconds ?? 0,
+            client, cursor, lost, pending?.messages ?? 0, pending?.bytes ?? 0, pending?.oldestMicroseconds ?? 0,
         ] {
             buffer.writeLE(field)
         }

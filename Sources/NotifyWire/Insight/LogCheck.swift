@@ -55,7 +55,7 @@ package struct CheckProgress: ControlFrame {
     }
 }
 
-/// A part of the log, besides messages.
+/// What a problem concerns: a part of the log besides messages, or the daemon.
 package enum LogPart: UInt8, CaseIterable, Sendable {
     /// Something that SQLite can't read, or reports as malformed.
     case database = 1
@@ -63,15 +63,19 @@ package enum LogPart: UInt8, CaseIterable, Sendable {
     case name = 3
     case segment = 4
     case subscription = 5
+    /// Storing fails, so posts to be stored are refused.
+    case storage = 6
+    /// The last reload of the configuration has failed.
+    case configuration = 7
 }
 
-/// A problem of the log besides damaged messages.
+/// A problem of the log besides damaged messages, or of the daemon.
 package struct LogProblem: Equatable, Sendable {
     /// The most bytes of the text in a frame.
     static let maximumTextBytes = 1000
 
     package var part: LogPart
-    /// One line without a final period that says what is damaged.
+    /// One line without a final period that says what is damaged, or what fails and how to repair it.
     package var text: String
 
     package init(_ part: LogPart, _ text: String) {
@@ -99,7 +103,7 @@ package struct CheckReport: ControlFrame {
     package var problemCount: UInt64
     /// The sequences of damaged messages, ascending; some of them, if there are too many ranges.
     package var damagedRanges: [SequenceRange]
-    /// The first problems.
+    /// The first problems of the log, after those of the daemon, which `problemCount` does not contain.
     package var problems: [LogProblem]
 
     package init(

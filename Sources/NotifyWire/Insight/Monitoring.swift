@@ -72,6 +72,22 @@ package struct PostEntry: ControlFrame {
         self.name = name
     }
 
+    /// Calls `body` with the parts of the message, as far as the entry has them. They are valid during the call.
+    package func withParts<Result>(_ body: (MessageParts) throws -> Result) rethrows -> Result {
+        try name.withUnsafeBytes { name in
+            try object.withUnsafeBytes { object in
+                try headers.withUnsafeBytes { headers in
+                    try payload.withUnsafeBytes { payload in
+                        let empty = UnsafeRawBufferPointer(start: nil, count: 0)
+                        return try body(
+                            MessageParts(
+                                name: name, object: object, messageID: empty, headers: headers, payload: payload))
+                    }
+                }
+            }
+        }
+    }
+
     /// Copies the parts of a message.
     package init(request: UInt64 = 0, stamp: Stamp, _ parts: MessageParts) {
         self.init(request: request, stamp: stamp, name: Array(parts.name))

@@ -26,6 +26,7 @@ package enum Statistic: String, CaseIterable, Sendable {
     case walBytes = "wal_bytes"
     case memoryBytes = "memory_bytes"
     case memoryLimitBytes = "memory_limit_bytes"
+    case socketBytes = "socket_bytes"
 
     /// Whether the figure counts events since the daemon's start, so that it never falls. If false, the figure is a
     /// present value.
@@ -36,7 +37,7 @@ package enum Statistic: String, CaseIterable, Sendable {
             true
         case .uptimeSeconds, .connections, .subscriptions, .durableSubscriptions, .damagedMessages,
             .firstDamagedSequence, .lastDamagedSequence, .storageWorks, .logMessages, .logBytes, .walBytes,
-            .memoryBytes, .memoryLimitBytes:
+            .memoryBytes, .memoryLimitBytes, .socketBytes:
             false
         }
     }
@@ -68,7 +69,8 @@ package enum Statistic: String, CaseIterable, Sendable {
         case .logMessages: "Messages in the log."
         case .logBytes: "Size of the database file."
         case .walBytes: "Size of the database's write-ahead log."
-        case .memoryBytes: "Memory held for clients."
+        case .memoryBytes: "Memory held for clients, in the daemon and in their sockets."
+        case .socketBytes: "Memory of the kernel, of that held for clients: sent, and not read yet."
         case .memoryLimitBytes: "Limit of the memory held for clients."
         }
     }

@@ -3,6 +3,10 @@ package import NIOCore
 /// A subscription in the answer to a list.
 package struct SubscriptionEntry: ControlFrame {
     package static let kind = FrameKind.subscriptionEntry
+    /// Flag bit 0: the number of messages that a durable subscription is behind is known.
+    package static let behindFlag: UInt8 = 1
+    /// Flag bit 1: there may be fewer of these messages.
+    package static let behindBoundFlag: UInt8 = 2
 
     package var request: UInt64
     package var uid: UInt32
@@ -12,9 +16,10 @@ package struct SubscriptionEntry: ControlFrame {
     package var client: UInt64
     /// Every message up to this sequence is acknowledged; 0 for a volatile subscription.
     package var cursor: UInt64
-    /// The number of sequences from the subscription's position in the log to the log's end. An upper bound of the
-    /// stored messages still to be delivered.
-    package var behind: UInt64
+    /// The messages that a durable subscription has not finished; nil if not known yet, and for a volatile one.
+    package var behind: UInt64?
+    /// Whether some of them may be finished, or not for the subscription.
+    package var isBehindUpperBound: Bool
     /// Messages acknowledged in this attachment.
     package var acknowledged: UInt64
     /// Messages delivered in this attachment and not acknowledged.
@@ -24,10 +29,14 @@ package struct SubscriptionEntry: ControlFrame {
     package var object: String
     package var patterns: [String]
 
+    package var flags: UInt8 {
+        behind == nil ? 0 : Self.behindFlag | (isBehindUpperBound ? Self.behindBoundFlag : 0)
+    }
+
     package init(
-        request: UInt64, uid: UInt32, pid: UInt32 = 0, client: UInt64 = 0, cursor: UInt64 = 0, behind: UInt64 = 0,
-        acknowledged: UInt64 = 0, unacknowledged: UInt32 = 0, durableName: String = "", object: String = "",
-        patterns: [String]
+        request: UInt64, uid: UInt32, pid: UInt32 = 0, client: UInt64 = 0, cursor: UInt64 = 0, behind: UInt64? = nil,
+        isBehindUpperBound: Bool = false, acknowledged: UInt64 = 0, unacknowledged: UInt32 = 0,
+        durableName: String = "", object: String = "", patterns: [String]
     ) {
         self.request = request
         self.uid = uid
@@ -35,6 +44,7 @@ package struct SubscriptionEntry: ControlFrame {
         self.client = client
         self.cursor = cursor
         self.behind = behind
+        self.isBehindUpperBound = isBehindUpperBound
         self.acknowledged = acknowledged
         self.unacknowledged = unacknowledged
         self.durableName = durableName
@@ -48,7 +58,9 @@ package struct SubscriptionEntry: ControlFrame {
         pid = try body.integer()
         client = try body.integer()
         cursor = try body.integer()
-        behind = try body.integer()
+        let messages: UInt64 = try body.integer()
+        behind = flags & Self.behindFlag == 0 ? nil : messages
+        isBehindUpperBound = flags & Self.behindFlag != 0 && flags & Self.behindBoundFlag != 0
         acknowledged = try body.integer()
         unacknowledged = try body.integer()
         (durableName, object, patterns) = try body.subscriptionTexts()
@@ -58,7 +70,7 @@ package struct SubscriptionEntry: ControlFrame {
         buffer.writeLE(request)
         buffer.writeLE(uid)
         buffer.writeLE(pid)
-        for field in [client, cursor, behind, acknowledged] { buffer.writeLE(field) }
+        for field in [client, cursor, behind ?? 0, acknowledged] { buffer.writeLE(field) }
         buffer.writeLE(unacknowledged)
         buffer.writeSubscriptionTexts(durableName, object, patterns)
     }

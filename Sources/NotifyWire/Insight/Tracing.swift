@@ -57,11 +57,18 @@ package struct TraceEntry: ControlFrame {
     package var pid: UInt32
     /// The number of that client, as in `ClientEntry`; 0 if no client is attached.
     package var client: UInt64
+    /// The failed deliveries.
+    package var failures: UInt32
+    /// When the message is delivered again, in microseconds since 1970; 0 if it does not wait for a time.
+    package var nextMicroseconds: UInt64
+    /// Why the last delivery failed; empty if none did, or if unknown.
+    package var reason: String
     package var durableName: String
 
     package init(
         request: UInt64, state: State, mayHaveBeenSeen: Bool = false, uid: UInt32, pid: UInt32 = 0,
-        client: UInt64 = 0, durableName: String
+        client: UInt64 = 0, failures: UInt32 = 0, nextMicroseconds: UInt64 = 0, reason: String = "",
+        durableName: String
     ) {
         self.request = request
         self.state = state
@@ -69,6 +76,9 @@ package struct TraceEntry: ControlFrame {
         self.uid = uid
         self.pid = pid
         self.client = client
+        self.failures = failures
+        self.nextMicroseconds = nextMicroseconds
+        self.reason = reason
         self.durableName = durableName
     }
 
@@ -83,6 +93,10 @@ package struct TraceEntry: ControlFrame {
         self.state = state
         mayHaveBeenSeen = try body.integer() as UInt8 != 0
         durableName = try body.countedString()
+        failures = try body.integer()
+        nextMicroseconds = try body.integer()
+        let reasonLength: UInt16 = try body.integer()
+        reason = try body.string(Int(reasonLength))
     }
 
     package func writeBody(to buffer: inout ByteBuffer) {
@@ -93,5 +107,9 @@ package struct TraceEntry: ControlFrame {
         buffer.writeInteger(state.rawValue)
         buffer.writeInteger(UInt8(mayHaveBeenSeen ? 1 : 0))
         buffer.writeCounted(durableName)
+        buffer.writeLE(failures)
+        buffer.writeLE(nextMicroseconds)
+        buffer.writeLE(UInt16(reason.utf8.count))
+        buffer.writeString(reason)
     }
 }

@@ -18,6 +18,21 @@ package struct DeadLetterHeaders: Equatable, Sendable {
     /// The beginning of the names of dead letters; the owner's uid follows.
     package static let namePrefix = "notifyd.dead."
 
+    /// Whether messages of a name are dead letters. Only the daemon posts under such names.
+    package static func isDeadLetter(_ name: UnsafeRawBufferPointer) -> Bool {
+        name.starts(with: namePrefix.utf8)
+    }
+
+    /// Calls `body` with the name of the message of which a dead letter was made. It is valid during the call.
+    ///
+    /// - Returns: The result of `body`; nil if the headers lack the name.
+    package static func withOriginalName<Result>(
+        of deadLetter: MessageParts, _ body: (UnsafeRawBufferPointer) throws -> Result
+    ) rethrows -> Result? {
+        guard var name = HeaderList.value(of: Key.name, in: deadLetter.headers) else { return nil }
+        return try name.withUTF8 { try body(UnsafeRawBufferPointer($0)) }
+    }
+
     /// The keys of the headers, in their order.
     package enum Key {
         package static let name = "notifyd-name"

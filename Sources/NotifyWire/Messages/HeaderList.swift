@@ -99,10 +99,15 @@ extension HeaderList {
     /// The beginning of reserved keys, in any case.
     package static let reservedPrefix = "notifyd-"
 
+    /// The beginning of the keys that hold the trace context of a message. Among the keys that begin as reserved ones
+    /// do, only these are accepted in posts: clients add them for the program's tracer.
+    package static let tracePrefix = "notifyd-trace-"
+
     /// Whether a key is reserved for the daemon.
     package static func isReserved(_ key: some StringProtocol) -> Bool { isReserved(utf8: key.utf8) }
 
     private static func isReserved(utf8 key: some Collection<UInt8>) -> Bool {
+        if key.starts(with: tracePrefix.utf8) { return false }
         let start = key.prefix(reservedPrefix.utf8.count)
         return start.elementsEqual(reservedPrefix.utf8) { byte, expected in
             (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 == expected : byte == expected

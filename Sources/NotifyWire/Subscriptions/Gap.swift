@@ -6,10 +6,12 @@ package struct Gap: ControlFrame {
         /// The connection was too slow, so messages of its volatile subscriptions were dropped.
         case tooSlow = 0
         /// Messages that a durable subscription had not acknowledged are no longer in the log: deleted by the retention
-        /// policy or a purge, or lost in a repair.
+        /// policy or a purge, lost in a repair, or dropped because too many waited for a client that may receive them.
         case deleted = 1
         /// Stored messages of a durable subscription are damaged.
         case damaged = 2
+        /// No client that attached to a durable subscription may receive the messages any more, which waited for one.
+        case forbidden = 3
     }
 
     package static let kind = FrameKind.gap

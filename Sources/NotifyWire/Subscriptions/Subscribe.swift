@@ -17,6 +17,8 @@ package struct Subscribe: ControlFrame {
     package var sharing: DurableSharing
     /// Whether to end the attachments of other clients, and to share an existing durable subscription as requested.
     package var takesOver: Bool
+    /// Whether a durable subscription may or must be created.
+    package var creation: Creation
     /// The settings of a durable subscription, if this creates it, besides the defaults for its sharing. An existing
     /// one keeps its settings.
     package var settings: DurableSettingChanges
@@ -29,10 +31,27 @@ package struct Subscribe: ControlFrame {
 
     package static let unlimitedCredit = UInt32.max
 
+    package enum Creation: UInt8, Sendable {
+        /// Attaches to the subscription, and creates it first if there is none.
+        case ifMissing = 0
+        /// Creates the subscription without attaching to it. The answer is a ``DurableDescription``, also of one that
+        /// exists.
+        case only = 1
+        /// Attaches to the subscription, and is refused with `unknownSubscription` if there is none.
+        case never = 2
+
+        fileprivate static func unknown(_ value: UInt8) -> WireError {
+            WireError(
+                .unsupported,
+                "unknown creation \(value): expected 0 (attach or create), 1 (create only) or 2 (attach only)")
+        }
+    }
+
     package init(
         request: UInt64, subscription: UInt32, patterns: [String], object: String = "", durableName: String = "",
         start: LogPosition = .now, window: UInt32 = 0, credit: UInt32 = unlimitedCredit,
         sharing: DurableSharing = .exclusive, takesOver: Bool = false,
+        creation: Creation = .ifMissing,
         settings: DurableSettingChanges = DurableSettingChanges()
     ) {
         self.request = request
@@ -45,6 +64,7 @@ package struct Subscribe: ControlFrame {
         self.credit = credit
         self.sharing = sharing
         self.takesOver = takesOver
+        self.creation = creation
         self.settings = settings
     }
 
@@ -60,7 +80,8 @@ package struct Subscribe: ControlFrame {
         let startValue: UInt64 = try body.integer()
         let sharing: UInt8 = try body.integer()
         let takesOver: UInt8 = try body.integer()
-        try body.skip(2)
+        let creation: UInt8 = try body.integer()
+        try body.skip(1)
         settings = try DurableSettingChanges(reading: &body)
         durableName = try body.string(Int(durableNameLength))
         object = try body.string(Int(objectLength))
@@ -72,6 +93,8 @@ package struct Subscribe: ControlFrame {
             throw WireError(.unsupported, "unknown takeover \(takesOver): expected 0 (no) or 1 (yes)")
         }
         self.takesOver = takesOver == 1
+        guard let knownCreation = Creation(rawValue: creation) else { throw Creation.unknown(creation) }
+        self.creation = knownCreation
     }
 
     package func writeBody(to buffer: inout ByteBuffer) {
@@ -86,7 +109,8 @@ package struct Subscribe: ControlFrame {
         buffer.writeLE(start.encoded.value)
         buffer.writeInteger(sharing.rawValue)
         buffer.writeInteger(UInt8(takesOver ? 1 : 0))
-        buffer.writeLE(UInt16(0))
+        buffer.writeInteger(creation.rawValue)
+        buffer.writeInteger(UInt8(0))
         settings.write(to: &buffer)
         buffer.writeString(durableName)
         buffer.writeString(object)
@@ -174,32 +198,42 @@ package struct Detached: SubscriptionFrame {
     }
 }
 
-/// Removes a durable subscription. Refused while a client is attached to it.
+/// Removes a durable subscription.
 package struct Remove: ControlFrame {
     package static let kind = FrameKind.remove
+    private static let endsMembersOption: UInt8 = 1
     /// Stands for the client's own uid.
     package static let ownUID = UInt32.max
 
     package var request: UInt64
     /// The owner of the subscription. Only a client that may manage everything may name another user.
     package var uid: UInt32
+    /// Whether the attachments of clients end first. Otherwise the removal is refused while a client is attached.
+    package var endsMembers: Bool
     package var durableName: String
 
-    package init(request: UInt64, uid: UInt32 = ownUID, durableName: String) {
+    package init(request: UInt64, uid: UInt32 = ownUID, endsMembers: Bool = false, durableName: String) {
         self.request = request
         self.uid = uid
+        self.endsMembers = endsMembers
         self.durableName = durableName
     }
 
     package init(flags: UInt8, reading body: inout FieldReader) throws(WireError) {
         request = try body.integer()
         uid = try body.integer()
+        let options: UInt8 = try body.integer()
+        guard options & ~Self.endsMembersOption == 0 else {
+            throw WireError(.unsupported, "unknown options of a remove")
+        }
+        endsMembers = options & Self.endsMembersOption != 0
         durableName = try body.countedString()
     }
 
     package func writeBody(to buffer: inout ByteBuffer) {
         buffer.writeLE(request)
         buffer.writeLE(uid)
+        buffer.writeInteger(endsMembers ? Self.endsMembersOption : 0)
         buffer.writeCounted(durableName)
     }
 }

@@ -20,7 +20,9 @@ struct BenchDurableCommand: AsyncParsableCommand {
     @OptionGroup var options: BenchOptions
     @OptionGroup var posting: BenchPostingOptions
 
-    @Option(parsing: .unconditional, help: "The number of subscribers.")
+    @Option(
+        parsing: .unconditional, help: "The number of subscribers.",
+        transform: { try CountArgument.count($0) })
     var subscribers = 1
 
     func validate() throws {
@@ -58,7 +60,7 @@ struct BenchDurableCommand: AsyncParsableCommand {
     /// Removes the subscriptions that exist. Reports those that could not be removed.
     private func remove(_ names: [String]) async {
         do {
-            try await withNotifyClient(configuration: options.connection.configuration()) { client in
+            try await withNotificationClient(configuration: options.connection.configuration()) { client in
                 let existing = Set(try await client.durableSubscriptions().filter { $0.uid == geteuid() }.map(\.name))
                 for name in names where existing.contains(name) { try await client.removeDurableSubscription(name) }
             }

@@ -20,11 +20,11 @@ struct BenchFanOut: Sendable {
 
     /// - Parameter subscribe: Opens the subscription with this index.
     func run(
-        _ subscribe: (NotifyClient, Int) async throws -> NotifyClient.Subscription
+        _ subscribe: (NotificationClient, Int) async throws -> NotificationClient.Subscription
     ) async throws -> Result {
         let configuration = options.connection.configuration()
         return try await withClients(subscribers, configuration) { receivingClients in
-            var subscriptions: [NotifyClient.Subscription] = []
+            var subscriptions: [NotificationClient.Subscription] = []
             for (index, client) in receivingClients.enumerated() {
                 subscriptions.append(try await subscribe(client, index))
             }
@@ -34,7 +34,7 @@ struct BenchFanOut: Sendable {
     }
 
     private func run(
-        _ clients: [NotifyClient], _ subscriptions: [NotifyClient.Subscription]
+        _ clients: [NotificationClient], _ subscriptions: [NotificationClient.Subscription]
     ) async throws -> Result {
         let message = try options.message(name: options.effectiveName, durability: posting.durability)
         let posters = options.posters(clients, message, inFlight: posting.inFlight)

@@ -5,19 +5,19 @@ import NotifyClient
 struct BenchMessage: Sendable {
     static let minimumBytes = 16
 
-    private let template: NotifyClient.OutgoingMessage
+    private let template: NotificationClient.OutgoingMessage
     private let bytes: Int
     /// A random number. Receivers ignore messages without this tag: other programs have posted them.
     private let tag: UInt64
 
-    init(_ template: NotifyClient.OutgoingMessage, bytes: Int, tag: UInt64) {
+    init(_ template: NotificationClient.OutgoingMessage, bytes: Int, tag: UInt64) {
         self.template = template
         self.bytes = bytes
         self.tag = tag
     }
 
     /// Makes a message that was posted at `time`.
-    func posted(at time: UInt64) -> NotifyClient.OutgoingMessage {
+    func posted(at time: UInt64) -> NotificationClient.OutgoingMessage {
         template.with(
             payload: [UInt8](unsafeUninitializedCapacity: bytes) { buffer, count in
                 let buffer = UnsafeMutableRawBufferPointer(buffer)
@@ -29,7 +29,7 @@ struct BenchMessage: Sendable {
     }
 
     /// The time at which a message was posted; `nil` if it is not of this run.
-    func time(of message: NotifyClient.Message) -> UInt64? {
+    func time(of message: NotificationClient.Message) -> UInt64? {
         message.withPayload { payload in
             guard payload.count == bytes, payload.loadUnaligned(as: UInt64.self) == tag else { return nil }
             return payload.loadUnaligned(fromByteOffset: 8, as: UInt64.self)

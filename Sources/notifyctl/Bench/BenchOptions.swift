@@ -1,6 +1,7 @@
 import ArgumentParser
 import Glibc
 import NotifyClient
+import NotifyUnits
 
 /// The options of every benchmark.
 struct BenchOptions: ParsableArguments {
@@ -17,12 +18,19 @@ struct BenchOptions: ParsableArguments {
 
     @Option(
         name: .shortAndLong, parsing: .unconditional,
-        help: ArgumentHelp("The number of messages, of all clients together."))
+        help: ArgumentHelp("The number of messages, of all clients together."),
+        transform: { try CountArgument.count($0) })
     var messages = 100_000
 
     @Option(
         name: .shortAndLong, parsing: .unconditional,
-        help: ArgumentHelp("The size of each payload, at least 16.", valueName: "bytes"))
+        help: ArgumentHelp("The size of each payload, such as 4KiB, at least 16.", valueName: "bytes"),
+        transform: { text in
+            guard let bytes = Quantity.bytes(text).map(Int.init(clamping:)) else {
+                throw ValidationError("expected a number of bytes, or one with the unit KiB or MiB")
+            }
+            return bytes
+        })
     var size = 128
 
     @Flag(help: "Print one JSON object, with times in nanoseconds.")
@@ -30,9 +38,9 @@ struct BenchOptions: ParsableArguments {
 
     func validate() throws {
         guard 1...1_000_000_000 ~= messages else { throw ValidationError("--messages must be 1 to 1000000000") }
-        guard BenchMessage.minimumBytes...NotifyClient.maximumPayloadBytes ~= size else {
+        guard BenchMessage.minimumBytes...NotificationClient.maximumPayloadBytes ~= size else {
             throw ValidationError(
-                "--size must be \(BenchMessage.minimumBytes) to \(NotifyClient.maximumPayloadBytes)")
+                "--size must be \(BenchMessage.minimumBytes) to \(NotificationClient.maximumPayloadBytes)")
         }
         if let name { try UserNames.check([name]) }
     }
@@ -46,14 +54,14 @@ struct BenchOptions: ParsableArguments {
     var effectiveName: String { name ?? "user.\(geteuid()).bench.\(getpid())" }
 
     func message(
-        name: String, durability: NotifyClient.Durability = .automatic, tag: UInt64 = .random(in: 0...(.max))
+        name: String, durability: NotificationClient.Durability = .automatic, tag: UInt64 = .random(in: 0...(.max))
     ) throws -> BenchMessage {
         try BenchMessage(
-            NotifyClient.OutgoingMessage(name: name, durability: durability), bytes: size, tag: tag)
+            NotificationClient.OutgoingMessage(name: name, durability: durability), bytes: size, tag: tag)
     }
 
     /// Makes one poster for each client. The posters share the messages evenly.
-    func posters(_ clients: [NotifyClient], _ message: BenchMessage, inFlight: Int) -> [BenchPoster] {
+    func posters(_ clients: [NotificationClient], _ message: BenchMessage, inFlight: Int) -> [BenchPoster] {
         let window = max(1, min(inFlight, Self.windowBytes / size))
         return zip(clients, parts(clients.count)).map { client, count in
             BenchPoster(client: client, message: message, count: count, window: window)
@@ -77,11 +85,18 @@ struct BenchOptions: ParsableArguments {
     func run(_ benchmark: @escaping @Sendable (Interruption) async throws -> BenchReport) async throws {
         let signals = await Interruption.trapSignals()
         let interruption = Interruption()
+        let progress = ProgressBar()
+        let start = ContinuousClock.now
         let report = try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await interruption.watchSignals(signals) }
+            group.addTask { await interruption.endUnanswered { _ in .benchmarkInterrupted } }
+            group.addTask {
+                await progress.keepShowing { BenchProgress.line(of: messages, after: .now - start) }
+            }
             defer { group.cancelAll() }
             return try await benchmark(interruption)
         }
+        progress.clear()
         var output = StandardOutput()
         output.gather { $0.append(contentsOf: json ? report.json + [UInt8(ascii: "\n")] : Array(report.text.utf8)) }
         try output.flush()

@@ -1,17 +1,18 @@
 import NotifyClient
+import Synchronization
 
 /// Two clients, one of which answers each message of the other.
 struct BenchPair: Sendable {
-    private let requester: NotifyClient
-    private let responder: NotifyClient
+    private let requester: NotificationClient
+    private let responder: NotificationClient
     private let count: Int
     private let request: BenchMessage
     private let answer: BenchMessage
-    private let requests: NotifyClient.Subscription
-    private let answers: NotifyClient.Subscription
+    private let requests: NotificationClient.Subscription
+    private let answers: NotificationClient.Subscription
 
     init(
-        requester: NotifyClient, responder: NotifyClient, count: Int, name: String, options: BenchOptions
+        requester: NotificationClient, responder: NotificationClient, count: Int, name: String, options: BenchOptions
     ) async throws {
         self.requester = requester
         self.responder = responder
@@ -36,6 +37,8 @@ struct BenchPair: Sendable {
             }
             measurement.end = MonotonicTime.now
             measurement.latencies.record(measurement.end - start)
+            BenchProgress.posted.add(1, ordering: .relaxed)
+            BenchProgress.received.add(1, ordering: .relaxed)
         }
         return measurement
     }
@@ -55,7 +58,7 @@ struct BenchPair: Sendable {
     /// Posts without a receipt, because waiting for receipts takes time. Only the first post waits for its receipt,
     /// which reports a refusal.
     private static func post(
-        _ message: NotifyClient.OutgoingMessage, of client: NotifyClient, isFirst: Bool
+        _ message: NotificationClient.OutgoingMessage, of client: NotificationClient, isFirst: Bool
     ) async throws {
         if isFirst { try await client.post(message) } else { try await client.send(message) }
     }

@@ -1,8 +1,9 @@
 import NotifyClient
+import Synchronization
 
 /// Posts the messages of one client, and measures the time until each receipt.
 struct BenchPoster: Sendable {
-    let client: NotifyClient
+    let client: NotificationClient
     let message: BenchMessage
     let count: Int
     /// The maximum number of posts that wait for their receipts.
@@ -24,6 +25,7 @@ struct BenchPoster: Sendable {
             posted += room
             guard let batch = try await outcomes.next() else { break }
             measurement.end = MonotonicTime.now
+            BenchProgress.posted.add(UInt64(batch.count), ordering: .relaxed)
             for outcome in batch {
                 _ = try outcome.get()
                 measurement.latencies.record(measurement.end - startTimes[done % window])

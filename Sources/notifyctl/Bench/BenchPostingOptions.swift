@@ -3,20 +3,23 @@ import NotifyClient
 
 /// The options of the benchmarks that post with receipts.
 struct BenchPostingOptions: ParsableArguments {
-    @Option(name: .shortAndLong, parsing: .unconditional, help: "The number of clients that post.")
+    @Option(
+        name: .shortAndLong, parsing: .unconditional, help: "The number of clients that post.",
+        transform: { try CountArgument.count($0) })
     var clients = 1
 
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
             "The number of posts that each client sends ahead of their receipts; fewer if they exceed 16 MiB.",
-            valueName: "number"))
+            valueName: "number"),
+        transform: { try CountArgument.count($0) })
     var inFlight = 1_000
 
     @Option(
         help: ArgumentHelp("The durability: \(PostCommand.durabilities).", valueName: "durability"),
-        completion: .list(NotifyClient.Durability.allCases.map(\.rawValue)), transform: PostCommand.durability)
-    var durability = NotifyClient.Durability.automatic
+        completion: .list(NotificationClient.Durability.allCases.map(\.rawValue)), transform: PostCommand.durability)
+    var durability = NotificationClient.Durability.automatic
 
     func validate(_ options: BenchOptions) throws {
         try options.check("--clients", clients)

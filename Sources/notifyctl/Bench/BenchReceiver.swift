@@ -1,8 +1,9 @@
 import NotifyClient
+import Synchronization
 
 /// Receives the messages of a run, acknowledges them, and measures the time since each was posted.
 struct BenchReceiver: Sendable {
-    let subscription: NotifyClient.Subscription
+    let subscription: NotificationClient.Subscription
     let message: BenchMessage
     let count: Int
 
@@ -17,12 +18,13 @@ struct BenchReceiver: Sendable {
                 measurement.latencies.record(measurement.end - time)
                 received.acknowledge()
             }
+            BenchProgress.received.add(UInt64(batch.messages.count), ordering: .relaxed)
             if measurement.latencies.count + measurement.dropped >= count { break }
         }
         return measurement
     }
 
-    private static func dropped(_ gap: NotifyClient.Gap) throws -> UInt64 {
+    private static func dropped(_ gap: NotificationClient.Gap) throws -> UInt64 {
         guard let missed = gap.missed, !gap.isUpperBound else {
             throw CommandFailure(.failure, "the benchmark was disturbed: \(gap)")
         }

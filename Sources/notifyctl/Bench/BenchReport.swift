@@ -34,7 +34,7 @@ struct BenchReport: Sendable {
             json.member("benchmark", benchmark)
             json.member("name", name)
             json.member("messages", messages)
-            json.member("size", bytes)
+            json.member("payload_bytes", bytes)
             for (role, count) in clients { json.member(role, count) }
             for part in parts {
                 json.key(part.title.replacing(" ", with: "_"))

@@ -16,7 +16,9 @@ struct BenchRoundTripCommand: AsyncParsableCommand {
 
     @OptionGroup var options: BenchOptions
 
-    @Option(name: .shortAndLong, parsing: .unconditional, help: "The number of pairs of clients.")
+    @Option(
+        name: .shortAndLong, parsing: .unconditional, help: "The number of pairs of clients.",
+        transform: { try CountArgument.count($0) })
     var pairs = 1
 
     func validate() throws {

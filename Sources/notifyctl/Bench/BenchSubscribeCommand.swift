@@ -17,7 +17,9 @@ struct BenchSubscribeCommand: AsyncParsableCommand {
     @OptionGroup var options: BenchOptions
     @OptionGroup var posting: BenchPostingOptions
 
-    @Option(parsing: .unconditional, help: "The number of subscribers.")
+    @Option(
+        parsing: .unconditional, help: "The number of subscribers.",
+        transform: { try CountArgument.count($0) })
     var subscribers = 1
 
     func validate() throws {

@@ -1,5 +1,10 @@
 import NotifyClient
 
+extension CommandFailure {
+    /// A benchmark was interrupted.
+    static let benchmarkInterrupted = CommandFailure(.failure, "interrupted")
+}
+
 extension Interruption {
     /// Runs `body` in a task that an interruption cancels. The calling task is not cancelled, so it can clean up.
     ///
@@ -12,7 +17,7 @@ extension Interruption {
                 return nil
             }
             defer { group.cancelAll() }
-            guard let result = try await group.next() ?? nil else { throw CommandFailure(.failure, "interrupted") }
+            guard let result = try await group.next() ?? nil else { throw CommandFailure.benchmarkInterrupted }
             return result
         }
     }
@@ -20,11 +25,11 @@ extension Interruption {
 
 /// Passes connected clients to `body`, each with a connection of its own.
 func withClients<Result: Sendable>(
-    _ count: Int, _ configuration: NotifyClient.Configuration,
-    _ body: ([NotifyClient]) async throws -> Result
+    _ count: Int, _ configuration: NotificationClient.Configuration,
+    _ body: ([NotificationClient]) async throws -> Result
 ) async throws -> Result {
     guard count > 0 else { return try await body([]) }
-    return try await withNotifyClient(configuration: configuration) { client in
+    return try await withNotificationClient(configuration: configuration) { client in
         try await client.ping()
         return try await withClients(count - 1, configuration) { try await body([client] + $0) }
     }

@@ -27,21 +27,41 @@ struct DeadLetterOptions: ParsableArguments {
 
     /// What to print if no dead letter is selected.
     var emptyNotice: String {
-        durable == nil && sequences.isEmpty && uid == nil
-            ? "there are no dead letters" : "there are no such dead letters: 'notifyctl dead list' lists all of yours"
+        let user = uid.map(UserNames.text)
+        if durable == nil, sequences.isEmpty {
+            return "there are no dead letters\(user.map { " of user \($0)" } ?? "")"
+        }
+        let all = user.map { "'notifyctl dead list --user \($0)' lists all of this user" }
+        return "there are no such dead letters: \(all ?? "'notifyctl dead list' lists all of yours")"
     }
 
-    /// Reads the selected dead letters, oldest first. Sequences without a dead letter are left out.
+    /// Reads the selected dead letters, oldest first. Sequences without a dead letter are left out. Gaps are reported
+    /// on standard error if all dead letters are selected.
     func read(
-        _ client: NotifyClient, _ body: (NotifyClient.DeadLetter) throws -> Void
+        _ client: NotificationClient, _ body: (NotificationClient.DeadLetter) throws -> Void
     ) async throws {
         guard let selected else {
-            for try await letter in try await client.deadLetters(of: durable, uid: uid) { try body(letter) }
+            var isEmpty = true
+            for try await letter in try await client.deadLetters(of: durable, uid: uid, onGap: Self.report) {
+                isEmpty = false
+                try body(letter)
+            }
+            if isEmpty { try await checkDurable(client) }
             return
         }
         for sequence in selected {
             let letters = try await client.deadLetters(of: durable, from: .sequence(sequence), limit: 1, uid: uid)
             for try await letter in letters where letter.sequence == sequence { try body(letter) }
         }
+    }
+
+    private static func report(_ gap: NotificationClient.Gap) { StandardError.write("\(gap)") }
+
+    /// Checks the name of the durable subscription, of which there are no dead letters. Those of one that was removed
+    /// remain.
+    ///
+    /// - Throws: `unknownSubscription` if it does not exist.
+    func checkDurable(_ client: NotificationClient) async throws {
+        if let durable { _ = try await client.durableSubscription(durable, uid: uid) }
     }
 }

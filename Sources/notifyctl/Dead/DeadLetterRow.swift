@@ -29,37 +29,38 @@ struct DeadLetterRow: Sendable {
         json.member("pid", pid)
     }
 
-    static func table(_ rows: [DeadLetterRow]) -> Table {
+    static func table(_ rows: [DeadLetterRow], _ times: TimeStyle) -> Table {
         var table = Table([
-            .number("SEQUENCE"), .text("DURABLE"), .text("TIME"), .number("DELIVERIES"), .text("NAME"), .text("OBJECT"),
-            .text("REASON"),
+            .number("SEQUENCE"), .text("DURABLE"), .time("TIME"), .text("NAME"), .text("REASON"),
+            .number("DELIVERIES").wide, .text("OBJECT").wide,
         ])
         for row in rows {
             table.append([
-                "\(row.sequence)", row.durable, Timestamp.seconds(row.date), "\(row.deliveries)", row.name,
-                row.object ?? Table.none, row.reason ?? Table.unknown,
+                "\(row.sequence)", row.durable, times.text(row.date), row.name,
+                row.reason.map { FailureReason.line($0) } ?? Table.unknown, "\(row.deliveries)",
+                row.object ?? Table.none,
             ])
         }
         return table
     }
 
     /// The fields as lines of a title and a value.
-    var text: String {
+    func text(_ times: TimeStyle) -> String {
         let rows = [
-            ("sequence", "\(sequence)"), ("durable", durable), ("time", Timestamp.text(date)),
+            ("sequence", "\(sequence)"), ("durable", durable), ("time", times.text(date)),
             ("deliveries", "\(deliveries)"), ("reason", reason ?? Table.unknown), ("name", name),
-            ("object", object ?? Table.none), ("posted", Timestamp.text(originalDate)),
+            ("object", object ?? Table.none), ("posted", times.text(originalDate)),
             ("posted as", "\(originalSequence)"),
             ("posted by", "process \(pid) of \(UserNames.name(of: uid) ?? "\(uid)")"),
         ]
         return rows.map { title, value in
-            title + String(repeating: " ", count: 12 - title.count) + Table.printable(value) + "\n"
+            title + String(repeating: " ", count: 12 - title.count) + FailureReason.block(value, indent: 12) + "\n"
         }.joined()
     }
 }
 
 extension DeadLetterRow {
-    init(_ letter: NotifyClient.DeadLetter) {
+    init(_ letter: NotificationClient.DeadLetter) {
         self.init(
             sequence: letter.sequence, durable: letter.durableName,
             date: Date(timeIntervalSince1970: Double(letter.message.timeMicroseconds) / 1_000_000),

@@ -4,7 +4,7 @@ import NotifyClient
 enum DeadLetterText {
     /// Prints the result, and throws if not all selected dead letters were processed.
     static func report(
-        _ done: String, _ result: NotifyClient.DeadLetterResult, of selected: [UInt64]?
+        _ done: String, _ result: NotificationClient.DeadLetterResult, of selected: [UInt64]?
     ) throws {
         var output = StandardOutput()
         output.append("\(done) \(letters(result.messages))\n")
@@ -20,8 +20,9 @@ enum DeadLetterText {
         var failures: [String] = []
         if kept > 0 {
             failures.append(
-                "\(letters(kept)) kept: the durable subscription does not exist, or too many of its messages wait "
-                    + "for redelivery (see 'notifyctl durable list')")
+                "\(letters(kept)) kept: the durable subscription does not exist, does not match the message or may not "
+                    + "receive it any more, or too many of its messages wait for redelivery (see 'notifyctl durable "
+                    + "list')")
         }
         let found = Int(clamping: messages) + Int(clamping: kept)
         if let selected, found < selected { failures.append(missing(selected - found)) }

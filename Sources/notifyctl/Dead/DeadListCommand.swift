@@ -7,8 +7,13 @@ struct DeadListCommand: AsyncParsableCommand {
         abstract: "List dead letters, oldest first.",
         discussion: """
             For each dead letter: its sequence, by which --id names it, the durable subscription, when its last delivery \
-            failed, the deliveries, the name and object of the message, and the reason of the last failure. '-' means \
-            none, '?' not known.
+            failed, the name of the message, and the reason of the last failure. The last columns, which --wide shows, are \
+            the deliveries and the object of the message. '-' means none, '?' not known. Those of messages that you may \
+            not receive are left out. Damaged ones are reported on standard error.
+
+            \(TimeOptions.discussion)
+
+            \(ListOptions.discussion)
 
             EXAMPLES
               notifyctl dead list
@@ -18,16 +23,20 @@ struct DeadListCommand: AsyncParsableCommand {
     @OptionGroup var connection: ConnectionOptions
     @OptionGroup var letters: DeadLetterOptions
     @OptionGroup var options: ListOptions
+    @OptionGroup var time: TimeOptions
+
+    func validate() throws { try options.checkInterval() }
 
     func run() async throws {
+        let times = time.style
         let printer = ListPrinter<DeadLetterRow>(
-            options: options, emptyNotice: letters.emptyNotice,
+            options: options, title: "dead letters", emptyNotice: letters.emptyNotice,
             fetch: { [letters] client in
                 var rows: [DeadLetterRow] = []
                 try await letters.read(client) { rows.append(DeadLetterRow($0)) }
                 return rows
             },
-            table: { look, _ in DeadLetterRow.table(look.items) },
+            table: { look, _ in DeadLetterRow.table(look.items, times) },
             json: { row, json in json.object { row.write(to: &$0) } })
         try await printer.run(configuration: connection.configuration())
     }

@@ -29,19 +29,28 @@ struct DeadPurgeCommand: AsyncParsableCommand {
 
     func run() async throws {
         let selected = letters.selected
-        guard yes || selected != nil || Self.isConfirmed(letters.durable) else {
+        guard yes || selected != nil || Self.isConfirmed(letters) else {
             throw CommandFailure(.failure, "nothing was deleted")
         }
-        let result = try await withNotifyClient(configuration: connection.configuration()) { [letters] client in
-            try await client.purgeDeadLetters(of: letters.durable, sequences: selected, uid: letters.uid)
+        let result = try await withNotificationClient(configuration: connection.configuration()) { [letters] client in
+            let result = try await client.purgeDeadLetters(of: letters.durable, sequences: selected, uid: letters.uid)
+            if result.messages == 0 { try await letters.checkDurable(client) }
+            return result
         }
         try DeadLetterText.report("deleted", result, of: selected)
     }
 
     /// Asks on the terminal.
-    private static func isConfirmed(_ durable: String?) -> Bool {
-        let letters = durable.map { "the dead letters of '\(Table.printable($0))'" } ?? "all your dead letters"
-        StandardError.write("Delete \(letters)? Answer 'yes' to delete them.")
+    private static func isConfirmed(_ letters: DeadLetterOptions) -> Bool {
+        StandardError.write("\(question(letters)) Answer 'yes' to delete them.")
         return readLine() == "yes"
+    }
+
+    static func question(_ letters: DeadLetterOptions) -> String {
+        let user = letters.uid.map { "user \(UserNames.text(of: $0))" }
+        guard let durable = letters.durable else {
+            return "Delete all \(user.map { "dead letters of \($0)" } ?? "your dead letters")?"
+        }
+        return "Delete the dead letters of '\(Table.printable(durable))'\(user.map { " of \($0)" } ?? "")?"
     }
 }

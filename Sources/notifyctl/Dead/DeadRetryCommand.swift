@@ -20,12 +20,10 @@ struct DeadRetryCommand: AsyncParsableCommand {
 
     func run() async throws {
         let selected = letters.selected
-        let result = try await withNotifyClient(configuration: connection.configuration()) { [letters] client in
+        let result = try await withNotificationClient(configuration: connection.configuration()) { [letters] client in
             let result = try await client.retryDeadLetters(of: letters.durable, sequences: selected, uid: letters.uid)
             // A name that was mistyped is an error.
-            if result.messages == 0, result.kept == 0, let durable = letters.durable {
-                _ = try await client.durableSubscription(durable, uid: letters.uid)
-            }
+            if result.messages == 0, result.kept == 0 { try await letters.checkDurable(client) }
             return result
         }
         try DeadLetterText.report("retried", result, of: selected)

@@ -9,7 +9,7 @@ struct DeadShowCommand: AsyncParsableCommand {
         discussion: """
             Prints when the last delivery failed and why, the number of deliveries, and the original message: its name, \
             object, time, sequence, poster, headers and payload. Control characters in the payload are replaced; --json \
-            prints it unchanged, or in base64 if it is not text.
+            prints it unchanged, or in base64 if it is not text. \(TimeOptions.discussion)
 
             EXAMPLES
               notifyctl dead show billing
@@ -18,17 +18,20 @@ struct DeadShowCommand: AsyncParsableCommand {
 
     @OptionGroup var connection: ConnectionOptions
     @OptionGroup var letters: DeadLetterOptions
+    @OptionGroup var time: TimeOptions
 
     @Flag(help: "Print one JSON object for each dead letter, on a line of its own.")
     var json = false
 
     func run() async throws {
-        let count = try await withNotifyClient(configuration: connection.configuration()) { [letters, json] client in
+        let times = time.style
+        let count = try await withNotificationClient(configuration: connection.configuration()) {
+            [letters, json] client in
             var output = StandardOutput()
             var count = 0
             try await letters.read(client) { letter in
                 if !json, count > 0 { output.append("\n") }
-                output.gather { json ? Self.appendJSON(letter, to: &$0) : Self.appendText(letter, to: &$0) }
+                output.gather { json ? Self.appendJSON(letter, to: &$0) : Self.appendText(letter, times, to: &$0) }
                 count += 1
                 if output.isFull { try output.flush() }
             }
@@ -38,11 +41,13 @@ struct DeadShowCommand: AsyncParsableCommand {
         if let selected = letters.selected, count < selected.count {
             throw CommandFailure(.failure, DeadLetterText.missing(selected.count - count))
         }
-        if count == 0 { StandardError.write("there are no dead letters") }
+        if count == 0 { StandardError.write(letters.emptyNotice) }
     }
 
-    private static func appendText(_ letter: NotifyClient.DeadLetter, to bytes: inout [UInt8]) {
-        bytes.append(contentsOf: DeadLetterRow(letter).text.utf8)
+    private static func appendText(
+        _ letter: NotificationClient.DeadLetter, _ times: TimeStyle, to bytes: inout [UInt8]
+    ) {
+        bytes.append(contentsOf: DeadLetterRow(letter).text(times).utf8)
         for (key, value) in letter.headers {
             bytes.append(contentsOf: "header      \(Table.printable(key)): \(Table.printable(value))\n".utf8)
         }
@@ -53,7 +58,7 @@ struct DeadShowCommand: AsyncParsableCommand {
         bytes.append(UInt8(ascii: "\n"))
     }
 
-    private static func appendJSON(_ letter: NotifyClient.DeadLetter, to bytes: inout [UInt8]) {
+    private static func appendJSON(_ letter: NotificationClient.DeadLetter, to bytes: inout [UInt8]) {
         var json = JSONWriter()
         json.object { json in
             DeadLetterRow(letter).write(to: &json)

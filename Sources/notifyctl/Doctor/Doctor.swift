@@ -7,7 +7,9 @@ struct Doctor {
     private static let systemPath = "/run/notifyd/notifyd.sock"
 
     let path: String
-    let configuration: NotifyClient.Configuration
+    /// The other places where the search for the socket has looked; empty if the path was given.
+    var searched: [String] = []
+    let configuration: NotificationClient.Configuration
 
     private var isOfSystem: Bool { path == Self.systemPath }
 
@@ -26,22 +28,31 @@ struct Doctor {
         var findings: [Finding] = []
         var failure: (any Error)?
         do {
-            let (statistics, durables, check) = try await withNotifyClient(configuration: configuration) { client in
-                let (statistics, durables) = (try await client.statistics(), try await client.durableSubscriptions())
+            let (statistics, durables, check) = try await withNotificationClient(configuration: configuration) {
+                client in
+                let statistics = try await client.administration.statistics()
+                let durables = try await client.durableSubscriptions()
                 // An older daemon may not know the request. Others refuse it to users who may not manage them.
                 let isOlder = Self.isOlder(statistics.version)
-                return (statistics, durables, isOlder ? nil : try? await client.check())
+                return (statistics, durables, isOlder ? nil : try? await client.administration.check())
             }
             findings += Self.findings(daemonVersion: statistics.version)
+            // An earlier figure may be wrong: the check finds out whether storing works.
+            let works = statistics["storage_works"] != 0 && check?.storageProblem == nil
             findings += Self.findings(
-                storageWorks: statistics["storage_works"] != 0, damagedMessages: statistics["damaged_messages"] ?? 0,
-                damage: check?.problems.first?.text)
-            findings += Self.findings(lags: durables.map { Lag(name: $0.name, uid: $0.uid, behind: $0.behind) })
+                storageWorks: works, damagedMessages: statistics["damaged_messages"] ?? 0,
+                damage: check?.problems.first?.text, storageProblem: check?.storageProblem,
+                configurationProblem: check?.configurationProblem)
+            findings += Self.findings(lags: durables.compactMap(Lag.init))
         } catch {
             failure = error
         }
         let startFindings = await startFindings()
         if let failure { findings += await self.findings(for: failure, canStart: startFindings.isEmpty) }
+        // The search for the socket has passed over those whose file is missing.
+        for candidate in searched where candidate != path {
+            if let lost = await lostSocketFinding(candidate) { findings.append(lost) }
+        }
         for manager in units { findings += await manager.findings() }
         return findings + startFindings
     }
@@ -52,19 +63,28 @@ struct Doctor {
         guard isOlder(daemonVersion) else { return [] }
         return [
             Finding(
-                problem: "the daemon has version \(daemonVersion), older than notifyctl's \(NotifyClient.version)",
+                problem:
+                    "the daemon has version \(daemonVersion), older than notifyctl's \(NotificationClient.version)",
                 repair: "install this version of notifyd, then restart it (for example sudo systemctl restart notifyd)")
         ]
     }
 
-    /// - Parameter damage: Damage besides messages; nil if there is none, or this user may not know.
-    static func findings(storageWorks: Bool, damagedMessages: UInt64, damage: String?) -> [Finding] {
+    /// - Parameters:
+    ///   - damage: Damage besides messages; nil if there is none, or this user may not know.
+    ///   - storageProblem: Why storing fails, with the repair; nil if it works, or this user may not know.
+    ///   - configurationProblem: Why the last reload has failed; nil if it has not, or this user may not know.
+    static func findings(
+        storageWorks: Bool, damagedMessages: UInt64, damage: String?, storageProblem: String? = nil,
+        configurationProblem: String? = nil
+    ) -> [Finding] {
         var findings: [Finding] = []
         if let damage {
             findings.append(
                 Finding(
                     problem: "the log is damaged, and the daemon refuses to store: \(damage)",
                     repair: "stop notifyd, then write what is sound to a new file with notifyd --repair, as its user"))
+        } else if let storageProblem {
+            findings.append(Finding(problem: "posts to be stored are refused: \(storageProblem)", repair: nil))
         } else if !storageWorks {
             findings.append(
                 Finding(
@@ -77,10 +97,17 @@ struct Doctor {
                     problem: "\(damagedMessages) messages in the log are known to be damaged, and are not delivered",
                     repair: "list them with notifyctl check; restore a backup if they are needed"))
         }
+        if let configurationProblem {
+            findings.append(
+                Finding(
+                    problem: "the last reload has failed, and the previous configuration is in effect: "
+                        + configurationProblem,
+                    repair: "correct it, then run notifyctl reload"))
+        }
         return findings
     }
 
-    /// A durable subscription, and the number of sequences that it is behind the end of the log.
+    /// A durable subscription, and the number of messages that it has not acknowledged.
     struct Lag {
         var name: String
         var uid: UInt32
@@ -98,14 +125,14 @@ struct Doctor {
         if long.count > namedLags { names.append("\(long.count - namedLags) more") }
         return [
             Finding(
-                problem: "durable subscriptions are \(longLag) or more sequences behind the end of the log: "
+                problem: "durable subscriptions have not acknowledged \(longLag) or more messages: "
                     + names.joined(separator: ", "),
                 repair: "start their consumers, or remove those that are not needed: notifyctl durable remove NAME")
         ]
     }
 
     private static func isOlder(_ daemonVersion: String) -> Bool {
-        numbers(daemonVersion).lexicographicallyPrecedes(numbers(NotifyClient.version))
+        numbers(daemonVersion).lexicographicallyPrecedes(numbers(NotificationClient.version))
     }
 
     private static func numbers(_ version: String) -> [Int] {
@@ -123,13 +150,15 @@ struct Doctor {
                     repair: "run notifyctl as that user, or set socket_mode: \"0666\" in the daemon's configuration")
             ]
         case .noDaemon?: await noDaemonFindings(canStart: canStart)
-        case .notConnected?:
+        case .notConnected? where SocketLock.holder(ofSocket: path) != nil: [silentFinding]
+        case .timedOut? where SocketLock.holder(ofSocket: path) != nil: [silentFinding]
+        case .notConnected?, .timedOut?:
             [
                 Finding(
                     problem: "a process listens on \(path) but does not answer as notifyd",
                     repair: "restart it, for example with sudo systemctl restart notifyd")
             ]
-        default: [Finding(problem: "\(error)", repair: nil)]
+        default: [Finding(problem: (error as? NotifyError)?.message ?? "\(error)", repair: nil)]
         }
     }
 
@@ -138,6 +167,7 @@ struct Doctor {
         if SocketFile(path).isOtherFile {
             return [Finding(problem: "\(path) is not a socket", repair: "give the daemon's socket with --socket")]
         }
+        if let lost = await lostSocketFinding(path) { return [lost] }
         if let other = await otherDaemon() {
             return [
                 Finding(
@@ -148,12 +178,40 @@ struct Doctor {
         return [Finding(problem: "no daemon listens on \(path)", repair: canStart ? startCommand : nil)]
     }
 
+    /// The finding that the daemon at the socket does not answer.
+    private var silentFinding: Finding {
+        let process = SocketLock.holder(ofSocket: path) ?? 0
+        if Program.isStopped(process) {
+            return Finding(
+                problem: "notifyd at \(path), process \(process), is stopped by a signal",
+                repair: "kill -CONT \(process)")
+        }
+        return Finding(
+            problem: "notifyd at \(path), process \(process), does not answer",
+            repair: "restart it: end the process with 'kill -KILL \(process)', then start it as before")
+    }
+
+    /// The finding that a daemon runs, but the file of its socket was deleted; nil if that is not so, or not known.
+    private func lostSocketFinding(_ path: String) async -> Finding? {
+        guard !SocketFile(path).exists else { return nil }
+        for units in units where units.isInstalled && units.isManagerRunning && units.socketPath == path {
+            guard await units.isSocketActive() else { continue }
+            return Finding(
+                problem: "notifyd.socket is active, but the file of its socket, \(path), was deleted",
+                repair: units.command("restart notifyd.socket"))
+        }
+        guard let process = SocketLock.holder(ofSocket: path) else { return nil }
+        return Finding(
+            problem: "notifyd runs as process \(process), but the file of its socket, \(path), was deleted",
+            repair: "restart notifyd: end the process with 'kill \(process)', then start it as before")
+    }
+
     private var startCommand: String {
         if let units = units.first(where: { $0.isInstalled && $0.isManagerRunning }) {
             return units.command("start notifyd.socket")
         }
         if isOfSystem { return "sudo notifyd" }
-        let isDefault = (try? NotifyClient.socketPath(environment: Self.ownEnvironment)) == path
+        let isDefault = (try? NotificationClient.socketPath(environment: Self.ownEnvironment)) == path
         return isDefault ? "notifyd" : "notifyd --socket \(path)"
     }
 
@@ -161,11 +219,11 @@ struct Doctor {
     ///
     /// - Returns: The first socket whose daemon answers; nil if none does.
     private func otherDaemon() async -> String? {
-        let found = [try? NotifyClient.socketPath(environment: Self.ownEnvironment), Self.systemPath]
+        let found = [try? NotificationClient.socketPath(environment: Self.ownEnvironment), Self.systemPath]
         for candidate in found.compactMap({ $0 }) where candidate != path {
             var configuration = configuration
             configuration.socketPath = candidate
-            if (try? await withNotifyClient(configuration: configuration) { try await $0.ping() }) != nil {
+            if (try? await withNotificationClient(configuration: configuration) { try await $0.ping() }) != nil {
                 return candidate
             }
         }
@@ -194,5 +252,13 @@ struct Doctor {
         } catch {
             return [Finding(problem: "notifyd can't be run: \(error)", repair: "install notifyd beside notifyctl")]
         }
+    }
+}
+
+extension Doctor.Lag {
+    /// Returns nil if the daemon has not counted the messages, or knows only the most that there may be.
+    init?(_ subscription: NotificationClient.DurableSubscription) {
+        guard let pending = subscription.pending, !pending.count.isUpperBound else { return nil }
+        self.init(name: subscription.name, uid: subscription.uid, behind: pending.count.messages)
     }
 }

@@ -11,7 +11,8 @@ struct DoctorCommand: AsyncParsableCommand {
             'notifyd --check-start', the configuration, the socket, the database and the disk. Checks the files of the \
             system's daemon only for root. Reports that messages can't be stored or are damaged, and durable \
             subscriptions that are far behind: those of this user or, with the right to manage, of every user. \
-            Changes nothing.
+            Reports why a reload of the configuration has failed, and that the socket's file of a daemon that runs was \
+            deleted. Changes nothing.
 
             The exit status is 0 if no problem was found, else 1.
 
@@ -25,7 +26,10 @@ struct DoctorCommand: AsyncParsableCommand {
 
     func run() async throws {
         let doctor = try Doctor(
-            path: NotifyClient.socketPath(explicit: connection.socket), configuration: connection.configuration())
+            path: NotificationClient.socketPath(
+                explicit: connection.socket, onSkip: ConnectionOptions.reportSkippedSocket),
+            searched: connection.socket == nil ? NotificationClient.searchedSocketPaths : [],
+            configuration: connection.configuration())
         let findings = await doctor.examine()
         var output = StandardOutput()
         for finding in findings { output.append(finding.text) }

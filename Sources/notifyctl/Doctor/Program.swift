@@ -1,3 +1,4 @@
+import CGNU
 import FoundationEssentials
 import Glibc
 import SystemPackage
@@ -12,10 +13,18 @@ enum Program {
         try await Blocking.run { try runBlocking(command) }
     }
 
+    /// Whether a signal or a debugger has stopped the process.
+    static func isStopped(_ process: pid_t) -> Bool {
+        guard let text = try? String(contentsOf: URL(filePath: "/proc/\(process)/stat"), encoding: .utf8),
+            // The state follows the program's name, which is in parentheses and may contain any character.
+            let name = text.lastIndex(of: ")")
+        else { return false }
+        return ["T", "t"].contains(text[name...].dropFirst(2).prefix(1))
+    }
+
     private static func runBlocking(_ command: [String]) throws -> (status: Int32, output: String) {
         var ends: [Int32] = [-1, -1]
-        guard pipe(&ends) == 0 else { throw Errno(rawValue: errno) }
-        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        guard pipe2(&ends, O_CLOEXEC) == 0 else { throw Errno(rawValue: errno) }
         defer { close(ends[0]) }
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)

@@ -43,6 +43,14 @@ struct ServiceUnits {
 
     var isEnabled: Bool { folders.contains { Self.exists("\($0)/sockets.target.wants/notifyd.socket") } }
 
+    /// The path of the socket that the units open; nil without a runtime directory.
+    var socketPath: String? { manager == .system ? "/run/notifyd/notifyd.sock" : Self.userSocketPath }
+
+    /// Whether the manager has opened the socket.
+    func isSocketActive() async -> Bool {
+        (try? await Program.run(systemctl + ["is-active", "--quiet", "notifyd.socket"]))?.status == 0
+    }
+
     /// The units that have failed.
     func failed() async -> [String] {
         var failed: [String] = []

@@ -11,6 +11,8 @@ struct SocketFile {
         self.status = stat(path, &status) == 0 ? status : nil
     }
 
+    var exists: Bool { status != nil }
+
     /// Whether a file that is not a socket is at the path.
     var isOtherFile: Bool { status.map { $0.st_mode & S_IFMT != S_IFSOCK } ?? false }
 

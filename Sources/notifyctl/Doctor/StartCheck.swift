@@ -29,6 +29,6 @@ struct StartCheck {
         guard count > 0 else { return "notifyd" }
         let program = String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
         let beside = program[...(program.lastIndex(of: "/") ?? program.startIndex)] + "notifyd"
-        return access(String(beside), X_OK) == 0 ? String(beside) : "notifyd"
+        return faccessat(AT_FDCWD, String(beside), X_OK, AT_EACCESS) == 0 ? String(beside) : "notifyd"
     }
 }

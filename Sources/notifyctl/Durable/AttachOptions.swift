@@ -13,7 +13,7 @@ struct AttachOptions: ParsableArguments {
             """))
     var takeover = false
 
-    var sharing: NotifyClient.DurableSharing { groupOption.sharing }
+    var sharing: NotificationClient.DurableSharing { groupOption.sharing }
 
     /// Refuses the options of a command without a durable subscription.
     func checkUnused() throws {

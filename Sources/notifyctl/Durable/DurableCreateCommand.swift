@@ -1,15 +1,15 @@
 import ArgumentParser
-import Glibc
 import NotifyClient
 
-struct DurableCreateCommand: AsyncParsableCommand {
+struct DurableCreateCommand: AsyncParsableCommand, PatternTaking {
     static let configuration = CommandConfiguration(
         commandName: "create",
         abstract: "Create a durable subscription without receiving from it.",
         discussion: """
             The daemon then keeps matching messages until 'notifyctl subscribe --durable NAME', or another client with the \
             same patterns, receives them. An existing subscription with these patterns and this object is not changed, \
-            and --from has no effect on it; if it has other settings than those given, the status is 1.
+            whether a client is attached to it or not, and --from has no effect on it; if it has other settings than \
+            those given, the status is 1.
 
             The start is \(PositionArgument.forms).
 
@@ -35,13 +35,13 @@ struct DurableCreateCommand: AsyncParsableCommand {
         parsing: .unconditional,
         help: ArgumentHelp("Where in the log the subscription starts; 'now' by default.", valueName: "start"),
         completion: PositionArgument.completion, transform: { try PositionArgument.start($0) })
-    var from: NotifyClient.Start?
+    var from: NotificationClient.Start?
 
     @OptionGroup private var groupOption: GroupOption
 
     @OptionGroup var options: DurableSettingsOptions
 
-    private var sharing: NotifyClient.DurableSharing { groupOption.sharing }
+    private var sharing: NotificationClient.DurableSharing { groupOption.sharing }
 
     func validate() throws {
         try UserNames.check(patterns)
@@ -49,57 +49,28 @@ struct DurableCreateCommand: AsyncParsableCommand {
 
     func run() async throws {
         // Check before connecting: wrong usage is reported even if no daemon runs.
-        try NotifyClient.validateDurableSubscription(name, to: patterns, object: object, settings: options.settings)
-        let existing = try await withNotifyClient(configuration: connection.configuration()) {
-            client -> NotifyClient.DurableSubscription? in
-            if let existing = try await client.durableSubscriptions().first(where: isSelected) {
-                if let refusal = Self.refusal(of: sharing, by: existing) { throw refusal }
-                try checkSettings(try await client.durableSubscription(name).settings)
-                return existing
-            }
+        try NotificationClient.validateDurableSubscription(
+            name, to: patterns, object: object, settings: options.settings)
+        let details = try await withNotificationClient(configuration: connection.configuration()) { client in
             try await client.createDurableSubscription(
                 name, to: patterns, object: object, from: from ?? .now, sharing: sharing, settings: options.settings)
-            return nil
         }
+        if details.existed { try checkSettings(details.settings) }
         var output = StandardOutput()
-        output.append("\(existing == nil ? "created" : "exists") \(name)\n")
+        output.append("\(details.existed ? "exists" : "created") \(name)\n")
         try output.flush()
-        if let notice = ExistingSubscription.startNotice(name, from, resumedAfter: existing?.cursor) {
+        let cursor = details.existed ? details.subscription.cursor : nil
+        if let notice = ExistingSubscription.startNotice(name, from, resumedAfter: cursor) {
             StandardError.write(notice)
         }
     }
 
     /// Throws if a setting that was given differs from that of the existing subscription.
-    private func checkSettings(_ existing: NotifyClient.DurableSettings) throws {
+    private func checkSettings(_ existing: NotificationClient.DurableSettings) throws {
         guard !options.settings.differences(from: existing).isEmpty else { return }
         throw CommandFailure(
             .failure,
             "'\(name)' exists with other settings: \(DurableSetCommand.text(existing)); to change them, use "
                 + "'notifyctl durable set'")
-    }
-
-    /// Whether a listed subscription has the name, the patterns and the object of the one to create. The daemon refuses
-    /// to create one with the name and another filter. The list may contain subscriptions of other users, for example
-    /// for root.
-    private func isSelected(_ subscription: NotifyClient.DurableSubscription) -> Bool {
-        subscription.name == name && subscription.uid == geteuid() && Set(subscription.patterns) == Set(patterns)
-            && subscription.object ?? "" == object ?? ""
-    }
-
-    /// Why a subscription can't be created, because one exists that is shared in another way; nil if it can. The
-    /// daemon's refusal names an option that this command does not have.
-    static func refusal(
-        of sharing: NotifyClient.DurableSharing, by existing: NotifyClient.DurableSubscription
-    ) -> CommandFailure? {
-        guard existing.sharing != sharing else { return nil }
-        let difference =
-            switch existing.sharing {
-            case .group: "as a group: add --group"
-            case .exclusive: "without a group: omit --group"
-            }
-        return CommandFailure(
-            .refused,
-            "'\(existing.name)' exists \(difference), use another name, or remove it with 'notifyctl durable "
-                + "remove', which discards its messages")
     }
 }

@@ -1,7 +1,7 @@
 import ArgumentParser
 import NotifyClient
 
-struct DurableEditCommand: AsyncParsableCommand {
+struct DurableEditCommand: AsyncParsableCommand, PatternTaking {
     static let configuration = CommandConfiguration(
         commandName: "edit",
         abstract: "Replace the patterns of a durable subscription.",
@@ -29,7 +29,7 @@ struct DurableEditCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let details = try await withNotifyClient(configuration: connection.configuration()) { client in
+        let details = try await withNotificationClient(configuration: connection.configuration()) { client in
             try await client.editDurableSubscription(
                 subscription.name, patterns: patterns, uid: subscription.uid)
         }

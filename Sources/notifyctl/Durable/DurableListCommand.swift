@@ -7,12 +7,14 @@ struct DurableListCommand: AsyncParsableCommand {
         commandName: "list",
         abstract: "List the durable subscriptions of this user or, with the right to manage, of every user.",
         discussion: """
-            Prints one line for each: its name, its user, its cursor (the sequence up to which all messages are \
-            acknowledged or wait for redelivery), the process attached to it, for a group the number of its members, the \
-            messages that were delivered to its clients and not answered, those that failed and wait for their next delivery, the \
-            messages that are still to be acknowledged with their bytes and the age of the oldest, the \
-            messages that it has lost, its object and its patterns. '-' means none, '?' not known yet. '<=' marks the most \
-            messages that there can be.
+            Prints one line for each: its name, its user, the messages that are still to be acknowledged with the age of \
+            the oldest, those that were delivered to its clients and not answered, those that failed and wait for their \
+            next delivery, those that it has lost, and its patterns. The last columns, which --wide shows, are the bytes \
+            of the messages to be acknowledged, its cursor (the sequence up to which all messages are acknowledged or wait \
+            for redelivery), the process attached to it, for a group the number of its members, and its object. '-' means \
+            none, '?' not known yet. '<=' marks the most messages that there can be.
+
+            \(ListOptions.discussion)
 
             PENDING, BYTES and OLDEST are usually at most 5 seconds old. The daemon counts them in its log. If that takes \
             longer, they are older, or '?' if they were not counted within the last minute: run the command again.
@@ -26,60 +28,61 @@ struct DurableListCommand: AsyncParsableCommand {
     @OptionGroup var connection: ConnectionOptions
     @OptionGroup var options: ListOptions
 
+    func validate() throws { try options.checkInterval() }
+
     func run() async throws {
-        let printer = ListPrinter<NotifyClient.DurableSubscription>(
-            options: options, fetch: { try await $0.durableSubscriptions() },
+        let printer = ListPrinter<NotificationClient.DurableSubscription>(
+            options: options, title: "durable subscriptions", fetch: { try await $0.durableSubscriptions() },
             table: { look, _ in Self.table(look.items, now: Date()) }, json: { Self.write($0, now: Date(), to: &$1) })
         try await printer.run(configuration: connection.configuration())
     }
 
-    static func table(_ subscriptions: [NotifyClient.DurableSubscription], now: Date) -> Table {
+    static func table(_ subscriptions: [NotificationClient.DurableSubscription], now: Date) -> Table {
         var table = Table([
-            .text("DURABLE"), .text("USER"), .number("CURSOR"), .number("PID"), .number("MEMBERS"),
-            .number("IN-FLIGHT"), .number("WAITING"),
-            .number("PENDING"), .number("BYTES"), .number("OLDEST"), .number("LOST"), .text("OBJECT"),
-            .text("PATTERNS"),
+            .text("DURABLE"), .text("USER"), .number("PENDING"), .number("OLDEST"), .number("IN-FLIGHT"),
+            .number("WAITING"), .number("LOST"), .text("PATTERNS"), .number("BYTES").wide, .number("CURSOR").wide,
+            .number("PID").wide, .number("MEMBERS").wide, .text("OBJECT").wide,
         ])
         let users = UserNames.names(of: subscriptions.map(\.uid))
         for subscription in subscriptions {
             let pending = subscription.pending
             table.append([
-                subscription.name, users[subscription.uid] ?? "\(subscription.uid)", "\(subscription.cursor)",
-                subscription.holderPID.map { "\($0)" } ?? Table.none,
-                subscription.sharing == .group ? "\(subscription.members)" : Table.none,
-                "\(subscription.inFlight)", "\(subscription.waiting)",
+                subscription.name, users[subscription.uid] ?? "\(subscription.uid)",
                 pending.map { text($0.count) } ?? Table.unknown,
-                pending.map { Quantities.bytes($0.bytes) } ?? Table.unknown,
                 age(of: subscription, now: now).map { Quantities.duration(seconds: $0) }
                     ?? (pending == nil ? Table.unknown : Table.none),
-                text(subscription.lost), subscription.object ?? Table.none,
+                "\(subscription.inFlight)", "\(subscription.waiting)", text(subscription.lost),
                 subscription.patterns.joined(separator: " "),
+                pending.map { Quantities.bytes($0.bytes) } ?? Table.unknown, "\(subscription.cursor)",
+                subscription.holderPID.map { "\($0)" } ?? Table.none,
+                subscription.sharing == .group ? "\(subscription.members)" : Table.none,
+                subscription.object ?? Table.none,
             ])
         }
         return table
     }
 
-    static func text(_ count: NotifyClient.DurableSubscription.Count) -> String {
+    static func text(_ count: NotificationClient.DurableSubscription.Count) -> String {
         count.isUpperBound ? "<=\(count.messages)" : "\(count.messages)"
     }
 
     /// The age of the oldest pending message in seconds; nil if there is none or it is not known.
-    private static func age(of subscription: NotifyClient.DurableSubscription, now: Date) -> UInt64? {
+    private static func age(of subscription: NotificationClient.DurableSubscription, now: Date) -> UInt64? {
         subscription.pending?.oldest.map { UInt64(max(0, now.timeIntervalSince($0))) }
     }
 
-    static func write(_ subscription: NotifyClient.DurableSubscription, now: Date, to json: inout JSONWriter) {
+    static func write(_ subscription: NotificationClient.DurableSubscription, now: Date, to json: inout JSONWriter) {
         json.object { writeMembers(subscription, now: now, to: &$0) }
     }
 
     static func writeMembers(
-        _ subscription: NotifyClient.DurableSubscription, now: Date, to json: inout JSONWriter
+        _ subscription: NotificationClient.DurableSubscription, now: Date, to json: inout JSONWriter
     ) {
-        json.member("name", subscription.name)
+        json.member("durable", subscription.name)
         json.member("uid", subscription.uid)
         json.member("user", UserNames.name(of: subscription.uid))
         json.member("cursor", subscription.cursor)
-        json.optionalMember("holder", subscription.holderPID)
+        json.optionalMember("pid", subscription.holderPID)
         json.member("sharing", subscription.sharing == .group ? "group" : "exclusive")
         json.member("members", subscription.members)
         json.member("in_flight", subscription.inFlight)

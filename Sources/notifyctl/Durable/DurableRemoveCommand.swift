@@ -6,10 +6,12 @@ struct DurableRemoveCommand: AsyncParsableCommand {
         commandName: "remove",
         abstract: "Remove a durable subscription permanently.",
         discussion: """
-            No client may be attached to it. The daemon discards its messages that were not acknowledged.
+            The daemon discards its messages that were not acknowledged. No client may be attached to it, unless --force \
+            ends the clients' subscriptions first.
 
             EXAMPLES
               notifyctl durable remove billing
+              notifyctl durable remove billing --force
               sudo notifyctl durable remove billing --user alice
             """)
 
@@ -17,9 +19,13 @@ struct DurableRemoveCommand: AsyncParsableCommand {
 
     @OptionGroup var subscription: DurableOptions
 
+    @Flag(help: "End the subscriptions of attached clients first, which fail with an error.")
+    var force = false
+
     func run() async throws {
-        try await withNotifyClient(configuration: connection.configuration()) { client in
-            try await client.removeDurableSubscription(subscription.name, uid: subscription.uid)
+        try await withNotificationClient(configuration: connection.configuration()) { client in
+            try await client.removeDurableSubscription(
+                subscription.name, endsMembers: force, uid: subscription.uid)
         }
         var output = StandardOutput()
         output.append("removed \(subscription.name)\n")

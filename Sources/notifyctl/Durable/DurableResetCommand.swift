@@ -11,7 +11,7 @@ struct DurableResetCommand: AsyncParsableCommand {
             redelivered. Messages before the position are not delivered any more. What the subscription had lost is no \
             longer reported. A client that is attached continues at the position.
 
-            The position is \(PositionArgument.forms).
+            The position is \(PositionArgument.forms). \(TimeOptions.discussion)
 
             EXAMPLES
               notifyctl durable reset billing --to oldest
@@ -26,22 +26,24 @@ struct DurableResetCommand: AsyncParsableCommand {
         parsing: .unconditional,
         help: ArgumentHelp("Where in the log the subscription continues.", valueName: "position"),
         completion: PositionArgument.completion, transform: { try PositionArgument.start($0) })
-    var to: NotifyClient.Start
+    var to: NotificationClient.Start
+
+    @OptionGroup var time: TimeOptions
 
     func run() async throws {
         let to = to.fixed(at: Date())
-        let details = try await withNotifyClient(configuration: connection.configuration()) { client in
+        let details = try await withNotificationClient(configuration: connection.configuration()) { client in
             try await client.resetDurableSubscription(subscription.name, to: to, uid: subscription.uid)
         }
         var output = StandardOutput()
-        output.append("reset \(subscription.name): \(Self.text(to, cursor: details.subscription.cursor))\n")
+        output.append("reset \(subscription.name): \(Self.text(to, cursor: details.subscription.cursor, time.style))\n")
         try output.flush()
     }
 
     /// Where the subscription continues.
-    static func text(_ position: NotifyClient.Start, cursor: UInt64) -> String {
+    static func text(_ position: NotificationClient.Start, cursor: UInt64, _ times: TimeStyle) -> String {
         guard cursor > 0 else { return "continues with the oldest stored message" }
         guard case .time(let time) = position else { return "continues after sequence \(cursor)" }
-        return "continues with what was posted since \(Timestamp.seconds(time)), after sequence \(cursor)"
+        return "continues with what was posted since \(times.text(time)), after sequence \(cursor)"
     }
 }

@@ -20,13 +20,13 @@ struct DurableSetCommand: AsyncParsableCommand {
     @OptionGroup var options: DurableSettingsOptions
 
     func validate() throws {
-        if options.settings == NotifyClient.DurableSettings() {
+        if options.settings == NotificationClient.DurableSettings() {
             throw ValidationError("give at least one of --deadline, --retry-after, --max-deliveries and --in-flight")
         }
     }
 
     func run() async throws {
-        let details = try await withNotifyClient(configuration: connection.configuration()) { client in
+        let details = try await withNotificationClient(configuration: connection.configuration()) { client in
             try await client.configureDurableSubscription(
                 subscription.name, options.settings, uid: subscription.uid)
         }
@@ -36,7 +36,7 @@ struct DurableSetCommand: AsyncParsableCommand {
     }
 
     /// The settings as options.
-    static func text(_ settings: NotifyClient.DurableSettings) -> String {
+    static func text(_ settings: NotificationClient.DurableSettings) -> String {
         settings.options.joined(separator: " ")
     }
 }

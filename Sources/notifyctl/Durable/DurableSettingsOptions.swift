@@ -31,25 +31,27 @@ struct DurableSettingsOptions: ParsableArguments {
             """
             The number of failed deliveries after which a message becomes a dead letter; 0 for no limit. A new group has \
             5, another new subscription no limit: a message that always fails is then repeated forever.
-            """, valueName: "number"))
+            """, valueName: "number"),
+        transform: { try CountArgument.count($0) })
     var maxDeliveries: Int?
 
     @Option(
         help: ArgumentHelp(
             "The maximum number of unanswered messages of all clients together; 0 for no limit.",
-            valueName: "number"))
+            valueName: "number"),
+        transform: { try CountArgument.count($0) })
     var inFlight: Int?
 
-    var settings: NotifyClient.DurableSettings {
-        NotifyClient.DurableSettings(
+    var settings: NotificationClient.DurableSettings {
+        NotificationClient.DurableSettings(
             deadline: deadline, retryDelays: retryAfter?.delays, maximumDeliveries: maxDeliveries,
             maximumInFlight: inFlight)
     }
 }
 
-extension NotifyClient.DurableSettings {
+extension NotificationClient.DurableSettings {
     /// The values in `existing`, as options, of the settings that are chosen here with other values.
-    func differences(from existing: NotifyClient.DurableSettings) -> [String] {
+    func differences(from existing: NotificationClient.DurableSettings) -> [String] {
         let isKept = [
             deadline.map { $0 == existing.deadline } ?? true, retryDelays.map { $0 == existing.retryDelays } ?? true,
             maximumDeliveries.map { $0 == existing.maximumDeliveries } ?? true,

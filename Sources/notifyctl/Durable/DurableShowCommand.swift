@@ -9,12 +9,14 @@ struct DurableShowCommand: AsyncParsableCommand {
         discussion: """
             Prints its patterns and its object, its cursor (the sequence up to which all messages are acknowledged or \
             wait for redelivery), the attached process and the members of a group, the messages that wait for redelivery, \
-            those that are still to be acknowledged and those that it has lost, its settings (as for 'notifyctl durable set'), when it was \
-            created, when a client attached last to receive messages, and when it expires if no client attaches. A setting \
+            those of them that no attached process may receive, but one that attached before, those that are still to be \
+            acknowledged and those that it has lost, the last failure with its reason, when the next message is tried \
+            again, its settings (as for 'notifyctl durable set'), when it was created, when a client attached last to \
+            receive messages, and when it expires if no client attaches. A setting \
             without a limit is 'none'. '-' means none, '?' not known.
 
             The pending messages are counted as by 'notifyctl durable list': if they are '?', run the command again. The \
-            times of a subscription that an earlier version created may be '?', too.
+            times of a subscription that an earlier version created may be '?', too. \(TimeOptions.discussion)
 
             EXAMPLES
               notifyctl durable show billing
@@ -27,12 +29,14 @@ struct DurableShowCommand: AsyncParsableCommand {
     @Flag(help: "Print one JSON object.")
     var json = false
 
+    @OptionGroup var time: TimeOptions
+
     func run() async throws {
-        let details = try await withNotifyClient(configuration: connection.configuration()) { client in
+        let details = try await withNotificationClient(configuration: connection.configuration()) { client in
             try await client.durableSubscription(subscription.name, uid: subscription.uid)
         }
         var output = StandardOutput()
-        output.append(json ? Self.json(details, now: Date()) + "\n" : Self.text(details, now: Date()))
+        output.append(json ? Self.json(details, now: Date()) + "\n" : Self.text(details, time.style, now: Date()))
         try output.flush()
     }
 
@@ -40,7 +44,7 @@ struct DurableShowCommand: AsyncParsableCommand {
 
     private static let noLimit = "none"
 
-    static func text(_ details: NotifyClient.DurableDetails, now: Date) -> String {
+    static func text(_ details: NotificationClient.DurableDetails, _ times: TimeStyle, now: Date) -> String {
         let subscription = details.subscription
         let rows = [
             ("name", subscription.name), ("user", UserNames.name(of: subscription.uid) ?? "\(subscription.uid)"),
@@ -49,18 +53,21 @@ struct DurableShowCommand: AsyncParsableCommand {
             ("attached", subscription.holderPID.map { process($0) } ?? Table.none),
             ("members", subscription.sharing == .group ? "\(subscription.members)" : Table.none),
             ("in flight", "\(subscription.inFlight)"), ("waiting", "\(subscription.waiting)"),
+            ("withheld", "\(details.withheld)"),
             ("pending", subscription.pending.map { pending($0, now: now) } ?? Table.unknown),
             ("lost", DurableListCommand.text(subscription.lost)),
+            ("last failure", details.lastFailure.map { failure($0, times) } ?? Table.none),
+            ("next try", details.nextDelivery.map { times.text($0) } ?? Table.none),
             ("deadline", limit(details.settings.deadline ?? .zero)),
             ("retry after", SpanArgument.text(details.settings.retryDelays ?? [])),
             ("max deliveries", limit(details.settings.maximumDeliveries)),
             ("max in flight", limit(details.settings.maximumInFlight)),
-            ("created", details.created.map { Timestamp.text($0) } ?? Table.unknown),
-            ("last attached", lastAttachment(details)),
+            ("created", details.created.map { times.text($0) } ?? Table.unknown),
+            ("last attached", lastAttachment(details, times)),
             ("expires", expiry(details)),
         ]
         return rows.map { title, value in
-            title + String(repeating: " ", count: 15 - title.count) + Table.printable(value) + "\n"
+            title + String(repeating: " ", count: 15 - title.count) + FailureReason.block(value, indent: 15) + "\n"
         }.joined()
     }
 
@@ -72,22 +79,30 @@ struct DurableShowCommand: AsyncParsableCommand {
         "process \(pid)" + (ProcessNames.program(of: pid).map { " (\($0))" } ?? "")
     }
 
-    private static func pending(_ pending: NotifyClient.DurableSubscription.Pending, now: Date) -> String {
+    private static func pending(_ pending: NotificationClient.DurableSubscription.Pending, now: Date) -> String {
         let text = "messages: \(DurableListCommand.text(pending.count))"
         guard let oldest = pending.oldest else { return text }
         let age = Quantities.duration(seconds: UInt64(max(0, now.timeIntervalSince(oldest))))
         return "\(text), \(Quantities.bytes(pending.bytes)), the oldest posted \(age) ago"
     }
 
-    /// Without one, no client has attached since the creation, unless an earlier version of the daemon was running then.
-    private static func lastAttachment(_ details: NotifyClient.DurableDetails) -> String {
+    /// Without one, no client has attached since the creation, unless an earlier version of the daemon was running
+    /// then.
+    private static func lastAttachment(_ details: NotificationClient.DurableDetails, _ times: TimeStyle) -> String {
         guard let attachment = details.lastAttachment else {
             return details.created == nil || details.subscription.holderPID != nil ? Table.unknown : "never"
         }
-        return Timestamp.text(attachment.date) + " by process \(attachment.pid)"
+        return times.text(attachment.date) + " by process \(attachment.pid)"
     }
 
-    private static func expiry(_ details: NotifyClient.DurableDetails) -> String {
+    private static func failure(
+        _ failure: NotificationClient.DurableDetails.Failure, _ times: TimeStyle
+    ) -> String {
+        let date = failure.date.map { times.text($0) } ?? "before the daemon's start"
+        return "\(date), message \(failure.sequence), delivery \(failure.failures): \(failure.reason ?? Table.unknown)"
+    }
+
+    private static func expiry(_ details: NotificationClient.DurableDetails) -> String {
         guard let expiry = details.expiry else { return "never" }
         let after = Quantities.duration(seconds: expiry.wholeSeconds)
         guard let unused = details.unused, details.subscription.holderPID == nil else {
@@ -99,7 +114,7 @@ struct DurableShowCommand: AsyncParsableCommand {
 
     // MARK: JSON
 
-    static func json(_ details: NotifyClient.DurableDetails, now: Date) -> String {
+    static func json(_ details: NotificationClient.DurableDetails, now: Date) -> String {
         var json = JSONWriter()
         json.object { json in
             DurableListCommand.writeMembers(details.subscription, now: now, to: &json)
@@ -110,10 +125,23 @@ struct DurableShowCommand: AsyncParsableCommand {
             }
             json.member("maximum_deliveries", details.settings.maximumDeliveries ?? 0)
             json.member("maximum_in_flight", details.settings.maximumInFlight ?? 0)
+            json.key("last_failure")
+            if let failure = details.lastFailure {
+                json.object { json in
+                    json.member("sequence", failure.sequence)
+                    json.member("time", failure.date.map { Timestamp.text($0) })
+                    json.member("failures", failure.failures)
+                    json.member("reason", failure.reason)
+                }
+            } else {
+                json.null()
+            }
+            json.member("next_delivery", details.nextDelivery.map { Timestamp.text($0) })
             json.member("created", details.created.map { Timestamp.text($0) })
             json.member("last_attached", details.lastAttachment.map { Timestamp.text($0.date) })
             json.optionalMember("last_attached_pid", details.lastAttachment?.pid)
             json.optionalMember("expiry_seconds", details.expiry?.wholeSeconds)
+            json.member("withheld", details.withheld)
             json.optionalMember("unused_seconds", details.unused?.wholeSeconds)
         }
         return String(decoding: json.bytes, as: UTF8.self)

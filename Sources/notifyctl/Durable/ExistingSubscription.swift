@@ -2,18 +2,18 @@ import NotifyClient
 
 /// Reports options that have no effect on an existing durable subscription.
 enum ExistingSubscription {
-    /// Prints the settings and the start that have no effect on an existing subscription. Asks the daemon on a connection
-    /// of its own, and only if there is something to compare.
+    /// Prints the settings and the start that have no effect on an existing subscription. Asks the daemon on a
+    /// connection of its own, and only if there is something to compare.
     ///
     /// - Throws: errors of the client.
     static func reportIgnored(
-        by name: String, settings: NotifyClient.DurableSettings, start: NotifyClient.Start?,
-        sharing: NotifyClient.DurableSharing, configuration: NotifyClient.Configuration
+        by name: String, settings: NotificationClient.DurableSettings, start: NotificationClient.Start?,
+        sharing: NotificationClient.DurableSharing, configuration: NotificationClient.Configuration
     ) async throws {
-        guard start != nil || settings != NotifyClient.DurableSettings() else { return }
-        let details: NotifyClient.DurableDetails
+        guard start != nil || settings != NotificationClient.DurableSettings() else { return }
+        let details: NotificationClient.DurableDetails
         do {
-            details = try await withNotifyClient(configuration: configuration) { client in
+            details = try await withNotificationClient(configuration: configuration) { client in
                 try await client.durableSubscription(name)
             }
         } catch let error as NotifyError where error.code == .unknownSubscription {
@@ -30,7 +30,7 @@ enum ExistingSubscription {
 
     /// - Returns: nil if no setting that is chosen differs.
     static func settingsNotice(
-        _ name: String, _ settings: NotifyClient.DurableSettings, existing: NotifyClient.DurableSettings
+        _ name: String, _ settings: NotificationClient.DurableSettings, existing: NotificationClient.DurableSettings
     ) -> String? {
         let options = settings.differences(from: existing)
         guard !options.isEmpty else { return nil }
@@ -40,7 +40,7 @@ enum ExistingSubscription {
 
     /// - Returns: nil if no start is given, or the subscription is new.
     static func startNotice(
-        _ durable: String?, _ start: NotifyClient.Start?, resumedAfter sequence: UInt64?
+        _ durable: String?, _ start: NotificationClient.Start?, resumedAfter sequence: UInt64?
     ) -> String? {
         guard let durable, start != nil, let sequence else { return nil }
         return "'\(durable)' exists and resumes after sequence \(sequence), not at --from; to move it, use "

@@ -6,5 +6,5 @@ struct GroupOption: ParsableArguments {
     @Flag(help: "Share the messages with other clients that use --group: each message goes to one of them.")
     var group = false
 
-    var sharing: NotifyClient.DurableSharing { group ? .group : .exclusive }
+    var sharing: NotificationClient.DurableSharing { group ? .group : .exclusive }
 }

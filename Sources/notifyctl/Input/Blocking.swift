@@ -3,10 +3,10 @@ import NIOPosix
 
 /// Runs blocking system calls on a thread pool, so that they do not block Swift's cooperative threads.
 enum Blocking {
-    /// Two threads, because two calls of a command may block at the same time. In `subscribe`, for example, one waits
-    /// for the reader of the output to close it, and the other until the output is writable.
+    /// Three threads, because three calls of a command may block at the same time. In `post --lines`, one waits for the
+    /// reader of the output to close it, one for input, and one until the output is writable.
     private static let pool = {
-        let pool = NIOThreadPool(numberOfThreads: 2)
+        let pool = NIOThreadPool(numberOfThreads: 3)
         pool.start()
         return pool
     }()
@@ -16,6 +16,16 @@ enum Blocking {
     /// - Throws: The error of `body`; `CancellationError` if the task was cancelled before `body` began.
     static func run<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
         try await pool.runIfActive(body)
+    }
+
+    /// Runs the tasks that prefer it on threads of the pool.
+    static let executor: some TaskExecutor = PoolExecutor()
+
+    private final class PoolExecutor: TaskExecutor {
+        func enqueue(_ job: consuming ExecutorJob) {
+            let job = UnownedJob(job)
+            pool.submit { _ in job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+        }
     }
 
     /// Polls descriptors. Negative descriptors are ignored.

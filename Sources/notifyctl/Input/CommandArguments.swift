@@ -1,15 +1,34 @@
 import Glibc
+import SystemPackage
 
 /// The arguments of the command line as raw bytes. `CommandLine.arguments` replaces bytes that are not UTF-8.
 ///
 /// The parser reads a placeholder in place of each argument that is not UTF-8. Only the content of `post` may be such
 /// an argument.
 struct CommandArguments: Sendable {
-    /// The arguments of this process.
-    static let process = CommandArguments(
-        UnsafeBufferPointer(start: CommandLine.unsafeArgv, count: Int(CommandLine.argc)).dropFirst().map {
+    /// The arguments of this process, without its name.
+    static let process = CommandArguments(Array((CommandLine.argc > 0 ? runtime : kernel).dropFirst()))
+
+    private static var runtime: [[UInt8]] {
+        UnsafeBufferPointer(start: CommandLine.unsafeArgv, count: Int(CommandLine.argc)).map {
             $0.map { Array(UnsafeRawBufferPointer(start: $0, count: strlen($0))) } ?? []
-        })
+        }
+    }
+
+    /// The arguments as the kernel has them. Swift's runtime finds none if a constructor of a preloaded library has set
+    /// an environment variable: it searches for them beside the environment, which has moved then.
+    private static var kernel: [[UInt8]] {
+        guard let file = try? FileDescriptor.open("/proc/self/cmdline", .readOnly, options: .closeOnExec)
+        else { return [] }
+        defer { try? file.close() }
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        while let count = try? buffer.withUnsafeMutableBytes({ try file.read(into: $0) }), count > 0 {
+            bytes += buffer[..<count]
+        }
+        // Each argument ends with a NUL.
+        return bytes.split(separator: 0, omittingEmptySubsequences: false).dropLast().map(Array.init)
+    }
 
     /// The arguments for the parser.
     let strings: [String]
@@ -56,7 +75,8 @@ struct CommandArguments: Sendable {
     private func failure(_ index: Int) -> CommandFailure {
         let text = String(decoding: arguments[index], as: UTF8.self)
         return CommandFailure(
-            .usage, "argument \(index + 1), '\(text)', is not UTF-8; only the content of a post may contain other bytes"
+            .invalidData,
+            "argument \(index + 1), '\(text)', is not UTF-8; only the content of a post may contain other bytes"
         )
     }
 }

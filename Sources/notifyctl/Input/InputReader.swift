@@ -24,6 +24,11 @@ final class InputReader: Sendable {
         }
     }
 
+    /// Ends a read that waits for input, and later ones, with a `CancellationError`.
+    func cancel() {
+        cancellation.wakeUp()
+    }
+
     /// Reads all bytes, but stops once there are more than `limit`.
     func all(limit: Int) async throws -> [UInt8] {
         var bytes: [UInt8] = []
@@ -45,7 +50,7 @@ final class InputReader: Sendable {
                 count = try FileDescriptor(rawValue: descriptor).read(into: UnsafeMutableRawBufferPointer(buffer))
             }
         } catch {
-            throw CommandFailure(.failure, "can't read the input: \(error)")
+            throw CommandFailure(.unreadableInput, "can't read the input: \(error)")
         }
     }
 }

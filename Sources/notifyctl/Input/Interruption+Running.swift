@@ -4,16 +4,25 @@ extension Interruption {
     /// Runs `body` in a task. Cancels the task if the command receives a signal, or if the reader of standard output
     /// closes it.
     ///
-    /// - Throws: Errors of `body`, unless the command was interrupted.
-    static func run(_ body: @escaping @Sendable (Interruption) async throws -> Void) async throws {
+    /// - Parameter unanswered: The error if the daemon does not answer for `answerLimit` after the interruption.
+    /// - Throws: Errors of `body`, unless the command was interrupted; `StandardOutput.Failure.readerClosed` if its
+    ///   output was closed before `body` has returned or has reported that the output is complete.
+    static func run(
+        unanswered: CommandFailure = CommandFailure(.success),
+        _ body: @escaping @Sendable (Interruption) async throws -> Void
+    ) async throws {
         let signals = await trapSignals()
         let interruption = Interruption()
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await interruption.watchSignals(signals) }
             group.addTask { await interruption.watchReader(of: STDOUT_FILENO) }
+            group.addTask { await interruption.endUnanswered { $0 == .readerClosed ? .readerClosed : unanswered } }
             defer { group.cancelAll() }
             try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { try await body(interruption) }
+                group.addTask {
+                    try await body(interruption)
+                    if !Task.isCancelled { interruption.completeOutput() }
+                }
                 group.addTask { _ = await interruption.wait() }
                 do {
                     // Once one of the tasks ends, the other one must end, too.
@@ -23,6 +32,7 @@ extension Interruption {
                 } catch  where interruption.reason != nil {
                 }
             }
+            try interruption.checkReader()
         }
     }
 }

@@ -3,6 +3,9 @@ import UnixSignals
 
 /// The sources of an interruption. Each `watch` method runs in a task of its own; cancelling the task ends it.
 extension Interruption {
+    /// The time in which a signal that has ended the reader of the output reaches this process, too.
+    private static let signalDelay = Duration.milliseconds(100)
+
     /// Interrupts at the first signal. A second signal ends the process by its default action.
     func watchSignals(_ signals: UnixSignalsSequence) async {
         var isSecond = false
@@ -32,7 +35,10 @@ extension Interruption {
             cancellation.wakeUp()
         }
         // If the descriptor itself is closed, the first write reports that.
-        if let events, events[0] & (POLLERR | POLLHUP) != 0 { interrupt(.readerClosed) }
+        guard let events, events[0] & (POLLERR | POLLHUP) != 0 else { return }
+        // Ctrl-C ends the reader, too. The signal is the reason then, although it may arrive later.
+        try? await Task.sleep(for: Self.signalDelay)
+        if !Task.isCancelled { interrupt(.readerClosed) }
     }
 
     /// Whether the reader of the output, a pipe or socket, has closed it.

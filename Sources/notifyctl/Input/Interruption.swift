@@ -1,18 +1,20 @@
 import Synchronization
 
-/// The first external event that ends a command: a signal, the timeout of the command, or the closing of standard
-/// output by its reader.
+/// The first event that ends a command: a signal, the timeout of the command, the closing of standard output by its
+/// reader, or a failure after which the command starts nothing more.
 final class Interruption: Sendable {
     enum Reason: Sendable {
         case signal
         case timeout
         case readerClosed
+        case failure
     }
 
     private struct State {
         var reason: Reason?
-        var waiter: CheckedContinuation<Reason?, Never>?
-        var isCancelled = false
+        var isOutputComplete = false
+        var lastWaiter = 0
+        var waiters: [Int: CheckedContinuation<Reason?, Never>] = [:]
     }
 
     private let pipe = WakeUpPipe()
@@ -24,35 +26,64 @@ final class Interruption: Sendable {
     /// The reason for the interruption; nil if there was none yet.
     var reason: Reason? { state.withLock(\.reason) }
 
-    /// Interrupts the command. Only the first reason is kept.
-    func interrupt(_ reason: Reason) {
-        let waiter = state.withLock { state in
-            state.reason = state.reason ?? reason
-            return state.waiter.take()
-        }
-        pipe.wakeUp()
-        waiter?.resume(returning: reason)
+    /// Everything was printed, so that it does not matter any more whether the output can be written.
+    func completeOutput() {
+        state.withLock { $0.isOutputComplete = true }
     }
 
-    /// Waits for the interruption. Only one task may wait.
+    /// Throws if the reader of the output has closed it before everything was printed.
+    func checkReader() throws(StandardOutput.Failure) {
+        if reason == .readerClosed { throw .readerClosed }
+    }
+
+    /// Interrupts the command. Only the first reason is kept.
+    func interrupt(_ reason: Reason) {
+        let (first, waiters) = state.withLock { state in
+            if reason == .readerClosed, state.isOutputComplete {
+                return (nil as Reason?, [] as [CheckedContinuation<Reason?, Never>])
+            }
+            let first = state.reason ?? reason
+            state.reason = first
+            defer { state.waiters = [:] }
+            return (first, Array(state.waiters.values))
+        }
+        guard let first else { return }
+        pipe.wakeUp()
+        for waiter in waiters { waiter.resume(returning: first) }
+    }
+
+    /// Waits for the interruption.
     ///
     /// - Returns: The reason; nil in a cancelled task.
     func wait() async -> Reason? {
-        await withTaskCancellationHandler {
+        let number = state.withLock { state in
+            state.lastWaiter += 1
+            return state.lastWaiter
+        }
+        return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let (isOver, reason) = state.withLock { state -> (Bool, Reason?) in
-                    if state.reason != nil || state.isCancelled { return (true, state.reason) }
-                    state.waiter = continuation
+                    if state.reason != nil || Task.isCancelled { return (true, state.reason) }
+                    state.waiters[number] = continuation
                     return (false, nil)
                 }
                 if isOver { continuation.resume(returning: reason) }
             }
         } onCancel: {
-            let waiter = state.withLock { state in
-                state.isCancelled = true
-                return state.waiter.take()
-            }
-            waiter?.resume(returning: nil)
+            state.withLock { $0.waiters.removeValue(forKey: number) }?.resume(returning: nil)
         }
+    }
+
+    /// Waits for the interruption at most `limit`.
+    ///
+    /// - Returns: The reason; nil if there was none in this time, or in a cancelled task.
+    func wait(atMost limit: Duration, clock: some Clock<Duration> = ContinuousClock()) async -> Reason? {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { _ = await self.wait() }
+            group.addTask { try? await clock.sleep(for: limit) }
+            await group.next()
+            group.cancelAll()
+        }
+        return reason
     }
 }

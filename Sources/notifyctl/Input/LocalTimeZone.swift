@@ -12,15 +12,40 @@ struct LocalTimeZone: Sendable {
         return localtime_r(&time, &parts) == nil ? 0 : parts.tm_gmtoff
     }
 
-    /// Converts a local time to UTC. Both are in seconds since 1970-01-01T00:00:00.
-    ///
-    /// When the clock is set back, local times repeat; the first occurrence counts. When it is set forward, local times
-    /// are skipped; such a time counts as if the clock had not been set yet.
-    func seconds(ofLocal local: Int) -> Int {
+    /// The times at which clocks show a local time. In seconds since 1970, as all times here.
+    enum Moments: Equatable {
+        case one(Int)
+        /// The clock is set forward past the local time, at this time.
+        case none(change: Int)
+        /// The clock is set back, and shows the local time at both times.
+        case two(Int, Int)
+    }
+
+    /// Converts a local time, in seconds since 1970-01-01T00:00:00.
+    func moments(ofLocal local: Int) -> Moments {
         // No offset reaches a day, so these are the offsets before and after a change near the local time.
         let (before, after) = (offset(local - 86_400), offset(local + 86_400))
-        let candidates = [local - max(before, after), local - min(before, after)]
-        return candidates.first { $0 + offset($0) == local } ?? local - before
+        let found = [local - max(before, after), local - min(before, after)].filter { $0 + offset($0) == local }
+        guard let first = found.first, let last = found.last else { return .none(change: change(near: local)) }
+        return first == last ? .one(first) : .two(first, last)
+    }
+
+    /// The time at which a local day begins.
+    func start(ofDay day: Int) -> Int {
+        switch moments(ofLocal: day * 86_400) {
+        case .one(let moment), .two(let moment, _), .none(let moment): moment
+        }
+    }
+
+    /// The time of the change of the offset that skips a local time.
+    private func change(near local: Int) -> Int {
+        var (low, high) = (local - 2 * 86_400, local + 2 * 86_400)
+        let before = offset(low)
+        while low + 1 < high {
+            let middle = low + (high - low) / 2
+            if offset(middle) == before { low = middle } else { high = middle }
+        }
+        return high
     }
 
     /// Converts a time to local time. Both are in seconds since 1970-01-01T00:00:00.

@@ -9,9 +9,9 @@ enum PositionArgument {
 
     /// The forms of a position, for the discussion of a command.
     static let forms = """
-        'now', 'oldest', a sequence, an age such as 90s, 15m, 2h or 7d, or a time such as 2026-11-22T12:00:00Z, \
-        2026-11-22T12:00+01:00 or, in local time, '2026-11-22 12:00', 2026-11-22, 12:00, today, yesterday or \
-        'yesterday 12:00', which must not be in the future
+        'now', 'oldest', a sequence such as 4711 or seq:4711, an age such as 90s, 1h30m, 1.5h or 7d, or a time such as \
+        2026-11-22T12:00:00Z, '12:00 +01:00', @1795348800 (seconds since 1970) or, in local time, '2026-11-22 12:00', \
+        2026-11-22, 12:00, today, yesterday or 'yesterday 12:00', which must not be in the future
         """
 
     /// How far a time may be ahead of the clock, as for the daemon.
@@ -19,13 +19,17 @@ enum PositionArgument {
 
     /// Reads a position, relative to the current time and in the time zone of this process.
     ///
-    /// - Throws: `ValidationError` that lists the forms, or for a time in the future. ArgumentParser prepends the option
-    ///   and the value to the message.
-    static func start(_ text: String) throws -> NotifyClient.Start {
+    /// - Throws: `ValidationError` that lists the forms, or for a time in the future. ArgumentParser prepends the
+    ///   option and the value to the message.
+    static func start(_ text: String) throws -> NotificationClient.Start {
         let now = time(nil)
-        guard let start = PositionParser(now: now, zone: .system).position(text) else {
-            throw ValidationError("expected \(forms)")
+        let position: NotificationClient.Start?
+        do {
+            position = try PositionParser(now: now, zone: .system).position(text)
+        } catch {
+            throw ValidationError(error.description)
         }
+        guard let start = position else { throw ValidationError("expected \(forms)") }
         if case .time(let time) = start, time.timeIntervalSince1970 > Double(now) + toleratedSeconds {
             throw ValidationError(
                 "the time is in the future; give a time that has passed, or 'now' for the end of the log")

@@ -1,5 +1,32 @@
 import FoundationEssentials
 import NotifyClient
+import NotifyUnits
+
+/// Why a text that has the form of a position is none.
+enum PositionProblem: Error, Equatable, CustomStringConvertible {
+    /// A number that may be a sequence or a time.
+    case ambiguous(String)
+    /// The clock is set forward past the local time, which may be on another day than these.
+    case skipped(from: String, to: String)
+    /// The clock is set back, and shows the local time twice, with these offsets.
+    case repeated(String, String)
+    /// The time is followed by the name of a zone.
+    case namedZone(String)
+
+    var description: String {
+        switch self {
+        case .ambiguous(let number):
+            "the number may be a sequence or a time: write seq:\(number) for the sequence, or @ and seconds since 1970 "
+                + "for the time"
+        case .skipped(let from, let to):
+            "this time does not exist: the clock is set forward from \(from) to \(to)"
+        case .repeated(let first, let second):
+            "this time exists twice, because the clock is set back: add \(first) for the first, \(second) for the second"
+        case .namedZone(let name):
+            "give the zone as its offset from UTC, such as +01:00 or Z, in place of \(name)"
+        }
+    }
+}
 
 /// Reads a position in the log from an argument. Reads no clock: the current time and the time zone are given.
 struct PositionParser {
@@ -7,13 +34,17 @@ struct PositionParser {
     let now: Int
     let zone: LocalTimeZone
 
-    /// The position that the text denotes; nil if it denotes none.
-    func position(_ text: String) -> NotifyClient.Start? {
+    /// The position that the text denotes; nil if it has none of the forms.
+    func position(_ text: String) throws(PositionProblem) -> NotificationClient.Start? {
         switch text {
-        case "now": .now
-        case "oldest": .oldest
-        default: sequence(text) ?? age(text) ?? time(text).map { .time($0) }
+        case "now": return .now
+        case "oldest": return .oldest
+        default: break
         }
+        if let sequence = try sequence(text) { return sequence }
+        if let start = age(text) ?? epoch(text) { return start }
+        guard let time = try time(text) else { return nil }
+        return .time(time)
     }
 
     // MARK: Numbers
@@ -21,63 +52,107 @@ struct PositionParser {
     /// The highest sequence that the protocol allows.
     private static let highestSequence: UInt64 = 1 << 53 - 1
 
-    private func sequence(_ text: String) -> NotifyClient.Start? {
+    /// Numbers that programs write for a time from 2001 to 2100, in seconds, milliseconds and microseconds since 1970.
+    private static let epochs: [ClosedRange<UInt64>] = [1, 1_000, 1_000_000].map { scale in
+        1_000_000_000 * scale...4_102_444_800 * scale
+    }
+
+    private func sequence(_ text: String) throws(PositionProblem) -> NotificationClient.Start? {
         var scanner = TextScanner(text)
+        let isMarked = scanner.skip("seq:")
         guard let number = scanner.number(digits: 1...20), scanner.isAtEnd,
             (1...Self.highestSequence).contains(number)
         else { return nil }
+        if !isMarked, Self.epochs.contains(where: { $0.contains(number) }) { throw .ambiguous(text) }
         return .sequence(number)
     }
 
-    /// A number with a unit, up to a million days.
-    private func age(_ text: String) -> NotifyClient.Start? {
-        let units: [(letter: Character, seconds: UInt64)] = [("s", 1), ("m", 60), ("h", 3600), ("d", 86_400)]
+    /// A duration with a unit.
+    private func age(_ text: String) -> NotificationClient.Start? {
+        guard text.last?.isLetter == true else { return nil }
+        return Quantity.duration(text).map { .age($0) }
+    }
+
+    /// `@` and seconds since 1970, with a fraction or without.
+    private func epoch(_ text: String) -> NotificationClient.Start? {
         var scanner = TextScanner(text)
-        guard let number = scanner.number(digits: 1...12), let unit = units.first(where: { scanner.skip($0.letter) }),
-            scanner.isAtEnd, number <= 1_000_000 * 86_400 / unit.seconds
-        else { return nil }
-        return .age(.seconds(number * unit.seconds))
+        guard scanner.skip("@"), let seconds = scanner.digits(1...11).flatMap({ Int($0) }) else { return nil }
+        let microseconds = fraction(&scanner)
+        guard let microseconds, scanner.isAtEnd else { return nil }
+        return .time(date(seconds, microseconds: microseconds))
     }
 
     // MARK: Times
 
-    private func time(_ text: String) -> Date? {
+    private func time(_ text: String) throws(PositionProblem) -> Date? {
         var scanner = TextScanner(text)
         guard let day = day(&scanner) else { return nil }
-        guard !scanner.isAtEnd else { return date(zone.seconds(ofLocal: day.number * 86_400)) }
+        guard !scanner.isAtEnd else { return date(zone.start(ofDay: number(day))) }
         guard day.isTimeOnly || scanner.skip(" ") || (day.isWritten && scanner.skip("T")),
             let time = timeOfDay(&scanner)
         else { return nil }
-        let local = day.number * 86_400 + time.seconds
-        if scanner.isAtEnd { return date(zone.seconds(ofLocal: local), microseconds: time.microseconds) }
-        guard day.isWritten, let offset = offset(&scanner), scanner.isAtEnd else { return nil }
+        if scanner.isAtEnd {
+            return date(try moment(number(day) * 86_400 + time.seconds), microseconds: time.microseconds)
+        }
+        let zoneText = scanner.text
+        guard let offset = offset(&scanner), scanner.isAtEnd else {
+            let name = zoneText.drop { $0 == " " }
+            if name.first?.isLetter == true { throw .namedZone(String(name)) }
+            return nil
+        }
+        let local = number(day, in: LocalTimeZone { _ in offset }) * 86_400 + time.seconds
         return date(local - offset, microseconds: time.microseconds)
+    }
+
+    /// The only moment at which clocks show a local time.
+    private func moment(_ local: Int) throws(PositionProblem) -> Int {
+        switch zone.moments(ofLocal: local) {
+        case .one(let moment): return moment
+        case .none(let change):
+            throw .skipped(
+                from: Timestamp.minutes(change + zone.offset(change - 1)),
+                to: Timestamp.minutes(zone.localSeconds(of: change)))
+        case .two(let first, let second):
+            throw .repeated(Timestamp.offset(zone.offset(first)), Timestamp.offset(zone.offset(second)))
+        }
     }
 
     private func date(_ seconds: Int, microseconds: Int = 0) -> Date {
         Date(timeIntervalSince1970: Double(seconds) + Double(microseconds) / 1_000_000)
     }
 
-    /// A day, in days since 1970-01-01.
-    private struct Day {
-        var number: Int
-        /// Whether the text begins with the digits of a date.
-        var isWritten = false
-        /// Whether the text begins with a time, which is one of today.
-        var isTimeOnly = false
+    private enum Day {
+        /// In days since 1970-01-01.
+        case written(Int)
+        /// Days since today.
+        case relative(Int)
+        /// The text begins with a time, which is one of today.
+        case omitted
+
+        var isWritten: Bool { if case .written = self { true } else { false } }
+        var isTimeOnly: Bool { if case .omitted = self { true } else { false } }
+    }
+
+    /// The number of a day, in days since 1970-01-01. Today is that of the zone, by default the local one.
+    private func number(_ day: Day, in other: LocalTimeZone? = nil) -> Int {
+        let local = (other ?? zone).localSeconds(of: now)
+        let today = (local - (local % 86_400 + 86_400) % 86_400) / 86_400
+        return switch day {
+        case .written(let number): number
+        case .relative(let days): today + days
+        case .omitted: today
+        }
     }
 
     private func day(_ scanner: inout TextScanner) -> Day? {
-        let local = zone.localSeconds(of: now)
-        let today = (local - (local % 86_400 + 86_400) % 86_400) / 86_400
-        if scanner.skip("today") { return Day(number: today) }
-        if scanner.skip("yesterday") { return Day(number: today - 1) }
+        if scanner.skip("today") { return .relative(0) }
+        if scanner.skip("yesterday") { return .relative(-1) }
         var time = scanner
-        if time.number(digits: 2...2) != nil, time.skip(":") { return Day(number: today, isTimeOnly: true) }
+        if time.number(digits: 2...2) != nil, time.skip(":") { return .omitted }
         guard let year = scanner.integer(digits: 4), scanner.skip("-"), let month = scanner.integer(digits: 2),
             scanner.skip("-"), let day = scanner.integer(digits: 2)
         else { return nil }
-        return Self.daysSince1970(year: year, month: month, day: day).map { Day(number: $0, isWritten: true) }
+        return Self.daysSince1970(year: year, month: month, day: day).map { .written($0) }
     }
 
     /// Reads `12:00`, `12:00:30` or `12:00:30.5`. Digits after the microseconds are ignored.
@@ -88,14 +163,21 @@ struct PositionParser {
         guard scanner.skip(":") else { return (hour * 3600 + minute * 60, 0) }
         guard let second = scanner.integer(digits: 2), second < 60 else { return nil }
         let seconds = hour * 3600 + minute * 60 + second
-        guard scanner.skip(".") else { return (seconds, 0) }
-        guard let digits = scanner.digits(1...9) else { return nil }
-        return (seconds, Int(String((digits + "00000").prefix(6))) ?? 0)
+        return fraction(&scanner).map { (seconds, $0) }
     }
 
-    /// Reads `Z`, `+02:00`, `+0200` or `+02`, and returns the seconds by which local time is ahead of UTC.
+    /// Reads a point and the decimals of a second, or nothing, and returns the microseconds; nil without digits.
+    private func fraction(_ scanner: inout TextScanner) -> Int? {
+        guard scanner.skip(".") else { return 0 }
+        guard let digits = scanner.digits(1...9) else { return nil }
+        return Int(String((digits + "00000").prefix(6)))
+    }
+
+    /// Reads `Z`, `UTC`, `+02:00`, `+0200` or `+02`, also after a space, and returns the seconds by which local time is
+    /// ahead of UTC.
     private func offset(_ scanner: inout TextScanner) -> Int? {
-        if scanner.skip("Z") { return 0 }
+        _ = scanner.skip(" ")
+        if scanner.skip("Z") || scanner.skip("UTC") { return 0 }
         let isAhead = scanner.skip("+")
         guard isAhead || scanner.skip("-"), let hours = scanner.integer(digits: 2), hours < 24 else { return nil }
         var minutes = 0
@@ -129,6 +211,9 @@ private struct TextScanner {
     }
 
     var isAtEnd: Bool { rest.isEmpty }
+
+    /// The text that was not taken.
+    var text: Substring { Substring(rest) }
 
     mutating func skip(_ text: String) -> Bool {
         guard rest.starts(with: text.utf8) else { return false }

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import NotifyClient
 
-extension NotifyClient.Start {
+extension NotificationClient.Start {
     /// Whether the position is after another one. A sequence and a time are not compared: only the daemon can do that.
     func isAfter(_ other: Self, now: Date) -> Bool {
         if other == .oldest { return self != .oldest }

@@ -6,6 +6,14 @@ enum UnknownCommand {
     /// The most typing errors of a word for which a command is suggested.
     private static let maximumDistance = 2
 
+    /// What commands of other programs are called here.
+    private static let meanings = [
+        "pub": "post", "publish": "post", "send": "post", "emit": "post", "put": "post", "produce": "post",
+        "sub": "subscribe", "listen": "subscribe", "consume": "subscribe", "receive": "subscribe", "tail": "subscribe",
+        "get": "log", "read": "log", "fetch": "log", "history": "log", "cat": "log", "ls": "list", "create": "durable",
+        "status": "stats", "rm": "remove", "delete": "remove", "add": "create", "info": "show",
+    ]
+
     /// - Throws: `CommandFailure` that names the unknown command, and the one that was probably meant.
     static func check(_ arguments: [String]) throws(CommandFailure) {
         var command: any ParsableCommand.Type = Notifyctl.self
@@ -33,7 +41,8 @@ enum UnknownCommand {
         let distances = commands.map { (command: $0, distance: distance(word, $0)) }
         let nearest = distances.min { $0.distance < $1.distance }
         let isNear = nearest.map { $0.distance <= min(maximumDistance, $0.command.count - 1) } ?? false
-        let suggestion = isNear ? nearest.map { "; did you mean '\($0.command)'?" } ?? "" : ""
+        let meaning = meanings[word].flatMap { commands.contains($0) ? $0 : nil }
+        let suggestion = (meaning ?? (isNear ? nearest?.command : nil)).map { "; did you mean '\($0)'?" } ?? ""
         return CommandFailure(.usage, "unknown command '\(word)'\(suggestion) (see '\(path) --help')")
     }
 

@@ -1,3 +1,4 @@
+import CGNU
 import Glibc
 import SystemPackage
 
@@ -9,8 +10,7 @@ final class WakeUpPipe: Sendable {
 
     init() {
         var ends: [Int32] = [-1, -1]
-        precondition(pipe(&ends) == 0, "can't create a pipe: \(Errno(rawValue: errno))")
-        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        precondition(pipe2(&ends, O_CLOEXEC) == 0, "can't create a pipe: \(Errno(rawValue: errno))")
         // A write never blocks. It fails if the pipe is full, but then the pipe is readable already.
         _ = fcntl(ends[1], F_SETFL, O_NONBLOCK)
         (descriptor, writeEnd) = (ends[0], ends[1])

@@ -8,10 +8,13 @@ struct ClientsCommand: AsyncParsableCommand {
         abstract: "List the connected clients of this user or, with the right to manage, of every user.",
         discussion: """
             Prints one line for each client: the number of its connection, its user and process, the program that this \
-            process runs now, the time since it connected, and the number of its subscriptions. The next columns are \
-            its accepted posts, the messages queued for it, those of them that were dropped because it was too slow, \
-            its refused requests, and the memory of the output that waits until it reads. All counts begin when the \
-            client connects; --watch adds rates per second. The list contains this command itself.
+            process runs now, the messages that were dropped because it was too slow, and the memory of the output \
+            that waits until it reads. The next columns are the number of its subscriptions, its accepted posts, and the \
+            messages queued for it; the last ones, which --wide shows, the time since it connected and its refused \
+            requests. All counts begin when the client connects; --watch adds rates per second. The list contains this \
+            command itself.
+
+            \(ListOptions.discussion)
 
             EXAMPLES
               notifyctl clients
@@ -22,10 +25,12 @@ struct ClientsCommand: AsyncParsableCommand {
     @OptionGroup var connection: ConnectionOptions
     @OptionGroup var options: ListOptions
 
+    func validate() throws { try options.checkInterval() }
+
     func run() async throws {
         let showsRates = options.watch
-        let printer = ListPrinter<NotifyClient.ClientStatus>(
-            options: options, fetch: { try await $0.clients() },
+        let printer = ListPrinter<Administration.ClientStatus>(
+            options: options, title: "clients", fetch: { try await $0.administration.clients() },
             table: { Self.table($0, since: $1, showsRates: showsRates, now: UInt64(time(nil))) },
             json: { Self.write($0, to: &$1) })
         try await printer.run(configuration: connection.configuration())
@@ -33,15 +38,16 @@ struct ClientsCommand: AsyncParsableCommand {
 
     /// - Parameter now: The time in seconds since 1970.
     static func table(
-        _ look: Look<NotifyClient.ClientStatus>, since earlier: Look<NotifyClient.ClientStatus>?, showsRates: Bool,
+        _ look: Look<Administration.ClientStatus>, since earlier: Look<Administration.ClientStatus>?,
+        showsRates: Bool,
         now: UInt64
     ) -> Table {
-        var columns: [Table.Column] = [
-            .number("CLIENT"), .text("USER"), .number("PID"), .text("PROGRAM"), .number("CONNECTED"), .number("SUBS"),
-            .number("POSTS"), .number("DELIVERED"), .number("DROPPED"), .number("REFUSED"), .number("WAITING"),
-        ]
-        if showsRates { columns += [.number("POSTS/S"), .number("DELIVERED/S")] }
-        var table = Table(columns)
+        let rateColumns: [Table.Column] = showsRates ? [.number("POSTS/S"), .number("DELIVERED/S")] : []
+        var table = Table(
+            [.number("CLIENT"), .text("USER"), .number("PID"), .text("PROGRAM")] + rateColumns
+                + [.number("DROPPED"), .number("WAITING")]
+                + ["SUBS", "POSTS", "DELIVERED"].map { .number($0).wide(if: showsRates) }
+                + [.number("CONNECTED").wide, .number("REFUSED").wide])
         let users = UserNames.names(of: look.items.map(\.uid))
         let earlierItems = Dictionary(
             (earlier?.items ?? []).map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
@@ -50,20 +56,22 @@ struct ClientsCommand: AsyncParsableCommand {
             var cells = [
                 "\(client.id)", users[client.uid] ?? "\(client.uid)", "\(client.pid)",
                 ProcessNames.program(of: client.pid) ?? Table.none,
-                Quantities.duration(seconds: now > seconds ? now - seconds : 0), "\(client.subscriptionCount)",
-                "\(client.posts)", "\(client.delivered)",
-                "\(client.dropped.addingReportingOverflow(client.droppedByClient).partialValue)",
-                "\(client.refused)", Quantities.bytes(client.waitingBytes),
             ]
             if showsRates { cells += rates(client, since: earlierItems[client.id], look, earlier) }
+            cells += [
+                "\(client.dropped.addingReportingOverflow(client.droppedByClient).partialValue)",
+                Quantities.bytes(client.waitingBytes), "\(client.subscriptionCount)", "\(client.posts)",
+                "\(client.delivered)", Quantities.duration(seconds: now > seconds ? now - seconds : 0),
+                "\(client.refused)",
+            ]
             table.append(cells)
         }
         return table
     }
 
     private static func rates(
-        _ client: NotifyClient.ClientStatus, since earlier: NotifyClient.ClientStatus?,
-        _ look: Look<NotifyClient.ClientStatus>, _ earlierLook: Look<NotifyClient.ClientStatus>?
+        _ client: Administration.ClientStatus, since earlier: Administration.ClientStatus?,
+        _ look: Look<Administration.ClientStatus>, _ earlierLook: Look<Administration.ClientStatus>?
     ) -> [String] {
         guard let earlier, let earlierLook else { return [Table.none, Table.none] }
         return [(earlier.posts, client.posts), (earlier.delivered, client.delivered)].map { counts in
@@ -71,7 +79,7 @@ struct ClientsCommand: AsyncParsableCommand {
         }
     }
 
-    static func write(_ client: NotifyClient.ClientStatus, to json: inout JSONWriter) {
+    static func write(_ client: Administration.ClientStatus, to json: inout JSONWriter) {
         json.object { json in
             json.member("client", client.id)
             json.member("uid", client.uid)

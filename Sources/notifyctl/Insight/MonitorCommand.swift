@@ -1,7 +1,7 @@
 import ArgumentParser
 import NotifyClient
 
-struct MonitorCommand: AsyncParsableCommand {
+struct MonitorCommand: AsyncParsableCommand, PatternTaking {
     static let configuration = CommandConfiguration(
         commandName: "monitor",
         abstract: "Print each post with its receipt, or the reason why it was refused.",
@@ -14,6 +14,8 @@ struct MonitorCommand: AsyncParsableCommand {
             Prints accepted posts whose name this user may receive, and refused posts of this user or, with the right \
             to manage, of every user. The daemon records at most 5,000 posts per second for a monitor and keeps at \
             most 256 KiB of them. It skips other posts, and a line on standard error reports their number.
+
+            \(TimeOptions.discussion)
 
             EXAMPLES
               notifyctl monitor
@@ -31,8 +33,11 @@ struct MonitorCommand: AsyncParsableCommand {
 
     @Option(
         name: .shortAndLong, parsing: .unconditional,
-        help: ArgumentHelp("Exit after this number of posts.", valueName: "number"))
+        help: ArgumentHelp("Exit after this number of posts.", valueName: "number"),
+        transform: { try CountArgument.count($0) })
     var count: Int?
+
+    @OptionGroup var time: TimeOptions
 
     func validate() throws {
         try UserNames.check(patterns)
@@ -42,9 +47,9 @@ struct MonitorCommand: AsyncParsableCommand {
     func run() async throws {
         var configuration = connection.configuration()
         configuration.onConnectionChange = ConnectionReporter().handler
-        let printer = PostPrinter(patterns: patterns, json: json, limit: count)
+        let printer = PostPrinter(patterns: patterns, json: json, times: time.style, limit: count)
         try await Interruption.run { [configuration] interruption in
-            try await withNotifyClient(configuration: configuration) { client in
+            try await withNotificationClient(configuration: configuration) { client in
                 try await printer.run(client, until: interruption)
             }
         }

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 import NotifyClient
 
 /// Requests monitored posts from the daemon and prints them.
@@ -8,11 +9,13 @@ struct PostPrinter: Sendable {
 
     let patterns: [String]
     let json: Bool
+    let times: TimeStyle
     /// The number of posts to print; nil for no limit.
     let limit: Int?
+    var output = STDOUT_FILENO
 
-    func run(_ client: NotifyClient, until interruption: Interruption) async throws {
-        var output = StandardOutput()
+    func run(_ client: NotificationClient, until interruption: Interruption) async throws {
+        var output = StandardOutput(descriptor: output)
         var left = limit ?? .max
         while left > 0 {
             let posts = try await posts(client)
@@ -22,7 +25,7 @@ struct PostPrinter: Sendable {
                     try await output.flush(until: interruption)
                     StandardError.write("skipped \(post.skipped) posts: above the daemon's limits for a monitor")
                 }
-                output.append((json ? Self.json(post) : Self.line(post)) + "\n")
+                output.append((json ? Self.json(post) : Self.line(post, times)) + "\n")
                 if output.isFull { try await output.flush(until: interruption) }
             }
             try await output.flush(until: interruption)
@@ -30,28 +33,29 @@ struct PostPrinter: Sendable {
         }
     }
 
-    /// Requests the next posts. Without a connection, waits until there is one.
-    private func posts(_ client: NotifyClient) async throws -> [NotifyClient.MonitoredPost] {
+    /// Requests the next posts. Without a connection, or while the daemon does not answer, waits and tries again.
+    private func posts(_ client: NotificationClient) async throws -> [Administration.MonitoredPost] {
         do {
-            return try await client.monitoredPosts(to: patterns)
-        } catch  where error.code == .connectionLost {
+            return try await client.administration.monitoredPosts(to: patterns)
+        } catch  where [.connectionLost, .timedOut].contains(error.code) {
             return []
         }
     }
 
-    static func line(_ post: NotifyClient.MonitoredPost) -> String {
-        var words = words(post.message)
+    static func line(_ post: Administration.MonitoredPost, _ times: TimeStyle) -> String {
+        var words = words(post.message, times)
         switch post.outcome {
         case .accepted(let receipt):
-            words.append("\(receipt.durability) subscribers=\(receipt.subscribers) durables=\(receipt.stored)")
+            words.append(
+                "durability=\(receipt.durability) subscribers=\(receipt.subscribers) durables=\(receipt.stored)")
         case .refused(let error): words.append("REFUSED \(error.code): \(error.message)")
         }
         return Table.printable(words.joined(separator: " "))
     }
 
     /// The words that describe a post, without its payload.
-    static func words(_ message: NotifyClient.PostSummary) -> [String] {
-        var words = [Timestamp.text(microseconds: message.timeMicroseconds)]
+    static func words(_ message: Administration.PostSummary, _ times: TimeStyle) -> [String] {
+        var words = [times.text(microseconds: message.timeMicroseconds)]
         words.append(message.sequence == 0 ? "-" : "\(message.sequence)")
         words.append("uid=\(message.uid)")
         words.append("pid=\(message.pid)")
@@ -62,7 +66,7 @@ struct PostPrinter: Sendable {
         return words
     }
 
-    static func json(_ post: NotifyClient.MonitoredPost) -> String {
+    static func json(_ post: Administration.MonitoredPost) -> String {
         var json = JSONWriter()
         json.object { json in
             write(post.message, to: &json)
@@ -73,7 +77,7 @@ struct PostPrinter: Sendable {
                 json.member("subscribers", receipt.subscribers)
                 json.member("durables", receipt.stored)
             case .refused(let error):
-                json.member("refused", error.code.rawValue)
+                json.member("code", error.code.rawValue)
                 json.member("reason", error.message)
             }
             json.member("skipped", post.skipped)
@@ -82,7 +86,7 @@ struct PostPrinter: Sendable {
     }
 
     /// Writes the members that describe a post.
-    static func write(_ message: NotifyClient.PostSummary, to json: inout JSONWriter) {
+    static func write(_ message: Administration.PostSummary, to json: inout JSONWriter) {
         if message.sequence == 0 {
             json.member("sequence", nil)
         } else {

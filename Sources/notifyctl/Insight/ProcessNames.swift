@@ -4,7 +4,9 @@ import SystemPackage
 enum ProcessNames {
     /// The name of the program that the process runs now, from `/proc`; nil if there is no such process.
     static func program(of pid: UInt32) -> String? {
-        guard pid != 0, let file = try? FileDescriptor.open("/proc/\(pid)/comm", .readOnly) else { return nil }
+        guard pid != 0,
+            let file = try? FileDescriptor.open("/proc/\(pid)/comm", .readOnly, options: .closeOnExec)
+        else { return nil }
         defer { try? file.close() }
         var bytes = [UInt8](repeating: 0, count: 256)
         guard let count = try? bytes.withUnsafeMutableBytes({ try file.read(into: $0) }) else { return nil }

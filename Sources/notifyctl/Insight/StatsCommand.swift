@@ -36,10 +36,10 @@ struct StatsCommand: AsyncParsableCommand {
 
     func run() async throws {
         let format = format ?? (json ? .json : .text)
-        let bytes = try await withNotifyClient(configuration: connection.configuration()) { client in
+        let bytes = try await withNotificationClient(configuration: connection.configuration()) { client in
             limits
-                ? format.bytes(of: try await client.resourceUse())
-                : format.bytes(of: try await client.statistics())
+                ? format.bytes(of: try await client.administration.resourceUse())
+                : format.bytes(of: try await client.administration.statistics())
         }
         var output = StandardOutput()
         output.gather { $0.append(contentsOf: bytes) }

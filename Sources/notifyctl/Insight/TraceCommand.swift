@@ -17,10 +17,15 @@ struct TraceCommand: AsyncParsableCommand {
               before start  posted before the subscription began
               forbidden     the policy does not let the owner receive it
 
+            After the lines follow, for a subscription with failed deliveries of the message, how often they failed, the \
+            reason of the last one, and when the message is delivered again.
+
             A dead letter that is deleted, or that you may not read, is shown as acknowledged. A dead letter that still \
-            exists is shown as such although its message was acknowledged after a reset. Times are printed in UTC. Without \
+            exists is shown as such although its message was acknowledged after a reset. Without \
             the right to manage, the lines are those of this user's subscriptions. Volatile messages, and deliveries to \
             volatile subscriptions, can't be traced: see 'notifyctl monitor'.
+
+            \(TimeOptions.discussion) \(TableOptions.discussion)
 
             EXAMPLES
               notifyctl trace 4711
@@ -35,27 +40,31 @@ struct TraceCommand: AsyncParsableCommand {
     @Flag(help: "Print one JSON object.")
     var json = false
 
+    @OptionGroup var table: TableOptions
+    @OptionGroup var time: TimeOptions
+
     func run() async throws {
-        let (trace, letters) = try await withNotifyClient(configuration: connection.configuration()) { client in
-            let trace = try await client.trace(sequence)
+        let (trace, letters) = try await withNotificationClient(configuration: connection.configuration()) { client in
+            let trace = try await client.administration.trace(sequence)
             return (trace, try await Self.deadLetters(of: trace, client))
         }
         var output = StandardOutput()
-        output.append(json ? Self.json(trace, letters) + "\n" : Self.text(trace, letters))
+        output.append(json ? Self.json(trace, letters) + "\n" : Self.text(trace, letters, time.style, table.style))
         try output.flush()
     }
 
     /// The sequences of stored dead letters, by subscription.
-    typealias DeadLetters = [NotifyClient.Trace.Subscription: UInt64]
+    typealias DeadLetters = [Administration.Trace.Subscription: UInt64]
 
-    /// Finds the dead letters of a message, which the daemon does not distinguish from acknowledged messages. Those that
-    /// this user may not read are left out. Reads the dead letters of each user since the message once.
-    private static func deadLetters(of trace: NotifyClient.Trace, _ client: NotifyClient) async throws -> DeadLetters {
-        let acknowledged = trace.subscriptions.filter { $0.state == .acknowledged }
+    /// Finds the dead letters of a message, which the daemon does not distinguish from acknowledged messages. Those
+    /// that this user may not read are left out. Reads the dead letters of those subscriptions only.
+    private static func deadLetters(of trace: Administration.Trace, _ client: NotificationClient) async throws
+        -> DeadLetters
+    {
         var found: DeadLetters = [:]
-        for (uid, subscriptions) in Dictionary(grouping: acknowledged, by: \.uid) {
+        for subscription in trace.subscriptions where subscription.state == .acknowledged {
             do {
-                try await findDeadLetters(of: trace.message.sequence, uid, subscriptions, client, &found)
+                found[subscription] = try await deadLetter(of: trace.message.sequence, subscription, client)
             } catch let error as NotifyError where error.code == .forbidden {
                 continue
             }
@@ -63,38 +72,50 @@ struct TraceCommand: AsyncParsableCommand {
         return found
     }
 
-    private static func findDeadLetters(
-        of sequence: UInt64, _ uid: UInt32, _ subscriptions: [NotifyClient.Trace.Subscription], _ client: NotifyClient,
-        _ found: inout DeadLetters
-    ) async throws {
-        var open = Dictionary(uniqueKeysWithValues: subscriptions.map { ($0.name, $0) })
-        for try await letter in try await client.deadLetters(from: .sequence(sequence), uid: uid)
-        where letter.originalSequence == sequence {
-            guard let subscription = open.removeValue(forKey: letter.durableName) else { continue }
-            found[subscription] = letter.sequence
-            if open.isEmpty { return }
-        }
+    private static func deadLetter(
+        of sequence: UInt64, _ subscription: Administration.Trace.Subscription, _ client: NotificationClient
+    ) async throws -> UInt64? {
+        let letters = try await client.deadLetters(
+            of: subscription.name, from: .sequence(sequence), uid: subscription.uid)
+        return try await letters.first { $0.originalSequence == sequence }?.sequence
     }
 
-    static func text(_ trace: NotifyClient.Trace, _ letters: DeadLetters) -> String {
-        var lines = [PostPrinter.words(trace.message).joined(separator: " ")]
+    static func text(
+        _ trace: Administration.Trace, _ letters: DeadLetters, _ times: TimeStyle, _ style: TableStyle
+    ) -> String {
+        var lines = [PostPrinter.words(trace.message, times).joined(separator: " ")]
         if trace.subscriptions.isEmpty { return Table.printable(lines[0]) + "\nno durable subscription matches\n" }
         var table = Table([
-            .text("DURABLE"), .text("USER"), .text("STATE"), .number("CLIENT"), .number("PID"), .text("PROGRAM"),
+            .text("DURABLE"), .text("USER"), .text("STATE"), .number("PID"), .text("PROGRAM"), .number("CLIENT").wide,
         ])
         let users = UserNames.names(of: trace.subscriptions.map(\.uid))
         for subscription in trace.subscriptions {
             table.append([
                 subscription.name, users[subscription.uid] ?? "\(subscription.uid)", state(subscription, letters),
-                subscription.client.map { "\($0)" } ?? Table.none, subscription.pid.map { "\($0)" } ?? Table.none,
+                subscription.pid.map { "\($0)" } ?? Table.none,
                 subscription.pid.flatMap(ProcessNames.program) ?? Table.none,
+                subscription.client.map { "\($0)" } ?? Table.none,
             ])
         }
         lines[0] = Table.printable(lines[0])
-        return (lines + table.lines).map { $0 + "\n" }.joined()
+        return (lines + table.lines(in: style) + trace.subscriptions.flatMap { failure($0, times) }).map { $0 + "\n" }
+            .joined()
     }
 
-    private static func state(_ subscription: NotifyClient.Trace.Subscription, _ letters: DeadLetters) -> String {
+    /// What is known of the failed deliveries to a subscription, and when the next one is due.
+    private static func failure(_ subscription: Administration.Trace.Subscription, _ times: TimeStyle) -> [String] {
+        let name = Table.printable(subscription.name)
+        var lines: [String] = []
+        if subscription.failures > 0 || subscription.failureReason != nil {
+            let reason = FailureReason.block(subscription.failureReason ?? Table.unknown, indent: 2)
+            let count = subscription.failures == 1 ? "once" : "\(subscription.failures) times"
+            lines.append("\(name) has failed \(count), the last time: \(reason)")
+        }
+        if let next = subscription.nextDelivery { lines.append("\(name) tries again at \(times.text(next))") }
+        return lines
+    }
+
+    private static func state(_ subscription: Administration.Trace.Subscription, _ letters: DeadLetters) -> String {
         if let letter = letters[subscription] { return "dead letter \(letter)" }
         return switch subscription.state {
         case .acknowledged: "acknowledged"
@@ -107,11 +128,11 @@ struct TraceCommand: AsyncParsableCommand {
         }
     }
 
-    static func json(_ trace: NotifyClient.Trace, _ letters: DeadLetters) -> String {
+    static func json(_ trace: Administration.Trace, _ letters: DeadLetters) -> String {
         var json = JSONWriter()
         json.object { json in
             PostPrinter.write(trace.message, to: &json)
-            json.key("subscriptions")
+            json.key("states")
             json.array { json in
                 for subscription in trace.subscriptions {
                     json.object { json in
@@ -123,6 +144,9 @@ struct TraceCommand: AsyncParsableCommand {
                         json.member("may_have_been_seen", subscription.mayHaveBeenSeen)
                         json.optionalMember("client", subscription.client)
                         json.optionalMember("pid", subscription.pid)
+                        json.member("failures", subscription.failures)
+                        json.member("reason", subscription.failureReason)
+                        json.member("next_delivery", subscription.nextDelivery.map { Timestamp.text($0) })
                     }
                 }
             }

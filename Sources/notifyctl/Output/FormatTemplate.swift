@@ -83,23 +83,30 @@ struct FormatTemplate: Sendable, Equatable {
 
     /// Appends the template, filled in for a message.
     ///
-    /// - Parameter replacesControls: Whether control characters are replaced in fields; those of the template are kept.
-    func append(_ message: NotifyClient.Message, to bytes: inout [UInt8], replacesControls: Bool = false) {
+    /// - Parameters:
+    ///   - replacesControls: Whether control characters are replaced in fields; those of the template are kept.
+    ///   - times: How the time of the message is printed.
+    func append(
+        _ message: NotificationClient.Message, to bytes: inout [UInt8], replacesControls: Bool = false,
+        times: TimeStyle = .exact
+    ) {
         for part in parts {
             switch part {
             case .literal(let literal): bytes += literal
             case .field(let field):
                 let start = bytes.count
-                Self.append(field, of: message, to: &bytes)
+                Self.append(field, of: message, times, to: &bytes)
                 if replacesControls { MessageFormat.replaceControls(in: &bytes, from: start) }
             }
         }
     }
 
-    private static func append(_ field: Field, of message: NotifyClient.Message, to bytes: inout [UInt8]) {
+    private static func append(
+        _ field: Field, of message: NotificationClient.Message, _ times: TimeStyle, to bytes: inout [UInt8]
+    ) {
         switch field {
         case .sequence: bytes += String(message.sequence).utf8
-        case .time: bytes += Timestamp.text(microseconds: message.timeMicroseconds).utf8
+        case .time: bytes += times.text(microseconds: message.timeMicroseconds).utf8
         case .uid: bytes += String(message.uid).utf8
         case .gid: bytes += String(message.gid).utf8
         case .pid: bytes += String(message.pid).utf8

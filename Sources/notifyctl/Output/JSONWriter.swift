@@ -67,7 +67,7 @@ struct JSONWriter {
         value.withUTF8 { string(UnsafeRawBufferPointer($0)) }
     }
 
-    /// Writes a string, given as valid UTF-8. Escapes all control characters, which could change a terminal.
+    /// Writes a string, given as valid UTF-8. Escapes all characters that could change a terminal.
     mutating func string(_ utf8: UnsafeRawBufferPointer) {
         separate()
         bytes.append(UInt8(ascii: "\""))
@@ -83,6 +83,16 @@ struct JSONWriter {
                 bytes.append(contentsOf: utf8[start..<index])
                 escape(utf8[index + 1])
                 start = index + 2
+            case 0xD8 where utf8[(index + 1)...].first == 0x9C:
+                bytes.append(contentsOf: utf8[start..<index])
+                bytes.append(contentsOf: "\\u061c".utf8)
+                start = index + 2
+            case 0xE2 where index + 2 < utf8.count:
+                let value = 0x2000 | UInt32(utf8[index + 1] & 0x3F) << 6 | UInt32(utf8[index + 2] & 0x3F)
+                guard Unicode.Scalar(value)?.isBidirectionalControl == true else { continue }
+                bytes.append(contentsOf: utf8[start..<index])
+                bytes.append(contentsOf: "\\u\(String(value, radix: 16))".utf8)
+                start = index + 3
             default: continue
             }
         }

@@ -19,25 +19,29 @@ struct MessageFormat: Sendable {
     var terminator: UInt8?
     /// Whether control characters of messages are replaced, because they could change the terminal that shows them.
     var replacesControls = false
+    /// How the field `{time}` of a template is printed.
+    var times = TimeStyle.exact
 
     /// Appends the message and the terminator.
-    func append(_ message: NotifyClient.Message, to bytes: inout [UInt8]) {
+    func append(_ message: NotificationClient.Message, to bytes: inout [UInt8]) {
         switch content {
         case .payload:
             appendPayload(message, to: &bytes)
         case .nameAndPayload:
+            let start = bytes.count
             bytes.append(contentsOf: message.name.utf8)
+            if replacesControls { Self.replaceControls(in: &bytes, from: start) }
             bytes.append(UInt8(ascii: " "))
             appendPayload(message, to: &bytes)
         case .json:
             bytes.append(contentsOf: Self.json(message))
         case .template(let template):
-            template.append(message, to: &bytes, replacesControls: replacesControls)
+            template.append(message, to: &bytes, replacesControls: replacesControls, times: times)
         }
         if let terminator { bytes.append(terminator) }
     }
 
-    private func appendPayload(_ message: NotifyClient.Message, to bytes: inout [UInt8]) {
+    private func appendPayload(_ message: NotificationClient.Message, to bytes: inout [UInt8]) {
         let start = bytes.count
         message.withPayload { bytes.append(contentsOf: $0) }
         if replacesControls { Self.replaceControls(in: &bytes, from: start) }
@@ -52,7 +56,7 @@ struct MessageFormat: Sendable {
     }
 
     /// One JSON object with all fields of a message.
-    static func json(_ message: NotifyClient.Message) -> [UInt8] {
+    static func json(_ message: NotificationClient.Message) -> [UInt8] {
         var json = JSONWriter()
         json.object { json in
             json.member("sequence", message.sequence)
@@ -76,14 +80,14 @@ struct MessageFormat: Sendable {
     }
 
     /// Headers as one JSON object.
-    static func json(_ headers: NotifyClient.Headers) -> [UInt8] {
+    static func json(_ headers: NotificationClient.Headers) -> [UInt8] {
         var json = JSONWriter()
         append(headers, to: &json)
         return json.bytes
     }
 
     /// Writes headers as an object.
-    static func append(_ headers: NotifyClient.Headers, to json: inout JSONWriter) {
+    static func append(_ headers: NotificationClient.Headers, to json: inout JSONWriter) {
         json.object { json in
             for (key, value) in headers { json.member(key, value) }
         }

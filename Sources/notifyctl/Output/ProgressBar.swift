@@ -3,39 +3,68 @@ import Synchronization
 
 /// Shows progress in one line on standard error, if that is a terminal.
 final class ProgressBar: Sendable {
+    private static let interval = Duration.milliseconds(250)
     private static let width = 40
 
-    private let isTerminal = isatty(STDERR_FILENO) == 1
-    /// The percentage on the terminal; -1 if the line is empty, 101 for a text.
-    private let shown = Atomic<Int>(-1)
+    /// Whether a line is on the terminal that another text must replace.
+    static let isShown = Atomic(false)
+    /// Returns to the start of the line, and erases it.
+    static let erasure = "\r\u{1B}[K"
 
-    /// Shows what is being done, before there is progress.
+    private let isTerminal = isatty(STDERR_FILENO) == 1
+    private let shown = Mutex("")
+
+    /// Shows a text in place of the last one. A text that the terminal has no room for is cut.
     func show(_ text: String) {
-        if isTerminal, shown.exchange(101, ordering: .relaxed) != 101 { write("\r\(text)\u{1B}[K") }
+        guard isTerminal else { return }
+        let columns = (Screen.of(STDERR_FILENO) ?? .usual).columns
+        shown.withLock { shown in
+            guard text != shown else { return }
+            shown = text
+            write(Self.erasure + text.prefix(columns: columns - 1))
+            Self.isShown.store(true, ordering: .relaxed)
+        }
     }
 
-    /// Shows the part that is done, if its percentage has changed.
+    /// Shows the part that is done.
     func show(_ done: UInt64, of total: UInt64) {
-        guard isTerminal, let line = Self.line(done, of: total) else { return }
-        guard shown.exchange(line.percent, ordering: .relaxed) != line.percent else { return }
-        write("\r\(line.text)\u{1B}[K")
+        if let line = Self.line(done, of: total) { show(line) }
+    }
+
+    /// Shows a line, again and again, until the task is cancelled.
+    func keepShowing(_ line: @Sendable () -> String) async {
+        guard isTerminal else { return }
+        while (try? await Task.sleep(for: Self.interval)) != nil { show(line()) }
     }
 
     func clear() {
-        if shown.exchange(-1, ordering: .relaxed) >= 0 { write("\r\u{1B}[K") }
+        shown.withLock { shown in
+            guard !shown.isEmpty else { return }
+            shown = ""
+            if Self.isShown.exchange(false, ordering: .relaxed) { write(Self.erasure) }
+        }
     }
 
     /// The line for a part of a total; nil for a total of 0.
-    static func line(_ done: UInt64, of total: UInt64) -> (percent: Int, text: String)? {
+    static func line(_ done: UInt64, of total: UInt64, width: Int = width) -> String? {
         guard total > 0 else { return nil }
+        return "\(share(done, of: total, width: width)) \(Quantities.bytes(done)) of \(Quantities.bytes(total))"
+    }
+
+    /// A bar and the percentage of a part, such as `[##..]  50%`.
+    ///
+    /// - Parameter total: More than 0.
+    static func share(_ done: UInt64, of total: UInt64, width: Int) -> String {
         let percent = Int(Double(min(done, total)) / Double(total) * 100)
         let filled = width * percent / 100
         let bar = String(repeating: "#", count: filled) + String(repeating: ".", count: width - filled)
         let number = String(repeating: " ", count: 3 - "\(percent)".count) + "\(percent)"
-        return (percent, "[\(bar)] \(number)% \(Quantities.bytes(done)) of \(Quantities.bytes(total))")
+        return "[\(bar)] \(number)%"
     }
 
+    /// Writes to the terminal, unless its output is stopped, for example by Ctrl-S.
     private func write(_ text: String) {
+        guard Blocking.poll([(STDERR_FILENO, Int32(POLLOUT))], isWaiting: false)[0] != 0 else { return }
         let bytes = Array(text.utf8)
         _ = Glibc.write(STDERR_FILENO, bytes, bytes.count)
     }

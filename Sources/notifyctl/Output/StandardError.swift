@@ -1,11 +1,52 @@
 import Glibc
+import Synchronization
 
-/// Prints notices and errors, each as one line in one write. Control characters, which could change the terminal, are
-/// replaced.
+/// Prints notices and errors, each as one line. Control characters, which could change the terminal, are replaced.
+///
+/// A reader that has stalled must not stop the command, nor keep it from ending: a line that can't be written within a
+/// second is dropped. The next line that can be written is preceded by the number of those that were dropped.
 enum StandardError {
+    /// The most bytes of one write. A pipe that polls as writable takes as many without waiting (`PIPE_BUF`).
+    private static let pieceBytes = 4096
+    private static let limitMilliseconds: Int32 = 1_000
+
+    /// The number of lines that were dropped since the last one was written. Locked during a write, so that no other
+    /// write uses the room that was polled for.
+    private static let dropped = Mutex(0)
+
     static func write(_ message: String) {
+        dropped.withLock { dropped in
+            // One line after another must not wait for the same reader.
+            guard isWritable(within: dropped > 0 ? 0 : limitMilliseconds) else {
+                dropped += 1
+                return
+            }
+            if dropped > 0, write(line: notice(ofDropped: dropped)) { dropped = 0 }
+            if !write(line: message) { dropped += 1 }
+        }
+    }
+
+    /// The notice that lines could not be printed.
+    static func notice(ofDropped count: Int) -> String {
+        (count == 1 ? "a line was" : "\(count) lines were") + " not printed, because standard error was not read"
+    }
+
+    /// - Returns: False if the reader has stalled. Other errors can't be reported.
+    private static func write(line message: String) -> Bool {
         let oneLine = message.split(whereSeparator: \.isNewline).joined(separator: " ")
-        let line = Array("notifyctl: \(Table.printable(oneLine))\n".utf8)
-        _ = Glibc.write(STDERR_FILENO, line, line.count)
+        // Replaces a line of progress, which is shown again later.
+        let erasure = ProgressBar.isShown.exchange(false, ordering: .relaxed) ? ProgressBar.erasure : ""
+        var rest = Array("\(erasure)notifyctl: \(Table.printable(oneLine))\n".utf8)[...]
+        while !rest.isEmpty {
+            guard isWritable(within: limitMilliseconds) else { return false }
+            let count = rest.withUnsafeBytes { Glibc.write(STDERR_FILENO, $0.baseAddress, min($0.count, pieceBytes)) }
+            guard count > 0 else { return errno != EAGAIN }
+            rest = rest.dropFirst(count)
+        }
+        return true
+    }
+
+    private static func isWritable(within limit: Int32) -> Bool {
+        Blocking.poll([(STDERR_FILENO, Int32(POLLOUT))], isWaiting: limit > 0, limitMilliseconds: limit)[0] != 0
     }
 }

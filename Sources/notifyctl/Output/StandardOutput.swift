@@ -21,22 +21,25 @@ struct StandardOutput: ~Copyable {
     /// The number of bytes of the buffer that the last flush has written, even if the flush failed.
     private(set) var writtenBytes = 0
 
+    private let isTerminal: Bool
+
     init(descriptor: Int32 = STDOUT_FILENO) {
         self.descriptor = descriptor
+        isTerminal = isatty(descriptor) == 1
     }
 
     /// Throws if standard output was closed at the start or is open only for reading.
     static func checkIsOpen(_ descriptor: Int32 = STDOUT_FILENO) throws(CommandFailure) {
-        // `StandardDescriptors.reserve` has replaced a closed descriptor by `/dev/null`, open only for reading.
         let mode = fcntl(descriptor, F_GETFL)
-        guard mode < 0 || mode & O_ACCMODE == O_RDONLY else { return }
-        throw CommandFailure(.failure, "can't write to standard output: it is closed")
+        if mode < 0 || StandardDescriptors.wasClosed(descriptor) { throw CommandFailure.unwritable("it is closed") }
+        if mode & O_ACCMODE == O_RDONLY { throw CommandFailure.unwritable("it is open only for reading") }
     }
 
     var isFull: Bool { buffer.count >= Self.flushBytes }
 
+    /// Appends lines of text. On a terminal, characters that could change it are replaced.
     mutating func append(_ text: String) {
-        buffer.append(contentsOf: text.utf8)
+        buffer.append(contentsOf: (isTerminal ? Table.printable(text, keeping: ["\n", "\t"]) : text).utf8)
     }
 
     mutating func append(_ bytes: UnsafeRawBufferPointer) {
@@ -46,6 +49,11 @@ struct StandardOutput: ~Copyable {
     /// Lets `body` append to the buffer.
     mutating func gather(_ body: (inout [UInt8]) -> Void) {
         body(&buffer)
+    }
+
+    /// Empties the buffer without writing it.
+    mutating func discard() {
+        buffer.removeAll(keepingCapacity: true)
     }
 
     /// Writes the whole buffer. Blocks while the reader does not read.
@@ -80,7 +88,7 @@ struct StandardOutput: ~Copyable {
             // Another process has made the descriptor non-blocking.
             _ = Blocking.poll([(descriptor, Int32(POLLOUT))], isWaiting: true)
         } catch {
-            throw CommandFailure(.failure, "can't write to standard output: \(error)")
+            throw CommandFailure.unwritable("\(error)")
         }
     }
 

@@ -9,7 +9,7 @@ enum StatisticsFormat: String, ExpressibleByArgument, CaseIterable {
 
     // MARK: Counters
 
-    func bytes(of statistics: NotifyClient.Statistics) -> [UInt8] {
+    func bytes(of statistics: Administration.Statistics) -> [UInt8] {
         switch self {
         case .text:
             Array(
@@ -20,7 +20,7 @@ enum StatisticsFormat: String, ExpressibleByArgument, CaseIterable {
         }
     }
 
-    private static func json(_ statistics: NotifyClient.Statistics) -> [UInt8] {
+    private static func json(_ statistics: Administration.Statistics) -> [UInt8] {
         var json = JSONWriter()
         json.object { json in
             for counter in statistics.counters { json.member(counter.name, counter.value) }
@@ -29,7 +29,7 @@ enum StatisticsFormat: String, ExpressibleByArgument, CaseIterable {
         return json.bytes + [UInt8(ascii: "\n")]
     }
 
-    private static func openMetrics(_ statistics: NotifyClient.Statistics) -> String {
+    private static func openMetrics(_ statistics: Administration.Statistics) -> String {
         var writer = OpenMetricsWriter()
         writer.append(
             "notifyd", .info, help: "The version of the daemon.",
@@ -44,7 +44,7 @@ enum StatisticsFormat: String, ExpressibleByArgument, CaseIterable {
 
     // MARK: Limits
 
-    func bytes(of uses: [NotifyClient.ResourceUse]) -> [UInt8] {
+    func bytes(of uses: [Administration.ResourceUse]) -> [UInt8] {
         switch self {
         case .text: Array(uses.map { "\($0.name) \($0.used)\($0.limit.map { " of \($0)" } ?? "")\n" }.joined().utf8)
         case .json: Self.json(uses)
@@ -52,7 +52,7 @@ enum StatisticsFormat: String, ExpressibleByArgument, CaseIterable {
         }
     }
 
-    private static func json(_ uses: [NotifyClient.ResourceUse]) -> [UInt8] {
+    private static func json(_ uses: [Administration.ResourceUse]) -> [UInt8] {
         var json = JSONWriter()
         json.object { json in
             for use in uses {
@@ -63,7 +63,7 @@ enum StatisticsFormat: String, ExpressibleByArgument, CaseIterable {
         return json.bytes + [UInt8(ascii: "\n")]
     }
 
-    private static func openMetrics(_ uses: [NotifyClient.ResourceUse]) -> String {
+    private static func openMetrics(_ uses: [Administration.ResourceUse]) -> String {
         var writer = OpenMetricsWriter()
         writer.append(
             "notifyd_resource_used", .gauge, help: "Use of a limited resource, by one user if there is a uid.",
@@ -76,7 +76,7 @@ enum StatisticsFormat: String, ExpressibleByArgument, CaseIterable {
     }
 
     /// The labels of a resource. `user.1000.connections` is the resource `connections` of the uid 1000.
-    private static func labels(_ use: NotifyClient.ResourceUse) -> [(name: String, value: String)] {
+    private static func labels(_ use: Administration.ResourceUse) -> [(name: String, value: String)] {
         let parts = use.name.split(separator: ".", maxSplits: 2)
         guard parts.count == 3, parts[0] == "user" else { return [("resource", use.name)] }
         return [("resource", String(parts[2])), ("uid", String(parts[1]))]
@@ -84,7 +84,7 @@ enum StatisticsFormat: String, ExpressibleByArgument, CaseIterable {
 }
 
 extension OpenMetricsWriter.FamilyType {
-    init(_ kind: NotifyClient.Statistics.Kind) {
+    init(_ kind: Administration.Statistics.Kind) {
         switch kind {
         case .total: self = .counter
         case .present: self = .gauge

@@ -3,9 +3,23 @@ struct Table {
     struct Column {
         let title: String
         var isNumeric = false
+        /// Whether text is never shortened, because it means nothing without its middle.
+        var isFixed = false
+        /// Whether the column is left out where the width is limited, unless it is requested.
+        var isWide = false
 
         static func text(_ title: String) -> Column { Column(title: title) }
+        static func time(_ title: String) -> Column { Column(title: title, isFixed: true) }
         static func number(_ title: String) -> Column { Column(title: title, isNumeric: true) }
+
+        /// The same column, left out by default.
+        var wide: Column { wide(if: true) }
+
+        func wide(if isWide: Bool) -> Column {
+            var column = self
+            column.isWide = isWide
+            return column
+        }
     }
 
     /// The cell of a value that does not exist.
@@ -13,11 +27,9 @@ struct Table {
     /// The cell of a value that is not known.
     static let unknown = "?"
 
-    private static let separator = "  "
-
     let columns: [Column]
     private(set) var rows: [[String]] = []
-    /// The width of each column, in characters.
+    /// The width of each column, in columns of a terminal.
     private(set) var widths: [Int]
 
     /// - Parameter minimumWidths: The minimum width of each column; empty for none.
@@ -31,44 +43,23 @@ struct Table {
     mutating func append(_ cells: [String]) {
         precondition(cells.count == columns.count, "a row has a cell for each column")
         let row = cells.map(Self.printable)
-        for (index, cell) in row.enumerated() { widths[index] = max(widths[index], Self.width(of: cell)) }
+        for (index, cell) in row.enumerated() { widths[index] = max(widths[index], cell.columns) }
         rows.append(row)
     }
 
-    /// The characters of each line that a column takes.
-    func range(of column: Int) -> Range<Int> {
-        let start = widths[..<column].reduce(0, +) + column * Self.separator.count
-        return start..<start + widths[column]
-    }
+    /// The titles and the rows as lines.
+    func lines(in style: TableStyle = .full) -> [String] { TableLayout(self, style).lines(of: self) }
 
-    /// The titles and the rows as lines. Text in the last column is not padded.
-    var lines: [String] {
-        ([columns.map(\.title)] + rows).map { row in
-            let cells = row.indices.map { index in
-                let space = String(repeating: " ", count: widths[index] - Self.width(of: row[index]))
-                if columns[index].isNumeric { return space + row[index] }
-                return index == row.count - 1 ? row[index] : row[index] + space
-            }
-            return cells.joined(separator: Self.separator)
-        }
-    }
-
-    /// The characters of printable text. Counting those of ASCII as bytes makes a long table several times faster.
-    private static func width(of text: String) -> Int {
-        text.utf8.allSatisfy { $0 < 0x80 } ? text.utf8.count : text.count
-    }
-
-    /// The text with control characters replaced.
+    /// The text with control characters replaced, and with those that change the direction of text.
     static func printable(_ text: String) -> String { printable(text, keeping: []) }
 
     /// The text with control characters replaced, except those in `kept`.
     static func printable(_ text: String, keeping kept: Set<Unicode.Scalar>) -> String {
         if text.utf8.allSatisfy({ 0x20..<0x7F ~= $0 }) { return text }
-        guard text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else { return text }
+        guard text.unicodeScalars.contains(where: \.changesTerminal) else { return text }
         var result = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
-            let isReplaced = scalar.properties.generalCategory == .control && !kept.contains(scalar)
-            result.append(isReplaced ? "\u{FFFD}" : scalar)
+            result.append(scalar.changesTerminal && !kept.contains(scalar) ? "\u{FFFD}" : scalar)
         }
         return String(result)
     }

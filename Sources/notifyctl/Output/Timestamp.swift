@@ -1,27 +1,50 @@
 import FoundationEssentials
 
-/// Formats times as ISO 8601 in UTC.
+/// Formats times as ISO 8601.
 enum Timestamp {
-    /// A time to the second.
-    static func seconds(_ date: Date) -> String { "\(text(date).prefix(19))Z" }
-
-    /// A time to the microsecond.
-    static func text(_ date: Date) -> String {
-        text(microseconds: UInt64(max(0, date.timeIntervalSince1970 * 1_000_000)))
-    }
+    /// A time in UTC, to the microsecond.
+    static func text(_ date: Date) -> String { text(microseconds: microseconds(date)) }
 
     static func text(microseconds: UInt64) -> String {
         let (seconds, fraction) = microseconds.quotientAndRemainder(dividingBy: 1_000_000)
-        let (days, secondOfDay) = seconds.quotientAndRemainder(dividingBy: 86_400)
-        let (year, month, day) = date(daysSince1970: days)
+        return "\(clock(Int(seconds))).\(pad(fraction, 6))Z"
+    }
+
+    /// A time to the millisecond, without its offset.
+    ///
+    /// - Parameter offset: The seconds by which the zone is ahead of UTC.
+    static func milliseconds(_ microseconds: UInt64, offset: Int) -> String {
+        let (seconds, fraction) = microseconds.quotientAndRemainder(dividingBy: 1_000_000)
+        return "\(clock(Int(seconds) + offset)).\(pad(fraction / 1000, 3))"
+    }
+
+    /// A local time, in seconds since 1970-01-01T00:00:00, to the minute and without its offset.
+    static func minutes(_ local: Int) -> String {
+        String(clock(local).prefix(16).replacing("T", with: " "))
+    }
+
+    /// The offset of a zone, such as `+01:00`.
+    static func offset(_ seconds: Int) -> String {
+        let minutes = UInt64(abs(seconds) / 60)
+        return "\(seconds < 0 ? "-" : "+")\(pad(minutes / 60, 2)):\(pad(minutes % 60, 2))"
+    }
+
+    /// A time in microseconds since 1970; 0 for an earlier one. Rounded, because a `Date` is not exact.
+    static func microseconds(_ date: Date) -> UInt64 {
+        UInt64(max(0, (date.timeIntervalSince1970 * 1_000_000).rounded()))
+    }
+
+    /// The date and the time of day, to the second.
+    private static func clock(_ seconds: Int) -> String {
+        let secondOfDay = (seconds % 86_400 + 86_400) % 86_400
+        let (year, month, day) = date(daysSince1970: (seconds - secondOfDay) / 86_400)
         let (hour, minute, second) = (secondOfDay / 3600, secondOfDay / 60 % 60, secondOfDay % 60)
-        return "\(pad(year, 4))-\(pad(month, 2))-\(pad(day, 2))T"
-            + "\(pad(hour, 2)):\(pad(minute, 2)):\(pad(second, 2)).\(pad(fraction, 6))Z"
+        return "\(pad(year, 4))-\(pad(month, 2))-\(pad(day, 2))T\(pad(hour, 2)):\(pad(minute, 2)):\(pad(second, 2))"
     }
 
     /// The date in the Gregorian calendar. Years are counted from March, so that the leap day is the last day of the
     /// year.
-    private static func date(daysSince1970 days: UInt64) -> (year: UInt64, month: UInt64, day: UInt64) {
+    private static func date(daysSince1970 days: Int) -> (year: Int, month: Int, day: Int) {
         // Days from 0000-03-01 to 1970-01-01.
         let day = days + 719_468
         let (era, dayOfEra) = day.quotientAndRemainder(dividingBy: 146_097)
@@ -33,7 +56,7 @@ enum Timestamp {
         return (year, month, dayOfYear - (153 * monthFromMarch + 2) / 5 + 1)
     }
 
-    private static func pad(_ value: UInt64, _ width: Int) -> String {
+    private static func pad(_ value: some BinaryInteger, _ width: Int) -> String {
         let digits = String(value)
         return String(repeating: "0", count: max(0, width - digits.count)) + digits
     }

@@ -5,6 +5,8 @@ enum TopCell: Equatable, Sendable {
     /// A number that names a thing, such as a pid.
     case identifier(UInt64)
     case number(UInt64)
+    /// A number that may be lower.
+    case atMost(UInt64)
     /// A size in bytes.
     case bytes(UInt64)
     /// A count that only increases. Reports replace it by its rate per second.
@@ -16,6 +18,7 @@ enum TopCell: Equatable, Sendable {
         case .none, .total: Table.none
         case .text(let text): text
         case .identifier(let number), .number(let number): "\(number)"
+        case .atMost(let number): "<=\(number)"
         case .bytes(let bytes): Quantities.bytes(bytes)
         }
     }
@@ -24,7 +27,7 @@ enum TopCell: Equatable, Sendable {
     var isMissing: Bool {
         switch self {
         case .none, .total: true
-        case .text, .identifier, .number, .bytes: false
+        case .text, .identifier, .number, .atMost, .bytes: false
         }
     }
 
@@ -33,7 +36,7 @@ enum TopCell: Equatable, Sendable {
         switch self {
         case .text(let text): text
         case .identifier(let number): "\(number)"
-        case .none, .number, .bytes, .total: nil
+        case .none, .number, .atMost, .bytes, .total: nil
         }
     }
 
@@ -45,7 +48,7 @@ enum TopCell: Equatable, Sendable {
 
     private var magnitude: UInt64 {
         switch self {
-        case .identifier(let value), .number(let value), .bytes(let value), .total(let value): value
+        case .identifier(let value), .number(let value), .atMost(let value), .bytes(let value), .total(let value): value
         case .none, .text: 0
         }
     }

@@ -11,6 +11,7 @@ struct TopCommand: AsyncParsableCommand {
               \(TopView.all.map { "\($0.key) " }.joined())Tab: switch the view (\(viewNames))
               < > or left right: choose the column to sort by
               r: reverse the order
+              w: show all columns, as with --wide
               /: show only rows that contain a text; Escape shows all
               up down PgUp PgDn: scroll
               h: show the keys
@@ -19,7 +20,7 @@ struct TopCommand: AsyncParsableCommand {
             Without a terminal, or with --plain, prints the figures and the table after each interval. Rates are those \
             since the previous report. The views list the clients and subscriptions of this user or, with the right to \
             manage, of every user, and the names that this user may receive. The help of the commands clients, \
-            subscriptions and names explains the columns.
+            subscriptions and names explains the columns. \(TableOptions.discussion)
 
             EXAMPLES
               notifyctl top
@@ -44,18 +45,23 @@ struct TopCommand: AsyncParsableCommand {
         completion: .list(TopView.all.map(\.name)))
     var view = TopView.clients.name
 
-    @Option(help: ArgumentHelp("The title of the column to sort by.", valueName: "column"))
+    @Option(
+        help: ArgumentHelp("The title of the column to sort by.", valueName: "column"),
+        completion: .list(Set(TopView.all.flatMap { $0.columns.map(\.title) }).sorted()))
     var sort: String?
 
     @Option(help: ArgumentHelp("Show only rows that contain this text.", valueName: "text"))
     var filter: String?
+
+    @OptionGroup var table: TableOptions
 
     @Flag(help: "Print lines, even on a terminal.")
     var plain = false
 
     @Option(
         name: .shortAndLong, parsing: .unconditional,
-        help: ArgumentHelp("Print lines, and exit after this number of reports.", valueName: "number"))
+        help: ArgumentHelp("Print lines, and exit after this number of reports.", valueName: "number"),
+        transform: { try CountArgument.count($0) })
     var count: Int?
 
     func validate() throws {
@@ -99,14 +105,18 @@ struct TopCommand: AsyncParsableCommand {
         let view = TopView.all[index]
         let order = try order(of: view)
         guard !plain, count == nil, let terminal = Terminal() else {
-            return try await TopLines(view: view, order: order, interval: interval, count: count)
-                .run(configuration: configuration)
+            return try await TopLines(
+                view: view, order: order, interval: interval, count: count, style: { [table] in table.style }
+            ).run(configuration: configuration)
         }
-        let session = TopSession(terminal: terminal, interval: interval)
-        try await withNotifyClient(configuration: configuration) { client in
+        let state = TopState(view: index, order: order, isWide: table.wide)
+        let session = LiveSession<TopState>(terminal: terminal, interval: interval) { client, name in
+            try await client.report(of: TopView.all.first { $0.name == name } ?? view)
+        }
+        try await withNotificationClient(configuration: configuration) { client in
             // Requested before the screen is entered, so that an error is printed as a plain line.
             let first = try await client.report(of: view)
-            try await session.run(client, state: TopState(view: index, order: order), first: first)
+            try await session.run(client, state: state, first: first)
         }
     }
 }

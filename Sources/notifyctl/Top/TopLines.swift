@@ -8,26 +8,34 @@ struct TopLines: Sendable {
     let interval: Duration
     /// The number of reports to print; nil for no limit.
     let count: Int?
+    /// How much of a table is printed. Asked for each report, because a terminal may be resized.
+    var style: @Sendable () -> TableStyle = { .full }
+
+    /// The most time before the first report.
+    private static let firstInterval = Duration.seconds(1)
 
     /// Prints reports until the number is reached or the command is interrupted.
-    func run(configuration: NotifyClient.Configuration) async throws {
+    ///
+    /// - Throws: `StandardOutput.Failure.readerClosed` if the output was closed before, and errors of the client.
+    func run(configuration: NotificationClient.Configuration) async throws {
         let signals = await Interruption.trapSignals()
         let interruption = Interruption()
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await interruption.watchSignals(signals) }
             group.addTask { await interruption.watchReader(of: STDOUT_FILENO) }
+            group.addTask { await interruption.endUnanswered { _ in CommandFailure(.success) } }
             defer { group.cancelAll() }
             do {
                 try await print(configuration, until: interruption)
-            } catch is StandardOutput.Failure {
-                // The reader has closed the output, or the write was interrupted.
             } catch  where interruption.reason != nil {
-                // A request or a wait was cancelled.
+                // A request, a wait or a write was cancelled.
             }
         }
+        try interruption.checkReader()
     }
 
-    private func print(_ configuration: NotifyClient.Configuration, until interruption: Interruption) async throws {
+    private func print(_ configuration: NotificationClient.Configuration, until interruption: Interruption) async throws
+    {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await print(configuration, flushingUntil: interruption) }
             group.addTask { _ = await interruption.wait() }
@@ -37,12 +45,14 @@ struct TopLines: Sendable {
     }
 
     private func print(
-        _ configuration: NotifyClient.Configuration, flushingUntil interruption: Interruption
+        _ configuration: NotificationClient.Configuration, flushingUntil interruption: Interruption
     ) async throws {
         var configuration = configuration
         configuration.onConnectionChange = ConnectionReporter().handler
-        try await withNotifyClient(configuration: configuration) { client in
-            var earlier: TopReport?
+        try await withNotificationClient(configuration: configuration) { client in
+            // Not printed: rates need two reports.
+            var earlier: TopReport? = try await client.report(of: view)
+            try await Task.sleep(for: min(interval, Self.firstInterval))
             var printed = 0
             while true {
                 do {
@@ -52,10 +62,10 @@ struct TopLines: Sendable {
                     for line in lines(of: report, since: earlier) { output.append("\(line)\n") }
                     try await output.flush(until: interruption)
                     (earlier, printed) = (report, printed + 1)
-                } catch let error as NotifyError where error.isConnectionLoss {
+                } catch let error as NotifyError where error.isTransient {
                     earlier = nil
                 }
-                if printed == count { return }
+                if printed == count { return interruption.completeOutput() }
                 try await Task.sleep(for: interval)
             }
         }
@@ -65,6 +75,10 @@ struct TopLines: Sendable {
     func lines(of report: TopReport, since earlier: TopReport?) -> [String] {
         var table = Table(view.tableColumns)
         for row in order.arranged(report.rows(since: earlier)) { table.append(row.cells.map(\.text)) }
-        return [report.figures(since: earlier).joined(separator: "  ")] + table.lines
+        let (style, figures) = (style(), report.figures(since: earlier))
+        guard case .fitting(let columns, _) = style else {
+            return [figures.joined(separator: "  ")] + table.lines()
+        }
+        return Frame.wrapped(figures, columns: columns).map(\.text) + table.lines(in: style)
     }
 }

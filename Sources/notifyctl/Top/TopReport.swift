@@ -3,12 +3,12 @@ import NotifyClient
 /// A report of the daemon at one time: its counters, and the rows of a view.
 struct TopReport: Sendable {
     let viewName: String
-    let statistics: NotifyClient.Statistics
+    let statistics: Administration.Statistics
     let rows: [TopRow]
     let time: ContinuousClock.Instant
 
-    /// The rows with rates in place of totals. A rate is missing if the earlier report does not have the row, unless the
-    /// row starts at zero.
+    /// The rows with rates in place of totals. A rate is missing if the earlier report does not have the row, unless
+    /// the row starts at zero.
     func rows(since earlier: TopReport?) -> [TopRow] {
         guard let earlier, earlier.viewName == viewName else { return rows }
         let earlierRows = Dictionary(earlier.rows.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
@@ -48,10 +48,10 @@ struct TopReport: Sendable {
     }
 }
 
-extension NotifyClient {
+extension NotificationClient {
     /// Requests the daemon's counters and the rows of a view.
     func report(of view: TopView) async throws -> TopReport {
-        let statistics = try await statistics()
+        let statistics = try await administration.statistics()
         let rows = try await view.rows(self)
         return TopReport(viewName: view.name, statistics: statistics, rows: rows, time: .now)
     }

@@ -1,15 +1,8 @@
 /// The state of `top` on a terminal: the latest report, and the view, order and filter that the user has chosen.
 /// Handles keys and reports, and makes frames.
-struct TopState: Sendable {
-    /// What the caller has to do after an event.
-    enum Effect: Equatable, Sendable {
-        /// Request a report of this view, by its name.
-        case request(String)
-        case quit
-    }
-
-    /// The number of intervals without an answer after which the status line reports it.
-    private static let toleratedIntervals = 3
+struct TopState: LiveState {
+    /// The name of a view.
+    typealias Request = String
 
     private let views: [TopView]
     private var viewIndex: Int
@@ -18,9 +11,9 @@ struct TopState: Sendable {
     /// The text that the user is typing as the filter; nil while the user types no filter.
     private var typedFilter: String?
     private var isHelpShown = false
-    private var firstRow = 0
-    /// The number of rows of the table in the last frame.
-    private var pageRows = 1
+    /// Whether all columns are shown, as far as they fit.
+    private var isWide: Bool
+    private var scroll = RowScroll()
     /// The columns' widths in the last frame. They do not shrink, so that the table does not move with each report.
     private var widths: [Int] = []
 
@@ -29,15 +22,12 @@ struct TopState: Sendable {
     private var figures: [String] = []
     private var rows: [TopRow] = []
     private var arrangedRows: [TopRow] = []
-    /// The reason why no reports arrive, for the status line; nil if they do.
-    private var failure: String?
-    private var isRequestPending = false
-    /// The number of intervals that have passed since the pending request.
-    private var missedIntervals = 0
+    private var pace = RequestPace()
 
     /// - Parameter order: The order of the first view.
-    init(views: [TopView] = TopView.all, view index: Int, order: TopOrder) {
+    init(views: [TopView] = TopView.all, view index: Int, order: TopOrder, isWide: Bool = false) {
         self.views = views
+        self.isWide = isWide
         viewIndex = index
         orders = views.map { TopOrder($0) }
         orders[index] = order
@@ -45,6 +35,8 @@ struct TopState: Sendable {
 
     /// The view that is shown.
     var view: TopView { views[viewIndex] }
+
+    var longestInterval: Duration? { view.longestInterval }
 
     private var order: TopOrder {
         get { orders[viewIndex] }
@@ -56,25 +48,12 @@ struct TopState: Sendable {
 
     // MARK: Reports
 
-    /// Must be called after each interval. Requests a report, unless a request is pending.
-    mutating func intervalPassed() -> Effect? {
-        if isRequestPending {
-            missedIntervals += 1
-            if missedIntervals >= Self.toleratedIntervals { failure = "waiting for the answer of notifyd" }
-            return nil
-        }
-        return request()
-    }
+    mutating func intervalPassed() -> Effect? { pace.intervalPassed() ? .request(view.name) : nil }
 
-    private mutating func request() -> Effect? {
-        guard !isRequestPending else { return nil }
-        (isRequestPending, missedIntervals) = (true, 0)
-        return .request(view.name)
-    }
+    private mutating func request() -> Effect? { pace.begin() ? .request(view.name) : nil }
 
     mutating func reportReceived(_ report: TopReport) -> Effect? {
-        isRequestPending = false
-        failure = nil
+        pace.answered()
         figures = report.figures(since: latest)
         // If the user has switched the view meanwhile, the new one must be requested.
         guard report.viewName == view.name else {
@@ -87,11 +66,9 @@ struct TopState: Sendable {
         return nil
     }
 
-    /// Must be called when the daemon can't be reached. The next report has no rates, because it may be that of a
-    /// restarted daemon.
+    /// The next report has no rates, because it may be that of a restarted daemon.
     mutating func requestFailed(_ message: String) {
-        isRequestPending = false
-        failure = message
+        pace.failed(message)
         latest = nil
     }
 
@@ -107,6 +84,7 @@ struct TopState: Sendable {
         case .character("h"), .character("?"): isHelpShown.toggle()
         case .character("/"): typedFilter = order.filter
         case .character("r"): order.isDescending.toggle()
+        case .character("w"): isWide.toggle()
         case .character("<"), .left: order.select(order.column - 1, of: view)
         case .character(">"), .right: order.select(order.column + 1, of: view)
         case .escape: order.filter = ""
@@ -114,7 +92,7 @@ struct TopState: Sendable {
         case .backTab: return show((viewIndex + views.count - 1) % views.count)
         case .character(let character):
             if let index = views.firstIndex(where: { $0.key == character }) { return show(index) }
-        default: scroll(key)
+        default: scroll.handle(key, rows: arrangedRows.count)
         }
         return nil
     }
@@ -126,62 +104,47 @@ struct TopState: Sendable {
         case .clearLine: typedFilter = ""
         case .enter:
             order.filter = typedFilter ?? ""
-            (typedFilter, firstRow) = (nil, 0)
+            typedFilter = nil
+            scroll.reset()
         case .escape:
             order.filter = ""
-            (typedFilter, firstRow) = (nil, 0)
+            typedFilter = nil
+            scroll.reset()
         default: break
         }
-    }
-
-    private mutating func scroll(_ key: Key) {
-        switch key {
-        case .up: firstRow -= 1
-        case .down: firstRow += 1
-        case .pageUp: firstRow -= pageRows
-        case .pageDown: firstRow += pageRows
-        case .home: firstRow = 0
-        case .end: firstRow = arrangedRows.count
-        default: break
-        }
-        clampScroll()
-    }
-
-    private mutating func clampScroll() {
-        firstRow = max(0, min(firstRow, arrangedRows.count - pageRows))
     }
 
     private mutating func show(_ index: Int) -> Effect? {
         guard index != viewIndex else { return nil }
         viewIndex = index
-        (rows, arrangedRows, widths, firstRow) = ([], [], [], 0)
+        (rows, arrangedRows, widths) = ([], [], [])
+        scroll.reset()
         return request()
     }
 
     // MARK: Frames
 
-    /// The content of a screen of this size.
     mutating func frame(for screen: Screen) -> Frame {
         var lines = Frame.wrapped(figures, columns: screen.columns)
         if isHelpShown { lines += Frame.wrapped(help, columns: screen.columns) }
         // Leaves space for the status line, the titles and a row.
         lines.removeLast(min(lines.count, max(0, lines.count + 3 - screen.rows)))
-        pageRows = max(1, screen.rows - lines.count - 2)
-        clampScroll()
-        let shown = arrangedRows[firstRow...].prefix(pageRows)
+        let shown = arrangedRows[scroll.range(page: screen.rows - lines.count - 2, rows: arrangedRows.count)]
         var table = Table(view.tableColumns, minimumWidths: widths)
         for row in shown { table.append(row.cells.map(\.text)) }
         widths = table.widths
-        let text = table.lines
+        let layout = TableLayout(
+            table, .fitting(columns: screen.columns, isWide: isWide), keeping: order.column)
+        let text = layout.lines(of: table)
         lines.append(Frame.Line(status(showing: shown.indices)))
-        lines.append(Frame.Line(text[0], isTitle: true, underlined: table.range(of: order.column)))
+        lines.append(Frame.Line(text[0], isTitle: true, underlined: layout.range(of: order.column)))
         lines += text.dropFirst().map { Frame.Line($0) }
         return Frame(lines: Array(lines.prefix(screen.rows)))
     }
 
     private func status(showing range: Range<Int>) -> String {
         if let typedFilter { return "filter: \(typedFilter)_" }
-        if let failure { return failure }
+        if let failure = pace.failure { return failure }
         let place = range.isEmpty ? "\(arrangedRows.count)" : "\(range.lowerBound + 1)-\(range.upperBound)"
         let direction = order.isDescending ? "descending" : "ascending"
         let filter = order.filter.isEmpty ? "" : ", with '\(order.filter)'"
@@ -191,7 +154,7 @@ struct TopState: Sendable {
 
     private var help: [String] {
         views.map { "\($0.key): \($0.name)" } + [
-            "Tab: next view", "< >: sort column", "r: reverse", "/: filter", "Esc: no filter",
+            "Tab: next view", "< >: sort column", "r: reverse", "w: all columns", "/: filter", "Esc: no filter",
             "arrows PgUp PgDn: scroll", "h: help", "q: quit",
         ]
     }

@@ -6,12 +6,13 @@ extension TopView {
         "clients", key: "c",
         columns: [
             .identifier("CLIENT"), .text("USER"), .identifier("PID"), .text("PROGRAM"), .number("POSTS/S"),
-            .number("DELIVERED/S"), .number("DROPPED"), .number("DROPPED/S"), .number("WAITING"), .number("REFUSED"),
+            .number("DELIVERED/S"), .number("DROPPED/S"), .number("WAITING"), .number("DROPPED").wide,
+            .number("REFUSED").wide,
         ],
         sortedBy: "DELIVERED/S"
-    ) { rows(of: try await $0.clients()) }
+    ) { rows(of: try await $0.administration.clients()) }
 
-    static func rows(of clients: [NotifyClient.ClientStatus]) -> [TopRow] {
+    static func rows(of clients: [Administration.ClientStatus]) -> [TopRow] {
         let users = UserNames.names(of: clients.map(\.uid))
         let programs = ProcessNames.programs(of: clients.map(\.pid))
         return clients.map { client in
@@ -21,8 +22,8 @@ extension TopView {
                 id: "\(client.id) \(client.connectedMicroseconds)",
                 cells: [
                     .identifier(client.id), .text(users[client.uid] ?? "\(client.uid)"), .identifier(client.pid),
-                    .text(programs[client.pid]), .total(client.posts), .total(client.delivered), .number(dropped),
-                    .total(dropped), .bytes(client.waitingBytes), .number(client.refused),
+                    .text(programs[client.pid]), .total(client.posts), .total(client.delivered), .total(dropped),
+                    .bytes(client.waitingBytes), .number(dropped), .number(client.refused),
                 ])
         }
     }

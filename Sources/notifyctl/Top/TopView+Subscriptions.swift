@@ -5,13 +5,14 @@ extension TopView {
     static let subscriptions = TopView(
         "subscriptions", key: "s",
         columns: [
-            .text("DURABLE"), .text("USER"), .identifier("CLIENT"), .identifier("PID"), .text("PROGRAM"),
-            .number("BEHIND"), .number("UNACKED"), .number("ACKED/S"), .text("OBJECT"), .text("PATTERNS"),
+            .text("DURABLE"), .text("USER"), .identifier("PID"), .text("PROGRAM"), .number("BEHIND"),
+            .number("ACKED/S"), .text("PATTERNS"), .number("UNACKED").wide, .identifier("CLIENT").wide,
+            .text("OBJECT").wide,
         ],
         sortedBy: "BEHIND"
-    ) { rows(of: try await $0.subscriptions()) }
+    ) { rows(of: try await $0.administration.subscriptions()) }
 
-    static func rows(of subscriptions: [NotifyClient.SubscriptionStatus]) -> [TopRow] {
+    static func rows(of subscriptions: [Administration.SubscriptionStatus]) -> [TopRow] {
         let users = UserNames.names(of: subscriptions.map(\.uid))
         let programs = ProcessNames.programs(of: subscriptions.compactMap(\.pid))
         return subscriptions.map { subscription in
@@ -22,12 +23,17 @@ extension TopView {
                 id: "\(subscription.uid) \(durable?.name ?? "") \(subscription.client ?? 0)",
                 cells: [
                     .text(durable?.name), .text(users[subscription.uid] ?? "\(subscription.uid)"),
-                    .identifier(subscription.client), .identifier(subscription.pid),
-                    .text(subscription.pid.flatMap { programs[$0] }), durable.map { .number($0.behind) } ?? .none,
-                    durable.map { .number(UInt64($0.unacknowledged)) } ?? .none,
-                    durable.map { .total($0.acknowledged) } ?? .none, .text(subscription.object),
+                    .identifier(subscription.pid), .text(subscription.pid.flatMap { programs[$0] }),
+                    behind(durable), durable.map { .total($0.acknowledged) } ?? .none,
                     .text(subscription.patterns.joined(separator: " ")),
+                    durable.map { .number(UInt64($0.unacknowledged)) } ?? .none, .identifier(subscription.client),
+                    .text(subscription.object),
                 ])
         }
+    }
+
+    private static func behind(_ durable: Administration.SubscriptionStatus.Durable?) -> TopCell {
+        guard let durable, let behind = durable.behind else { return .none }
+        return durable.isBehindUpperBound ? .atMost(behind) : .number(behind)
     }
 }

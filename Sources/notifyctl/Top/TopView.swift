@@ -7,10 +7,15 @@ struct TopView: Sendable {
         let isNumeric: Bool
         /// Whether the order is descending when the user selects the column.
         let isDescending: Bool
+        /// Whether the column is left out where the width is limited, unless it is requested.
+        var isWide = false
 
         static func text(_ title: String) -> Column { Column(title: title, isNumeric: false, isDescending: false) }
         static func identifier(_ title: String) -> Column { Column(title: title, isNumeric: true, isDescending: false) }
         static func number(_ title: String) -> Column { Column(title: title, isNumeric: true, isDescending: true) }
+
+        /// The same column, left out by default.
+        var wide: Column { Column(title: title, isNumeric: isNumeric, isDescending: isDescending, isWide: true) }
     }
 
     let name: String
@@ -20,13 +25,13 @@ struct TopView: Sendable {
     /// The index of the column that the rows are sorted by at first.
     let sortColumn: Int
     /// Requests the rows. In a column of rates, the cells are totals.
-    let rows: @Sendable (NotifyClient) async throws -> [TopRow]
+    let rows: @Sendable (NotificationClient) async throws -> [TopRow]
     /// The maximum time between two requests; nil for no limit.
     let longestInterval: Duration?
 
     init(
         _ name: String, key: Character, columns: [Column], sortedBy title: String, longestInterval: Duration? = nil,
-        rows: @escaping @Sendable (NotifyClient) async throws -> [TopRow]
+        rows: @escaping @Sendable (NotificationClient) async throws -> [TopRow]
     ) {
         guard let sortColumn = columns.firstIndex(where: { $0.title == title }) else {
             preconditionFailure("the view \(name) has no column \(title)")
@@ -43,5 +48,7 @@ struct TopView: Sendable {
     static let all = [clients, subscriptions, names]
 
     /// The columns of a ``Table`` for this view.
-    var tableColumns: [Table.Column] { columns.map { Table.Column(title: $0.title, isNumeric: $0.isNumeric) } }
+    var tableColumns: [Table.Column] {
+        columns.map { Table.Column(title: $0.title, isNumeric: $0.isNumeric, isWide: $0.isWide) }
+    }
 }

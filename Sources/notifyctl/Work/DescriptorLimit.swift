@@ -5,18 +5,19 @@ enum DescriptorLimit {
     /// Descriptors of notifyctl itself: the connection, event loops, those inherited, and those of commands that have
     /// ended and wait for their cleanup.
     private static let base = 128
-    /// Descriptors of each command: its process, and while it is started its payload and another one.
-    private static let forEachCommand = 3
-    /// Two pipes, both of whose ends are open until the command has started.
-    private static let forEachPrefix = 4
+    /// Descriptors of each command: its process, the pipe for its standard error, both of whose ends are open until it
+    /// has started, and while it is started its payload and another one.
+    private static let forEachCommand = 5
+    /// The pipe for its standard output.
+    private static let forEachPrefix = 2
 
     /// The number of descriptors needed to run commands.
     static func needed(parallel: Int, isPrefixed: Bool) -> Int {
         base + parallel * (forEachCommand + (isPrefixed ? forEachPrefix : 0))
     }
 
-    /// Raises the soft limit if it does not permit so many commands at the same time. Commands inherit the raised limit,
-    /// because swift-subprocess has no hook in the child on Linux; the default of one command never needs it.
+    /// Raises the soft limit if it does not permit so many commands at the same time. Commands inherit the raised
+    /// limit, because swift-subprocess has no hook in the child on Linux; the default of one command never needs it.
     ///
     /// - Throws: `CommandFailure` if the hard limit is too low.
     static func raise(forParallel parallel: Int, isPrefixed: Bool) throws(CommandFailure) {

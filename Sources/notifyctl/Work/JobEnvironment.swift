@@ -42,7 +42,7 @@ enum JobEnvironment {
     }
 
     /// The variables of a message. Those with a NUL are left out, because an environment can't contain them.
-    private static func variables(_ message: NotifyClient.Message) -> [(name: String, value: String)] {
+    private static func variables(_ message: NotificationClient.Message) -> [(name: String, value: String)] {
         var variables = variables(ofHeaders: message.headers.map { ($0.key, $0.value) }).map { ($0.key, $0.value) }
         variables.append(("NOTIFY_NAME", "\(message.name)"))
         if let object = message.object, !object.utf8.contains(0) { variables.append(("NOTIFY_OBJECT", object)) }
@@ -75,7 +75,7 @@ enum JobEnvironment {
     }
 
     /// The environment of notifyctl with the variables of a message.
-    static func of(_ message: NotifyClient.Message) -> Environment {
+    static func of(_ message: NotificationClient.Message) -> Environment {
         .custom(inherited + variables(message).map { Array("\($0.name)=\($0.value)\0".utf8) })
     }
 }

@@ -10,6 +10,9 @@ enum JobOutcome: Equatable {
     case givenBack
     /// The delivery failed.
     case rejected(reason: String)
+    /// The command was ended by a signal that stops services. If notifyctl is stopped, too, the message is given back,
+    /// uncounted; otherwise the delivery failed. `settled(by:)` decides.
+    case stopped(reason: String)
     /// The message becomes a dead letter at once.
     case failed(reason: String)
     /// The message is given back, uncounted, and no other command is started.
@@ -18,6 +21,13 @@ enum JobOutcome: Equatable {
     /// The exit statuses of a command, as sysexits.h names them.
     private static let temporaryFailure: Int32 = 75
     private static let dataError: Int32 = 65
+
+    /// The signals that stop services. A shell reports them as 128 and the number.
+    private static let stopSignals = [SIGTERM, SIGINT, SIGHUP]
+
+    /// How long the answer to a stopped command waits for the stop of notifyctl: a signal to all processes of a service
+    /// may end the command first.
+    static let stopWait = Duration.seconds(1)
 
     /// - Parameter timeout: The time after which the command was ended; nil if it ended before. A command that then
     ///   still exits with a status that is an answer has answered.
@@ -30,9 +40,31 @@ enum JobOutcome: Equatable {
             self = .rejected(reason: "timed out after \(Self.text(timeout ?? .zero))")
         case .exited(let status) where status == 126 || status == 127:
             self = .notStarted(reason: "exit status \(status)")
-        case .exited(let status): self = .rejected(reason: "exit status \(status)")
+        case .exited(let status):
+            let reason = "exit status \(status)"
+            self = Self.stopSignals.contains(status - 128) ? .stopped(reason: reason) : .rejected(reason: reason)
         case .signaled(let signal):
-            self = .rejected(reason: "ended by signal \(signal) (\(Self.name(ofSignal: signal)))")
+            let reason = "ended by signal \(signal) (\(Self.name(ofSignal: signal)))"
+            self = Self.stopSignals.contains(signal) ? .stopped(reason: reason) : .rejected(reason: reason)
+        }
+    }
+
+    /// The outcome after it is known whether notifyctl is stopped together with the command, which takes at most
+    /// `stopWait`: `stopped` if it is, else `rejected`. Returns other outcomes at once.
+    func settled(by interruption: Interruption, clock: some Clock<Duration> = ContinuousClock()) async -> JobOutcome {
+        guard case .stopped(let reason) = self else { return self }
+        return await interruption.wait(atMost: Self.stopWait, clock: clock) == nil ? .rejected(reason: reason) : self
+    }
+
+    /// The outcome with the end of what the command has written to standard error, in lines after the reason of a
+    /// failure.
+    func adding(errors: String) -> JobOutcome {
+        guard !errors.isEmpty else { return self }
+        return switch self {
+        case .rejected(let reason): .rejected(reason: "\(reason)\n\(errors)")
+        case .failed(let reason): .failed(reason: "\(reason)\n\(errors)")
+        case .stopped(let reason): .stopped(reason: "\(reason)\n\(errors)")
+        case .done, .givenBack, .notStarted: self
         }
     }
 
@@ -41,13 +73,16 @@ enum JobOutcome: Equatable {
         switch self {
         case .done: nil
         case .givenBack: "exit status \(Self.temporaryFailure)"
-        case .rejected(let reason), .failed(let reason), .notStarted(let reason): reason
+        case .rejected(let reason), .failed(let reason), .notStarted(let reason), .stopped(let reason):
+            reason
         }
     }
 
     /// What to print if the command for a message has failed.
-    static func report(_ reason: String, of message: NotifyClient.Message) -> String {
-        "the command for message \(message.sequence) '\(message.name)' has failed: \(reason)"
+    static func report(_ reason: String, of message: NotificationClient.Message) -> String {
+        // Standard error has the other lines before.
+        let first = reason.prefix { $0 != "\n" }
+        return "the command for message \(message.sequence) '\(message.name)' has failed: \(first)"
     }
 
     /// A time in seconds. Whole seconds have no decimals.

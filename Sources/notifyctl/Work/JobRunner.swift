@@ -8,6 +8,8 @@ import SystemPackage
 ///
 /// Each command has a process group of its own, so that Ctrl-C at the terminal reaches notifyctl alone.
 final class JobRunner: Sendable {
+    /// How long `work` waits for the reader of the output of a command that has exited, once it is being stopped.
+    private static let outputLimit = Duration.seconds(3)
     /// The time between SIGTERM and SIGKILL.
     private static let grace = Duration.seconds(10)
 
@@ -20,11 +22,17 @@ final class JobRunner: Sendable {
     private let executable: Executable
     private let arguments: [String]
     private let timeout: Duration?
-    /// Prints the output with the name of the message before each line; nil for the output as it is.
-    private let output: PrefixedOutput?
+    /// Prints the output; nil if commands write to the descriptors of notifyctl.
+    private let output: JobOutput?
+    /// Whether the name of the message is printed before each line.
+    private let isPrefixed: Bool
     private let running = Mutex(Running())
 
     private struct Running {
+        /// The number of runs, from their start until their output is printed.
+        var count = 0
+        /// The tasks that wait until there are no runs.
+        var idleWaiters: [CheckedContinuation<Void, Never>] = []
         /// The process groups of the running commands.
         var groups: Set<pid_t> = []
         /// The signals that were passed on.
@@ -37,60 +45,92 @@ final class JobRunner: Sendable {
     ///   - command: The command and its arguments; not empty.
     ///   - timeout: The time after which a run is ended.
     ///   - isPrefixed: Whether lines of output begin with the name of the message.
+    ///   - keepsErrors: Whether the reason of a failure includes the end of what the command has written to standard
+    ///     error. That is then a pipe for the command.
     /// - Throws: `CommandFailure` with `notStarted` if the file is no program, or no folder of PATH has the program.
-    init(_ command: [String], timeout: Duration? = nil, isPrefixed: Bool = false) async throws {
+    init(
+        _ command: [String], timeout: Duration? = nil, isPrefixed: Bool = false, keepsErrors: Bool = false
+    ) async throws {
         self.command = command[0]
         do {
             thread = try JobThread()
             executor = JobExecutor(thread)
             background = JobExecutor(thread, isBackground: true)
+            let path: FilePath
             if command[0].utf8.contains(UInt8(ascii: "/")) {
                 guard access(command[0], X_OK) == 0 else { throw Errno(rawValue: errno) }
-                executable = .path(FilePath(command[0]))
+                path = FilePath(command[0])
             } else {
-                executable = .path(
-                    try await withTaskExecutorPreference(executor) {
-                        try await Executable.name(command[0]).resolveExecutablePath(in: .inherit)
-                    })
+                path = try await withTaskExecutorPreference(executor) {
+                    try await Executable.name(command[0]).resolveExecutablePath(in: .inherit)
+                }
             }
+            // `access` and the search in PATH also find folders.
+            guard try path.stat().type != .directory else { throw Errno.isDirectory }
+            executable = .path(path)
         } catch {
             throw Self.failure(command[0], Self.reason(error))
         }
-        output = isPrefixed ? PrefixedOutput() : nil
+        self.isPrefixed = isPrefixed
+        output = isPrefixed || keepsErrors ? JobOutput() : nil
         arguments = Array(command.dropFirst())
         self.timeout = timeout
     }
 
     /// Runs the command for a message, and waits for its exit. Output that it leaves to its children is not waited for.
     /// If the task is cancelled, the command is ended: by SIGTERM, and after 10 seconds by SIGKILL.
-    func run(_ message: NotifyClient.Message) async -> JobOutcome {
-        await withTaskExecutorPreference(executor) { await runOnThread(message) }
+    func run(_ message: NotificationClient.Message) async -> JobOutcome {
+        running.withLock { $0.count += 1 }
+        defer { runEnded() }
+        return await withTaskExecutorPreference(executor) { await runOnThread(message) }
     }
 
-    private func runOnThread(_ message: NotifyClient.Message) async -> JobOutcome {
+    private func runEnded() {
+        let waiters = running.withLock { running -> [CheckedContinuation<Void, Never>] in
+            running.count -= 1
+            guard running.count == 0 else { return [] }
+            defer { running.idleWaiters = [] }
+            return running.idleWaiters
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    /// Waits until no command runs.
+    func waitUntilIdle() async {
+        await withCheckedContinuation { continuation in
+            let isIdle = running.withLock { running in
+                if running.count > 0 { running.idleWaiters.append(continuation) }
+                return running.count == 0
+            }
+            if isIdle { continuation.resume() }
+        }
+    }
+
+    private func runOnThread(_ message: NotificationClient.Message) async -> JobOutcome {
         do {
             guard let output else {
-                return try await run(message, output: .standardOutput, error: .standardError, closing: false)
+                return try await run(message, output: .standardOutput, error: .standardError, closing: [])
             }
-            let name = "\(message.name)"
-            guard let standardOutput = try await output.pipe(name, to: STDOUT_FILENO) else { return .givenBack }
-            let standardError: PrefixedOutput.Pipe?
+            let name = isPrefixed ? "\(message.name)" : nil
+            var pipes: [JobOutput.Pipe] = []
             do {
-                standardError = try await output.pipe(name, to: STDERR_FILENO)
+                for descriptor in isPrefixed ? [STDERR_FILENO, STDOUT_FILENO] : [STDERR_FILENO] {
+                    guard let pipe = try await output.pipe(name, to: descriptor) else {
+                        for pipe in pipes { try? pipe.writeEnd.close() }
+                        return .givenBack
+                    }
+                    pipes.append(pipe)
+                }
             } catch {
-                try? standardOutput.writeEnd.close()
+                for pipe in pipes { try? pipe.writeEnd.close() }
                 throw error
             }
-            guard let standardError else {
-                try? standardOutput.writeEnd.close()
-                return .givenBack
-            }
             let outcome = try await run(
-                message, output: standardOutput.writeEnd, error: standardError.writeEnd, closing: true)
+                message, output: isPrefixed ? pipes[1].writeEnd : .standardOutput, error: pipes[0].writeEnd,
+                closing: pipes.map(\.writeEnd))
             // Not part of the time of the command, because the reader of the output may be slow.
-            await standardOutput.drained()
-            await standardError.drained()
-            return outcome
+            for pipe in pipes { await pipe.drained() }
+            return outcome.adding(errors: pipes[0].tail.text)
         } catch {
             return .notStarted(reason: Self.reason(error))
         }
@@ -98,23 +138,24 @@ final class JobRunner: Sendable {
 
     /// Runs the command, and ends it at the timeout.
     ///
-    /// - Parameter closing: Whether to close the descriptors once the command has them.
+    /// - Parameter closing: The descriptors to close once the command has them.
     private func run(
-        _ message: NotifyClient.Message, output: FileDescriptor, error: FileDescriptor, closing: Bool
+        _ message: NotificationClient.Message, output: FileDescriptor, error: FileDescriptor,
+        closing: [FileDescriptor]
     ) async throws -> JobOutcome {
         let payload: FileDescriptor
         do {
             payload = try message.withPayload { (bytes) throws(Errno) in try PayloadFile.open(bytes) }
         } catch let reason {
-            if closing { for descriptor in [output, error] { try? descriptor.close() } }
+            for descriptor in closing { try? descriptor.close() }
             throw reason
         }
         let environment = JobEnvironment.of(message)
         let spawn = { @Sendable in
             try await self.spawn(
                 environment, .fileDescriptor(payload, closeAfterSpawningProcess: true),
-                .fileDescriptor(output, closeAfterSpawningProcess: closing),
-                .fileDescriptor(error, closeAfterSpawningProcess: closing))
+                .fileDescriptor(output, closeAfterSpawningProcess: closing.contains(output)),
+                .fileDescriptor(error, closeAfterSpawningProcess: closing.contains(error)))
         }
         guard let timeout else { return JobOutcome(try await spawn()) }
         return try await withThrowingTaskGroup(of: TerminationStatus?.self) { group in
@@ -191,7 +232,8 @@ final class JobRunner: Sendable {
         _ = running.withLock { $0.groups.remove(group) }
     }
 
-    /// Sends a signal to the group of a command, unless the command was reaped: the group's id may then be that of others.
+    /// Sends a signal to the group of a command, unless the command was reaped: the group's id may then be that of
+    /// others.
     private static func send(_ signal: Int32, to group: pid_t) {
         var info = siginfo_t()
         guard waitid(P_PID, id_t(group), &info, WEXITED | WNOHANG | WNOWAIT) == 0 else { return }
@@ -221,10 +263,19 @@ final class JobRunner: Sendable {
     /// The number of commands that run.
     var runningCommands: Int { running.withLock { $0.groups.count } }
 
+    /// Why the output of commands could not be printed; nil if it could, or if its reader has closed it.
+    var outputFailure: CommandFailure? { output?.failure }
+
+    /// Stops waiting for the output of commands, now and later.
+    func abandonOutput() { output?.abandon() }
+
+    /// From now on, waits only for a limited time for the output of each command, because its reader may have stalled.
+    func limitOutput() { output?.limitWaits(to: Self.outputLimit) }
+
     /// Passes a signal on to the running commands, and to those that are just being started. From then on no output is
     /// waited for, because its reader may have stalled.
     func passOn(_ signal: Int32) {
-        output?.abandon()
+        abandonOutput()
         running.withLock { running in
             running.signals.insert(signal)
             for group in running.groups { Self.send(signal, to: group) }

@@ -8,9 +8,9 @@ import SystemPackage
 ///
 /// The thread that learns of a command's end also starts the next command. On Swift's pool, several threads would wake
 /// one another in between, which takes a large part of the time of a short command. For the same reason, background
-/// tasks, which are those of swift-subprocess, run while a command runs: their preparations for a cancellation and their
-/// cleanup take as long as a start. They go first while more than a few commands wait for their cleanup. The thread runs
-/// until the program ends. Its tasks must not block.
+/// tasks, which are those of swift-subprocess, run while a command runs: their preparations for a cancellation and
+/// their cleanup take as long as a start. They go first while more than a few commands wait for their cleanup. The
+/// thread runs until the program ends. Its tasks must not block.
 final class JobThread: Sendable {
     /// The most commands that wait for their cleanup while other tasks go first. Each has a zombie process and a
     /// descriptor.
@@ -64,8 +64,10 @@ final class JobThread: Sendable {
         events = epoll_create1(Int32(EPOLL_CLOEXEC))
         guard events >= 0 else { throw Errno(rawValue: errno) }
         wakeUp = eventfd(0, Int32(EFD_NONBLOCK | EFD_CLOEXEC))
+        // From here on, `deinit` runs if an error is thrown.
         guard wakeUp >= 0 else { throw Errno(rawValue: errno) }
         try Self.control(events, EPOLL_CTL_ADD, wakeUp)
+        let retained = Unmanaged.passRetained(self)
         var thread = pthread_t()
         let error = pthread_create(
             &thread, nil,
@@ -81,8 +83,16 @@ final class JobThread: Sendable {
                 sigaddset(&signals, SIGCHLD)
                 pthread_sigmask(SIG_UNBLOCK, &signals, nil)
                 Unmanaged<JobThread>.fromOpaque(raw).takeRetainedValue().run()
-            }, Unmanaged.passRetained(self).toOpaque())
-        guard error == 0 else { throw Errno(rawValue: error) }
+            }, retained.toOpaque())
+        guard error == 0 else {
+            retained.release()
+            throw Errno(rawValue: error)
+        }
+    }
+
+    /// After a failed start: the thread keeps this object until the program ends.
+    deinit {
+        for descriptor in [events, wakeUp] where descriptor >= 0 { close(descriptor) }
     }
 
     /// Runs a job of a task, soon or, for a background executor, when there is nothing else to do.
@@ -115,8 +125,8 @@ final class JobThread: Sendable {
         state.withLock { $0.commands -= 1 }
     }
 
-    /// Waits for the end of a process. Returns at once, without calling `onEnd`, if the system can't report the end. Only
-    /// one task may wait for a process.
+    /// Waits for the end of a process. Returns at once, without calling `onEnd`, if the system can't report the end.
+    /// Only one task may wait for a process.
     ///
     /// - Parameters:
     ///   - process: The process's descriptor, which stays open until this method returns.

@@ -7,8 +7,8 @@ enum SchedulingPolicy {
     /// Whether `useBatch` has changed the policy.
     private static let isBatch = Atomic(false)
 
-    /// Gives the current thread the policy `SCHED_BATCH`, if it has the usual one. The threads that it starts inherit the
-    /// policy: when they wake up, they do not interrupt other threads on the same processor.
+    /// Gives the current thread the policy `SCHED_BATCH`, if it has the usual one. The threads that it starts inherit
+    /// the policy: when they wake up, they do not interrupt other threads on the same processor.
     static func useBatch() {
         guard sched_getscheduler(0) == SCHED_OTHER, set(notifyctl_SCHED_BATCH) else { return }
         isBatch.store(true, ordering: .relaxed)

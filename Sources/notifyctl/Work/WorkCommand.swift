@@ -1,7 +1,7 @@
 import ArgumentParser
 import NotifyClient
 
-struct WorkCommand: AsyncParsableCommand, ProgramRunning {
+struct WorkCommand: AsyncParsableCommand, ProgramRunning, PatternTaking {
     static let configuration = CommandConfiguration(
         commandName: "work",
         abstract: "Run a command for each message of a durable subscription.",
@@ -13,23 +13,47 @@ struct WorkCommand: AsyncParsableCommand, ProgramRunning {
             and digits. No shell is involved: for shell syntax, run 'sh -c'.
 
             A message is acknowledged when its command has exited with 0. With 75 it is given back: it is delivered \
-            again after the delay of --retry-after, and this is not a failure, however often it happens. With 65 it \
+            again after the delay of --retry-after, and this is not a failure, however often it happens. A job that ends \
+            with the status of a program such as 'notifyctl post', which exits with 75 while the daemon can't store, \
+            passes this on: its failures are then never counted. With 65 it \
             becomes a dead letter at once. With any other status, or if a signal has ended the command, the delivery has \
             failed: the message is delivered again, and becomes a dead letter after --max-deliveries. A command that \
             can't be started, or exits with 126 or 127, gives its message back and ends 'work' with 127. The exit of the command decides, even if its children still run. While a \
             command runs, the deadline of its message is extended. A durable subscription that exists keeps its settings, \
             and those that differ are reported: see 'notifyctl durable set'.
 
+            The reason of a failure, which 'dead show', 'trace' and 'durable show' print, is the exit status or signal \
+            and the last 1 KiB of what the command has written to standard error, which is printed as well. It is stored: keep \
+            secrets out of it. For the command, standard error is a pipe. Messages that were deleted before a command got \
+            them are reported.
+
             If 'work' is killed, its commands continue, and their messages are delivered again: a job may run twice, also at \
             the same time.
 
             With --group, several 'work' share the messages. SIGTERM, SIGINT and SIGHUP end 'work' once the running commands \
             have exited; a second signal is passed on to them. 'work' ends in the same way if the reader of its output \
-            closes it; the message of a command that fails then is given back.
+            closes it, with status 1; the message of a command that fails then is given back.
+
+            A command that SIGTERM, SIGINT or SIGHUP has ended, or that exits with 128 and the number of such a signal \
+            (143, 130, 129), has not failed if 'work' gets a signal before or within 1s: its message is given back. So a \
+            service manager may stop 'work' and its commands at the same time.
+
+            As a service, 'work' needs a unit that stops it alone (KillMode=mixed) and waits for the longest job. The \
+            template notifyd-worker@.service is such a unit: with the settings PATTERNS, COMMAND and OPTIONS in \
+            /etc/notifyd/workers/NAME or, for a user's own services, in ~/.config/notifyd/workers/NAME, \
+            notifyd-worker@NAME works on the durable subscription NAME.
 
             EXAMPLES
               notifyctl work 'images.uploaded' --durable resize -- ./resize
               notifyctl work 'jobs.>' --durable w --group --parallel 4 --timeout 5m -- ./job
+              systemctl enable --now notifyd-worker@resize
+
+            UNIT
+              [Service]
+              ExecStart=notifyctl work 'images.uploaded' --durable resize --group -- resize
+              KillMode=mixed
+              TimeoutStopSec=90
+              Restart=on-failure
             """)
 
     @OptionGroup var connection: ConnectionOptions
@@ -50,7 +74,7 @@ struct WorkCommand: AsyncParsableCommand, ProgramRunning {
         help: ArgumentHelp(
             "Where in the log to start; a durable subscription that exists resumes.", valueName: "start"),
         completion: PositionArgument.completion, transform: { try PositionArgument.start($0) })
-    var from: NotifyClient.Start?
+    var from: NotificationClient.Start?
 
     @Option(help: ArgumentHelp("Only messages with this object.", valueName: "text"))
     var object: String?
@@ -58,7 +82,8 @@ struct WorkCommand: AsyncParsableCommand, ProgramRunning {
     @OptionGroup(title: "Settings of a new durable subscription") var settings: DurableSettingsOptions
 
     @Option(
-        help: ArgumentHelp("The maximum number of commands that run at the same time, 1 to 1024.", valueName: "number"))
+        help: ArgumentHelp("The maximum number of commands that run at the same time, 1 to 1024.", valueName: "number"),
+        transform: { try CountArgument.count($0) })
     var parallel = 1
 
     @Option(
@@ -99,7 +124,8 @@ struct WorkCommand: AsyncParsableCommand, ProgramRunning {
             kind: .durable(
                 durable, from: from ?? .now, sharing: attach.sharing, settings: settings.settings,
                 takesOver: attach.takeover),
-            object: object, parallel: parallel, runner: JobRunner(program, timeout: timeout, isPrefixed: prefix))
+            object: object, parallel: parallel,
+            runner: JobRunner(program, timeout: timeout, isPrefixed: prefix, keepsErrors: true))
         // After the program was found.
         try await ExistingSubscription.reportIgnored(
             by: durable, settings: settings.settings, start: from, sharing: attach.sharing,

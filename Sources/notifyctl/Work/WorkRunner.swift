@@ -7,9 +7,9 @@ import UnixSignals
 
 /// Runs the `work` command.
 struct WorkRunner: Sendable {
-    let configuration: NotifyClient.Configuration
+    let configuration: NotificationClient.Configuration
     let patterns: [String]
-    let kind: NotifyClient.SubscriptionKind
+    let kind: NotificationClient.SubscriptionKind
     let object: String?
     let parallel: Int
     let runner: JobRunner
@@ -17,7 +17,8 @@ struct WorkRunner: Sendable {
     /// Works until a signal, until the reader of standard output closes it, or until a command can't be started.
     /// Running commands then finish.
     ///
-    /// - Throws: `CommandFailure` with `notStarted` if a command can't be started, and errors of the client.
+    /// - Throws: `CommandFailure` with `notStarted` if a command can't be started,
+    ///   `StandardOutput.Failure.readerClosed`, and errors of the client.
     func run() async throws {
         let signals = await Interruption.trapSignals(includingHangup: true)
         let work = Work(self)
@@ -29,14 +30,15 @@ struct WorkRunner: Sendable {
                         service: work, successTerminationBehavior: .gracefullyShutdownGroup,
                         failureTerminationBehavior: .cancelGroup)
                 ], logger: Logger(label: "notifyctl") { _ in SwiftLogNoOpLogHandler() }))
-        work.onEnd = { await services.triggerGracefulShutdown() }
-        let interruption = Interruption()
+        let interruption = work.interruption
         let result: Result<Void, any Error> = await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 var isFirst = true
                 for await signal in signals {
                     if isFirst {
-                        await services.triggerGracefulShutdown()
+                        interruption.interrupt(.signal)
+                        // Its reader may have stalled.
+                        runner.limitOutput()
                         reportRunningCommands()
                     } else {
                         runner.passOn(signal.rawValue)
@@ -44,9 +46,14 @@ struct WorkRunner: Sendable {
                     isFirst = false
                 }
             }
+            group.addTask { await interruption.watchReader(of: STDOUT_FILENO) }
             group.addTask {
-                await interruption.watchReader(of: STDOUT_FILENO)
-                if interruption.reason != nil { await services.triggerGracefulShutdown() }
+                await interruption.endUnanswered(preparation: {
+                    await services.triggerGracefulShutdown()
+                    await runner.waitUntilIdle()
+                }) { _ in
+                    unconfirmedEnd(of: work)
+                }
             }
             defer { group.cancelAll() }
             do {
@@ -60,6 +67,16 @@ struct WorkRunner: Sendable {
             throw runner.failure(notStarted: reason)
         }
         try result.get()
+        if let failure = runner.outputFailure { throw failure }
+        try interruption.checkReader()
+    }
+
+    /// The error of a work whose end the daemon has not confirmed.
+    private func unconfirmedEnd(of work: Work) -> CommandFailure {
+        if let reason = work.failedStart { return runner.failure(notStarted: reason) }
+        return CommandFailure(
+            .failure,
+            "notifyd does not answer, so the end of the work is not confirmed: the last jobs may run again")
     }
 
     /// Says what `work` waits for after a signal.
@@ -67,8 +84,7 @@ struct WorkRunner: Sendable {
         let count = runner.runningCommands
         guard count > 0 else { return }
         let commands = count == 1 ? "the command that runs" : "\(count) commands that run"
-        // Not waited for: the reader of standard error may have stalled.
-        Task { StandardError.write("waiting for \(commands): a second signal is passed on") }
+        StandardError.write("waiting for \(commands): a second signal is passed on")
     }
 }
 
@@ -77,10 +93,12 @@ private final class Work: Service {
     private let work: WorkRunner
     private let state = Mutex(State())
 
+    /// Ends the work: no further command is started.
+    let interruption = Interruption()
+
     private struct State {
         var failedStart: String?
         var isReaderGone = false
-        var onEnd: (@Sendable () async -> Void)?
     }
 
     init(_ work: WorkRunner) {
@@ -90,19 +108,14 @@ private final class Work: Service {
     /// Why a command could not be started; nil if all were.
     var failedStart: String? { state.withLock { $0.failedStart } }
 
-    /// Called when no further command is to be started.
-    var onEnd: (@Sendable () async -> Void)? {
-        get { state.withLock { $0.onEnd } }
-        set { state.withLock { $0.onEnd = newValue } }
-    }
-
     func run() async throws {
         var configuration = work.configuration
         configuration.onConnectionChange = ConnectionReporter().handler
-        try await withNotifyClient(configuration: configuration) { client in
+        try await withNotificationClient(configuration: configuration) { client in
             try await withTaskExecutorPreference(work.runner.executor) {
                 try await client.work(
-                    on: work.patterns, as: work.kind, object: work.object, parallel: work.parallel
+                    on: work.patterns, as: work.kind, object: work.object, parallel: work.parallel,
+                    onGap: { gap in Task { await Self.report("\(gap)") } }
                 ) { message in
                     try await self.process(message)
                 }
@@ -110,29 +123,32 @@ private final class Work: Service {
         }
     }
 
-    private func process(_ message: NotifyClient.Message) async throws {
-        // After a failed start, and without a reader of the output, no further command is started.
-        if state.withLock({ $0.failedStart != nil || $0.isReaderGone }) {
-            throw NotifyClient.JobError.giveBack(after: .zero)
+    private func process(_ message: NotificationClient.Message) async throws {
+        // After a failed start, and without an output that can be written, no further command is started.
+        if state.withLock({ $0.failedStart != nil || $0.isReaderGone }) || work.runner.outputFailure != nil {
+            throw NotificationClient.JobError.giveBack(after: .zero)
         }
-        switch await work.runner.run(message) {
+        let outcome = await work.runner.run(message).settled(by: interruption)
+        if work.runner.outputFailure != nil { interruption.interrupt(.failure) }
+        switch outcome {
         case .done: return
-        case .givenBack: throw NotifyClient.JobError.giveBack()
+        case .givenBack: throw NotificationClient.JobError.giveBack()
+        case .stopped: throw NotificationClient.JobError.giveBack(after: .zero)
         case .rejected where Interruption.isReaderGone(from: STDOUT_FILENO):
             // Probably the command has failed because its output can't be written, as that of every other one would.
             state.withLock { $0.isReaderGone = true }
-            await onEnd?()
-            throw NotifyClient.JobError.giveBack(after: .zero)
+            interruption.interrupt(.readerClosed)
+            throw NotificationClient.JobError.giveBack(after: .zero)
         case .rejected(let reason):
             await Self.report("\(JobOutcome.report(reason, of: message)) (delivery \(message.delivery))")
-            throw NotifyClient.JobError.retry(reason)
+            throw NotificationClient.JobError.retry(reason)
         case .failed(let reason):
             await Self.report("\(JobOutcome.report(reason, of: message)): it becomes a dead letter")
-            throw NotifyClient.JobError.fail(reason)
+            throw NotificationClient.JobError.fail(reason)
         case .notStarted(let reason):
             state.withLock { $0.failedStart = $0.failedStart ?? reason }
-            await onEnd?()
-            throw NotifyClient.JobError.giveBack(after: .zero)
+            interruption.interrupt(.failure)
+            throw NotificationClient.JobError.giveBack(after: .zero)
         }
     }
 

@@ -30,10 +30,11 @@ struct Target {
 
 extension AttackKind {
     /// The smallest ``Attack/admitted`` with which the row is meaningful: the attack's size if the attack is within all
-    /// limits, and 1 if the attack exceeds a limit.
+    /// limits, 1 if the attack exceeds a limit, and of poison the jobs that use up a share.
     var leastAdmitted: Int {
         switch self {
         case .resolutions, .patterns: 1
+        case .poison: PoisonAttack.jobsOfShare
         default: size
         }
     }
@@ -42,7 +43,11 @@ extension AttackKind {
 /// The attacks by name.
 enum AttackKind: String, CaseIterable {
     case names, resolutions, requests, fanOut, unread, stoppedDurable, stoppedVolatile, patterns, bursts, attaching
-    case siblings, keepLatest, flood, members
+    case siblings, keepLatest, flood, members, crowd, storm, halfClose, poison
+
+    /// The attacks that are mixed with others. Of the rest, crowd, storm and halfClose use up their user's share of the
+    /// memory by themselves, and poison needs a third user and a limit.
+    static let mixed = allCases.filter { ![.crowd, .storm, .halfClose, .poison].contains($0) }
 
     func begin(_ target: Target) throws -> any Attack {
         switch self {
@@ -60,6 +65,10 @@ enum AttackKind: String, CaseIterable {
         case .keepLatest: try KeepLatestAttack(target)
         case .flood: try FloodAttack(target)
         case .members: try MembersAttack(target)
+        case .crowd: try CrowdAttack(target)
+        case .storm: try StormAttack(target)
+        case .halfClose: try HalfCloseAttack(target)
+        case .poison: try PoisonAttack(target)
         }
     }
 
@@ -80,6 +89,9 @@ enum AttackKind: String, CaseIterable {
         case .keepLatest: 16
         case .flood: 100
         case .members: 10_000
+        case .crowd: 12_000
+        case .storm, .halfClose: 15_000
+        case .poison: 40
         }
     }
 }

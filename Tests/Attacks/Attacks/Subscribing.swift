@@ -30,3 +30,25 @@ extension Connection {
         Connection.serve([self]) { scanner.count(.subscribed) + scanner.count(.error) > before }
     }
 }
+
+extension Target {
+    private static let connectionsPerRound = 500
+
+    /// Opens as many connections as the size of the attack, with one subscription each, in rounds: each begins when the
+    /// daemon has answered all subscriptions of the one before.
+    func subscribers(to pattern: String) throws -> [Connection] {
+        var connections: [Connection] = []
+        while connections.count < size {
+            let round = try self.connections(min(Self.connectionsPerRound, size - connections.count))
+            for connection in round {
+                connection.write(Subscribe(request: connection.newRequest(), subscription: 1, patterns: [pattern]))
+                connection.flush()
+            }
+            Connection.serve(round) {
+                round.count(.subscribed) + round.count(where: { !$0.isOpen }) == round.count
+            }
+            connections += round
+        }
+        return connections
+    }
+}

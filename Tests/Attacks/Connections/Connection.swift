@@ -98,6 +98,13 @@ final class Connection {
         written = 0
     }
 
+    /// Shuts down the client's direction. What is not flushed is discarded.
+    func shutDown() {
+        outgoing = []
+        written = 0
+        shutdown(descriptor, Int32(SHUT_WR))
+    }
+
     // MARK: Reading
 
     /// Reads all available bytes.
@@ -139,6 +146,13 @@ extension Connection {
             if entry.revents & Int16(POLLOUT | POLLERR | POLLHUP) != 0 { connection.flush() }
             if entry.revents & Int16(POLLIN | POLLHUP) != 0, connection.isReading { connection.receive() }
         }
+    }
+
+    /// Sends a ping, and serves the connection until it is answered, the connection is closed or the time has passed.
+    func awaitPong(within limit: Duration = .seconds(10)) {
+        write(Ping(request: newRequest()))
+        flush()
+        Self.serve([self], within: limit) { scanner.count(.pong) > 0 || !isOpen }
     }
 
     /// Serves the connections until the condition is true.

@@ -11,7 +11,7 @@ final class LedgerProbe {
     private var isWaiting = false
     /// The latest counters.
     private(set) var counters: [String: UInt64] = [:]
-    /// The maximum of the charged bytes; nil if the daemon has not reported `memory_bytes`.
+    /// The maximum of the charged bytes, without those in sockets; nil if the daemon has not reported `memory_bytes`.
     private(set) var peakCharged: Int?
     /// Resident memory in bytes at the time of ``peakCharged``.
     private(set) var residentAtPeak = 0
@@ -43,7 +43,11 @@ final class LedgerProbe {
         // Only the report of limits has this key.
         guard figures["connections.limit"] == nil else { return resources = figures }
         counters = figures
-        guard let charged = counters["memory_bytes"].map(Int.init), charged > peakCharged ?? -1 else { return }
+        // The memory of sockets belongs to the kernel.
+        let inSockets = Int(counters["socket_bytes"] ?? 0)
+        guard let charged = counters["memory_bytes"].map({ Int($0) - inSockets }), charged > peakCharged ?? -1 else {
+            return
+        }
         peakCharged = charged
         residentAtPeak = daemon.residentBytes
     }
@@ -82,6 +86,7 @@ final class LedgerProbe {
         let prefix = "user.\(user.rawValue)."
         var kept: Set = [
             "memory_bytes", "durable_subscriptions", "durable_bytes", "name_bytes", "stored_messages", "stored_bytes",
+            "failed_bytes",
         ]
         if resources[prefix + "durable_subscriptions"] ?? 0 > 0 { kept.insert("subscription_bytes") }
         return resources.filter { name, amount in

@@ -14,8 +14,10 @@ final class DaemonUnderAttack {
     private let process: Child
     private var hangFile: String { folder.file("hang") }
 
-    /// - Parameter canHang: Whether ``hang(_:)`` can be used. If true, clang must be installed.
-    init(_ program: DaemonProgram, canHang: Bool = false) throws {
+    /// - Parameters:
+    ///   - canHang: Whether ``hang(_:)`` can be used. If true, clang must be installed.
+    ///   - storedBytes: The limit of each user's stored bytes; nil for no limit.
+    init(_ program: DaemonProgram, canHang: Bool = false, storedBytes: Int? = nil) throws {
         folder = try TemporaryFolder()
         socket = folder.file("socket")
         chmod(folder.path, 0o755)
@@ -23,6 +25,7 @@ final class DaemonUnderAttack {
             "NOTIFYD_SOCKET_MODE": "0666", "NOTIFYD_LIMITS_MEMORY_BYTES": "\(Self.budget)",
             "NOTIFYD_LIMITS_PER_CONNECTION_OUTBOX_BYTES": "\(program.outboxBytes)", "NOTIFYD_LOG_LEVEL": "error",
         ]
+        environment["NOTIFYD_LIMITS_PER_USER_STORED_BYTES"] = storedBytes.map { "\($0)" }
         if canHang {
             environment["LD_PRELOAD"] = try Self.makeLibrary(in: folder)
             environment["HANGING_DISK"] = folder.file("hang")

@@ -21,9 +21,13 @@ final class AttackRun {
     ///   - share: The share of the daemon's capacity at which the innocents post; 0 for as fast as possible.
     ///   - innocent: The user of the innocents.
     ///   - canHang: Whether the disk can be made to hang.
-    init(_ program: DaemonProgram, share: Double = 0.2, innocent: User = .innocent, canHang: Bool = false) throws {
+    ///   - storedBytes: The limit of each user's stored bytes; nil for no limit.
+    init(
+        _ program: DaemonProgram, share: Double = 0.2, innocent: User = .innocent, canHang: Bool = false,
+        storedBytes: Int? = nil
+    ) throws {
         UnusedMemory.use()
-        daemon = try DaemonUnderAttack(program, canHang: canHang)
+        daemon = try DaemonUnderAttack(program, canHang: canHang, storedBytes: storedBytes)
         measurement.workLimit = program.workLimit
         probe = try LedgerProbe(daemon)
         innocents = try Child(own: [
@@ -67,11 +71,11 @@ final class AttackRun {
         } else {
             run(for: time)
         }
-        try finish(hangingAfter != nil)
+        try finish(hangingAfter != nil, isSettling: attacks.map(\.kind) == [.storm])
         return measurement
     }
 
-    private func finish(_ isHanging: Bool) throws {
+    private func finish(_ isHanging: Bool, isSettling: Bool) throws {
         innocents.send("stop")
         try wait(for: innocents, "innocents")
         measurement.innocents = innocents.fields("innocents") ?? [:]
@@ -89,8 +93,16 @@ final class AttackRun {
         if isHanging { daemon.hang(false) }
         measurement.isReleased = probe.wait(for: "connections", toBe: 1) && probe.wait(for: "subscriptions", toBe: 0)
         measurement.left = probe.leftovers()
+        measurement.residentAfter = isSettling ? settledBytes() : daemon.residentBytes
         let status = daemon.stop()
         measurement.exitProblem = status == 0 ? "" : "notifyd exited with status \(status)"
+    }
+
+    /// The resident memory of the daemon once it is within 16 MB of that before the attack, or after a minute.
+    private func settledBytes() -> Int {
+        let deadline = ContinuousClock.now + .seconds(60)
+        while daemon.residentBytes - measurement.residentBefore > 16 << 20, ContinuousClock.now < deadline { step() }
+        return daemon.residentBytes
     }
 
     // MARK: Running

@@ -2,6 +2,9 @@
 struct Measurement {
     /// Resident memory in bytes before the attacks.
     var residentBefore = 0
+    /// Resident memory in bytes once the attacks' connections are closed and the daemon has had time to return memory,
+    /// at most a minute.
+    var residentAfter = 0
     /// Peak resident memory in bytes during the attacks and their set-up.
     var peak = 0
     /// The maximum of the bytes that the ledger charged; nil if the daemon does not report them.
@@ -43,7 +46,8 @@ struct Measurement {
 extension Measurement: CustomStringConvertible {
     var description: String {
         let ledger = charged.map { "\($0 >> 20) MB (resident then \(residentWhenCharged >> 20))" } ?? "not reported"
-        return "resident \(residentBefore >> 20) -> \(peak >> 20) MB, ledger \(ledger), worst ping \(rounded(ping)) ms "
+        let resident = "\(residentBefore >> 20) -> \(peak >> 20) -> \(residentAfter >> 20) MB"
+        return "resident \(resident), ledger \(ledger), worst ping \(rounded(ping)) ms "
             + "(work \(rounded(work)) ms, at \(rounded(workBegin)) s), innocents: lost \(lost), out of order \(disordered), "
             + "\(Int(rate))/s = \(rateShare.isFinite && rateShare > 1e-9 ? "\(Int(rateShare * 100)) %" : "unlimited")\(note)"
     }

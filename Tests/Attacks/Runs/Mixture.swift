@@ -5,8 +5,8 @@ struct Mixture {
     /// The share of the daemon's capacity at which the innocents post.
     ///
     /// The innocents are promised their fair share of the work, which is a third, because two other users compete. The
-    /// daemon also flushes outboxes and reads the log, which takes up to two thirds of the time in a mixture, so a fifth
-    /// of the capacity can be more than the fair share.
+    /// daemon also flushes outboxes and reads the log, which takes up to two thirds of the time in a mixture, so a
+    /// fifth of the capacity can be more than the fair share.
     private static let share = 0.1
 
     let title: String
@@ -14,10 +14,10 @@ struct Mixture {
     /// Whether the disk hangs for the last third of the time.
     let hangsDisk: Bool
 
-    /// All attacks, distributed over two users.
+    /// All attacks that are mixed, distributed over two users.
     static let allAttacks = Mixture(
         title: "all attacks together",
-        attackers: AttackKind.allCases.enumerated().map { index, kind in
+        attackers: AttackKind.mixed.enumerated().map { index, kind in
             .init(kind: kind, user: index % 2 == 0 ? .attacker : .accomplice, size: kind.size)
         })
 
@@ -31,7 +31,7 @@ struct Mixture {
     init(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         attackers = (0..<Int.random(in: 1...6, using: &generator)).map { _ in
-            let kind = AttackKind.allCases.randomElement(using: &generator) ?? .names
+            let kind = AttackKind.mixed.randomElement(using: &generator) ?? .names
             return .init(
                 kind: kind, user: generator.chance(50) ? .attacker : .accomplice,
                 size: max(1, kind.size * Int.random(in: 10...150, using: &generator) / 100), seed: generator.next())

@@ -7,27 +7,33 @@ struct Row: Sendable {
 
     /// A row whose attack is run once.
     ///
-    /// - Parameter rule: Returns the exceeded limits of this row alone. The limits of every row are checked as well.
+    /// - Parameters:
+    ///   - users: The users that run the attack, each in a process of its own.
+    ///   - innocent: The user of the innocents.
+    ///   - storedBytes: The limit of each user's stored bytes; nil for no limit.
+    ///   - rule: Returns the exceeded limits of this row alone. The limits of every row are checked as well.
     init(
-        _ kind: AttackKind, _ title: String, canHang: Bool = false, innocent: User = .innocent,
+        _ kind: AttackKind, _ title: String, canHang: Bool = false, users: [User] = [.attacker],
+        innocent: User = .innocent, storedBytes: Int? = nil,
         _ rule: @escaping @Sendable (Measurement) -> [String]
     ) {
         self.kind = kind
         self.title = title
         verdict = { program, seconds in
-            let run = try AttackRun(program, innocent: innocent, canHang: canHang)
+            let run = try AttackRun(program, innocent: innocent, canHang: canHang, storedBytes: storedBytes)
             let measurement = try run.measure(
-                [.init(kind: kind, size: kind.size)], for: .seconds(seconds), hangingAfter: canHang ? .zero : nil)
+                users.map { .init(kind: kind, user: $0, size: kind.size) }, for: .seconds(seconds),
+                hangingAfter: canHang ? .zero : nil)
             return (measurement, Limits.always(measurement) + Limits.effect(measurement, of: kind) + rule(measurement))
         }
     }
 
-    /// A row whose attack is run in pairs: at another size as the reference, and at its own size. The pair with the median
-    /// ratio of the innocents' rates counts.
+    /// A row whose attack is run in pairs: at another size as the reference, and at its own size. The pair with the
+    /// median ratio of the innocents' rates counts.
     ///
     /// - Parameters:
-    ///   - pairs: The number of pairs. The rate of a single run varies by a third, because the programs share two cores with
-    ///     everything else on the machine.
+    ///   - pairs: The number of pairs. The rate of a single run varies by a third, because the programs share two cores
+    ///     with everything else on the machine.
     ///   - share: The share of the daemon's capacity at which the innocents post; 0 for as fast as possible.
     ///   - size: The size of the reference run.
     ///   - rule: Returns the exceeded limits of this row alone. The limits of every row are checked as well.
@@ -136,6 +142,27 @@ extension Row {
         Row(.members, "10,000 members of a group that reject, extend, or let deadlines pass") {
             let answers = Int($0.figures["answers"] ?? 0)
             return Limits.rate($0) + (answers >= 2 * AttackKind.members.size ? [] : ["only \(answers) answers"])
+        },
+        Row(.crowd, "12,000 connections that subscribe and do not read, 10 kB posts") {
+            let unread = Int($0.figures["unreadBytes"] ?? .infinity)
+            return unread <= DaemonUnderAttack.budget ? [] : ["\(unread >> 20) MB in sockets"]
+        },
+        Row(.storm, "15,000 connections that come and go") {
+            let kept = $0.residentAfter - $0.residentBefore
+            return kept <= 16 << 20 ? [] : ["\(kept >> 20) MB are kept"]
+        },
+        Row(.halfClose, "15,000 half-closed connections, 5,000 at once, and 2,000 with full sockets") { _ in [] },
+        Row(
+            .poison, "40 jobs of two users that the worker of a third one fails",
+            users: PoisonAttack.posters + [PoisonAttack.worker], storedBytes: PoisonAttack.storedBytes
+        ) {
+            let figures = $0.figures.mapValues { Int($0) }
+            let (refusals, receipts) = (figures["refusals"] ?? 0, figures["receipts"] ?? 0)
+            let failedBytes = figures["failedBytes"] ?? 0
+            return (refusals == 0 ? [] : ["\(refusals) posts of the worker were refused"])
+                + (receipts >= 100 ? [] : ["only \(receipts) posts of the worker were stored"])
+                + ((PoisonAttack.storedBytes...PoisonAttack.maximumFailedBytes).contains(failedBytes)
+                    ? [] : ["failed_bytes is \(failedBytes)"])
         },
     ]
 

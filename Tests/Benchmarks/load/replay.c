@@ -8,12 +8,13 @@
 static const char DURABLE[] = "load";
 
 static void remove_subscription(int fd) {
-    char remove[HEADER + 13 + sizeof DURABLE - 1];
+    char remove[HEADER + 14 + sizeof DURABLE - 1];
     size_t size = frame(remove, sizeof remove - HEADER, REMOVE, 0);
     number_request(remove + HEADER);
     memset(remove + HEADER + 8, 0xff, 4);
-    remove[HEADER + 12] = sizeof DURABLE - 1;
-    memcpy(remove + HEADER + 13, DURABLE, sizeof DURABLE - 1);
+    remove[HEADER + 12] = 0;
+    remove[HEADER + 13] = sizeof DURABLE - 1;
+    memcpy(remove + HEADER + 14, DURABLE, sizeof DURABLE - 1);
     send_all(fd, remove, size);
     expect(fd, REMOVED);
 }

@@ -22,11 +22,13 @@ def encode(kind, f):
     if kind == "subscribe":
         return client.encode_subscribe(
             f["request"], f["subscription"], f["patterns"], f["durableName"], f["start"], f["startValue"],
-            f["object"], f["window"], f["credit"], f["sharing"], f["takesOver"], f["settings"])
+            f["object"], f["window"], f["credit"], f["sharing"], f["takesOver"], f["settings"],
+            f["creation"])
     if kind == "detach":
         return client.frame(0x04, struct.pack("<QI", f["request"], f["subscription"]))
     if kind == "remove":
-        return client.frame(0x05, struct.pack("<QI", f["request"], f["uid"]) + client.counted(f["durableName"]))
+        return client.frame(
+            0x05, struct.pack("<QIB", f["request"], f["uid"], f["endsMembers"]) + client.counted(f["durableName"]))
     if kind == "describe":
         return client.frame(0x0D, struct.pack("<QI", f["request"], f["uid"]) + client.counted(f["durableName"]))
     if kind == "reset":
@@ -79,7 +81,7 @@ def encode(kind, f):
     if kind == "readLog":
         object, patterns = f["object"].encode(), b"".join(client.counted(pattern) for pattern in f["patterns"])
         return client.frame(0x10, struct.pack(
-            "<3QIBBBx", f["request"], f["first"], f["last"], f["maximumMessages"],
+            "<4QIBBBx", f["request"], f["first"], f["last"], f["deletionMark"], f["maximumMessages"],
             f["waiting"] + 2 * f["awaitsPending"] + 4 * f["descending"], len(object), len(f["patterns"])) + object + patterns)
     if kind == "summarizeLog":
         patterns = b"".join(client.counted(pattern) for pattern in f["patterns"])
@@ -128,25 +130,33 @@ def decode(kind, flags, body):
         f = fields("request uid pid client cursor behind acknowledged unacknowledged", "<QII4QI", body)
         name, object, count = body[52:55]
         f["durableName"], f["object"] = body[56:56 + name].decode(), body[56 + name:56 + name + object].decode()
-        return f | {"patterns": counted_texts(body, 56 + name + object, count)}
+        return f | {"behindKnown": bool(flags & 1), "behindBound": bool(flags & 2),
+                    "patterns": counted_texts(body, 56 + name + object, count)}
     if kind == "durableEntry":
-        f = fields("request uid pid client cursor behind lost pending pendingBytes oldest inFlight members waiting",
-                   "<QII7QIII", body)
-        name, object, count = body[84:87]
-        f["durableName"], f["object"] = body[88:88 + name].decode(), body[88 + name:88 + name + object].decode()
+        f = fields("request uid pid client cursor lost pending pendingBytes oldest inFlight members waiting",
+                   "<QII6QIII", body)
+        name, object, count = body[76:79]
+        f["durableName"], f["object"] = body[80:80 + name].decode(), body[80 + name:80 + name + object].decode()
         return f | {"pendingKnown": bool(flags & 1), "pendingBound": bool(flags & 2), "lostBound": bool(flags & 4),
-                    "sharing": int(bool(flags & 16)), "patterns": counted_texts(body, 88 + name + object, count)}
+                    "sharing": int(bool(flags & 16)), "patterns": counted_texts(body, 80 + name + object, count)}
     if kind == "durableDescription":
         f = decode("durableEntry", flags, body)
-        end = 88 + len((f["durableName"] + f["object"]).encode()) + sum(1 + len(p.encode()) for p in f["patterns"])
-        own = fields("created attached expiry unused attachedPID", "<4QI", body[-36:])
+        end = 80 + len((f["durableName"] + f["object"]).encode()) + sum(1 + len(p.encode()) for p in f["patterns"])
         settings = fields("sharing delays maximumDeliveries maximumInFlight deadline", "<BB2xII4xQ", body[end:])
         delays = struct.unpack_from(f"<{settings.pop('delays')}Q", body, end + 24)
-        assert end + 24 + 8 * len(delays) + 36 == len(body)
-        return f | own | {"unusedKnown": bool(flags & 8), "settings": settings | {"retryDelays": list(delays)}}
+        start = end + 24 + 8 * len(delays)
+        own = fields(
+            "created attached expiry unused attachedPID withheld failures next failedSequence failedTime", "<4QIIIQQQ", body[start:])
+        length, = struct.unpack_from("<H", body, start + 68)
+        own["failedReason"] = body[start + 70:].decode()
+        assert start + 70 + length == len(body)
+        return f | own | {"unusedKnown": bool(flags & 8), "existed": bool(flags & 32),
+                          "settings": settings | {"retryDelays": list(delays)}}
     if kind == "logPage":
-        f = fields("request count end through damaged firstDamaged lastDamaged", "<QIB3x4Q", body)
-        return f | {"end": bool(f["end"])}
+        f = fields(
+            "request count end through damaged firstDamaged lastDamaged deleted firstDeleted lastDeleted deletionMark",
+            "<QIB3x8Q", body)
+        return f | {"end": bool(f["end"] & 1), "deletedBound": bool(f["end"] & 2)}
     if kind == "nameEntry":
         f = fields("request posts payloadBytes dropped subscribers durables", "<4QII", body)
         return f | {"name": counted_texts(body, 40, 1)[0]}
@@ -164,9 +174,16 @@ def decode(kind, flags, body):
         return f | {"reason": bytes.fromhex(f["reason"]).decode()}
     if kind == "traceEntry":
         f = fields("request uid pid client state", "<QIIQB", body)
-        return f | {"mayHaveBeenSeen": bool(body[25]), "durableName": counted_texts(body, 26, 1)[0]}
+        name = counted_texts(body, 26, 1)[0]
+        start = 27 + len(name.encode())
+        own = fields("failures next", "<IQ", body[start:])
+        return f | own | {
+            "mayHaveBeenSeen": bool(body[25]), "durableName": name, "reason": body[start + 14:].decode()}
     if kind == "reloaded":
-        return fields("request", "<Q", body) | {"pendingSettings": counted_texts(body, 9, body[8])}
+        settings = counted_texts(body, 9, body[8])
+        at = 9 + sum(1 + len(setting.encode()) for setting in settings)
+        return fields("request", "<Q", body) | {
+            "pendingSettings": settings, "problem": body[at + 2:at + 2 + struct.unpack_from("<H", body, at)[0]].decode()}
     if kind == "backupChunk":
         return fields("request", "<Q", body) | {"bytes": body[8:].hex()}
     if kind == "policyDecision":
@@ -202,7 +219,7 @@ def decode(kind, flags, body):
         "checkProgress": ("request percent", "<QB"),
         "found": ("request sequence last", "<QQQ"),
         "backupReady": ("request bytes", "<QQ"),
-        "purged": ("request messages bytes subscriptions", "<QQQI"),
+        "purged": ("request messages bytes subscriptions copies", "<QQQI4xQ"),
         "clientEntry": (
             "request client connected uid gid pid subscriptions posts refused delivered dropped droppedByClient "
             "waitingBytes", "<3Q4I6Q"),

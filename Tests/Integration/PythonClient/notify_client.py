@@ -56,11 +56,11 @@ def encode_post(request, name, payload=b"", durability=AUTOMATIC, object="", hea
 
 def encode_subscribe(
         request, number, patterns, durable="", start=NOW, start_value=0, object="", window=0, credit=UNLIMITED,
-        sharing=EXCLUSIVE, takeover=False, settings={}):
+        sharing=EXCLUSIVE, takeover=False, settings={}, creation=0):
     durable, object = durable.encode(), object.encode()
     fixed = struct.pack(
         "<QIIIBBBBQ", request, number, window, credit, start, len(durable), len(object), len(patterns), start_value)
-    fixed += struct.pack("<BB2x", sharing, takeover) + encode_settings(settings)
+    fixed += struct.pack("<BBBx", sharing, takeover, creation) + encode_settings(settings)
     return frame(0x03, fixed + durable + object + b"".join(map(counted, patterns)))
 
 
@@ -135,7 +135,7 @@ class Client:
         self.ask(0x44, frame(0x04, struct.pack("<QI", self.next(), number)))
 
     def remove(self, durable):
-        self.ask(0x45, frame(0x05, struct.pack("<QI", self.next(), 0xFFFFFFFF) + counted(durable)))
+        self.ask(0x45, frame(0x05, struct.pack("<QIB", self.next(), 0xFFFFFFFF, 0) + counted(durable)))
 
     def ping(self):
         self.ask(0x48, frame(0x08, struct.pack("<Q", self.next())))

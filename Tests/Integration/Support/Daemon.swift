@@ -1,6 +1,7 @@
 import Foundation
 import Synchronization
 import TestSupport
+import Testing
 
 /// A notifyd process with its own folder, socket and database. It is ready when `start` returns.
 final class Daemon: Sendable {
@@ -66,6 +67,23 @@ final class Daemon: Sendable {
         "NOTIFYD_SOCKET": nil, "NOTIFYD_DATABASE": nil, "NOTIFYD_CONFIG": nil, "NOTIFYD_LOG_LEVEL": nil,
         "LISTEN_FDS": nil, "LISTEN_PID": nil, "LISTEN_FDNAMES": nil, "WATCHDOG_USEC": nil, "WATCHDOG_PID": nil,
     ]
+}
+
+// MARK: - Database
+
+extension Daemon {
+    /// Changes a text in the database, and in unused parts of its pages. The daemon must be stopped.
+    func damage(_ text: String) throws {
+        let url = URL(fileURLWithPath: database)
+        var data = try Data(contentsOf: url)
+        var count = 0
+        while let range = data.range(of: Data(text.utf8)) {
+            data[range.lowerBound] ^= 1
+            count += 1
+        }
+        try #require(count > 0)
+        try data.write(to: url)
+    }
 }
 
 // MARK: - Process state

@@ -24,6 +24,13 @@ struct Notifyctl: Sendable {
     func run(
         _ arguments: String..., input: ChildProcess.Input = .none, within limit: Duration = .seconds(300)
     ) async throws -> Result {
+        try await run(arguments, input: input, within: limit)
+    }
+
+    /// Runs notifyctl and waits for its end.
+    func run(
+        _ arguments: [String], input: ChildProcess.Input = .none, within limit: Duration = .seconds(300)
+    ) async throws -> Result {
         let process = try start(arguments, input: input)
         let status = try await process.waitForExit(within: limit)
         let output = try await process.standardOutput.wait("end of output") { $0.isAtEnd ? $0 : nil }

@@ -25,9 +25,19 @@ struct AdministrationTests {
             root.take().compactMap { if case .reloaded(let frame) = $0 { frame } else { nil } } == [
                 Reloaded(request: 1, pendingSettings: ["socket"])
             ])
+        host.core.broker.configurationReloaded(
+            for: id, request: request, pendingSettings: [], error: nil, problem: "not repaired")
         host.core.broker.configurationReloaded(for: id, request: request, pendingSettings: [], error: "n.yaml:2: bad")
+        host.core.broker.configurationReloaded(
+            for: id, request: request, pendingSettings: [], error: "n.yaml:2: bad", problem: "not repaired")
         host.run()
-        #expect(root.takeErrors().map { $0.message } == ["n.yaml:2: bad"])
+        let frames = root.take()
+        #expect(
+            frames.compactMap { if case .reloaded(let frame) = $0 { frame.problem } else { nil } } == ["not repaired"])
+        #expect(
+            frames.compactMap { if case .error(let frame) = $0 { frame.message } else { nil } } == [
+                "n.yaml:2: bad", "n.yaml:2: bad; besides, not repaired",
+            ])
         host.closed(root)
         host.core.broker.configurationReloaded(for: id, request: request, pendingSettings: [], error: nil)
     }

@@ -1,10 +1,11 @@
 import NIOCore
 import NotifyCenter
-import NotifyBroker
 import NotifyLog
 import NotifyWire
 import Testing
 import WireTestSupport
+
+@testable import NotifyBroker
 
 struct BackingUpTests {
     private let host = TestHost()
@@ -28,7 +29,7 @@ struct BackingUpTests {
     }
 
     private func made(_ number: UInt64, _ result: Result<UInt64, WireError>) {
-        host.core.broker.backupMade(number, result)
+        host.core.broker.backupMade(number, result, now: host.now)
         host.run()
     }
 
@@ -47,7 +48,7 @@ struct BackingUpTests {
             return
         }
         let bytes = ByteBuffer(repeating: 7, count: 6)
-        host.core.broker.backupRead(1, .success(bytes))
+        host.core.broker.backupRead(1, .success(bytes), now: host.now)
         host.run()
         #expect(root.take() == [.backupChunk(BackupChunk(request: 2, bytes: bytes))])
         read(root, from: 10)
@@ -64,7 +65,7 @@ struct BackingUpTests {
         let root = host.connect(uid: 0)
         root.send(BackupRequest(request: root.nextRequest(), target: target))
         host.run()
-        host.core.broker.backupMade(1, .success(10_000))
+        host.core.broker.backupMade(1, .success(10_000), now: host.now)
         root.send(BackupChunkRequest(request: root.nextRequest(), offset: 0))
         host.run()
         guard case .readBackup(1, 0, 4096)? = host.backupActions.last else {
@@ -95,11 +96,40 @@ struct BackingUpTests {
         // The outcomes of the ended backup are late.
         made(1, .failure(WireError(.storageFailed, "ended")))
         made(1, .success(99))
-        host.core.broker.backupRead(1, .success(ByteBuffer(repeating: 1, count: 9)))
+        host.core.broker.backupRead(1, .success(ByteBuffer(repeating: 1, count: 9)), now: host.now)
         host.run()
         #expect(second.take().isEmpty)
         made(2, .success(5))
         #expect(second.take() == [.backupReady(BackupReady(request: 3, bytes: 5))])
+    }
+
+    @Test func `a backup that is not read ends once another client requests one`() {
+        let (first, second) = (host.connect(uid: 0), host.connect(uid: 0))
+        begin(first)
+        made(1, .success(10))
+        read(first, from: 0)
+        // While the store copies or reads, the client is not to blame.
+        host.advance(Backups.idleLimit)
+        begin(second)
+        host.core.broker.backupRead(1, .success(ByteBuffer(repeating: 7, count: 6)), now: host.now)
+        host.advance(Backups.idleLimit - .milliseconds(1))
+        begin(second)
+        #expect(second.takeErrors().map(\.code) == Array(repeating: ErrorCode.limitReached.rawValue, count: 2))
+        host.advance(.milliseconds(1))
+        begin(first)
+        _ = first.take()
+        begin(second)
+        #expect(begun == [1, 2] && endCount == 1)
+        read(first, from: 6)
+        let refusals = first.takeErrors()
+        #expect(refusals.map(\.code) == [ErrorCode.limitReached.rawValue])
+        #expect(refusals.first?.message.contains("none of it was read for 30 s") == true)
+        made(2, .success(5))
+        #expect(second.take() == [.backupReady(BackupReady(request: 3, bytes: 5))])
+        // The first client may begin another one later.
+        read(second, from: 5)
+        begin(first)
+        #expect(begun == [1, 2, 3])
     }
 
     @Test func `a failed copy is refused with its reason, and ends the backup`() {
@@ -118,7 +148,7 @@ struct BackingUpTests {
         made(1, .success(10))
         read(root, from: 0)
         _ = root.take()
-        host.core.broker.backupRead(1, .failure(WireError(.storageFailed, "no disk")))
+        host.core.broker.backupRead(1, .failure(WireError(.storageFailed, "no disk")), now: host.now)
         host.run()
         #expect(root.takeErrors().map(\.message) == ["no disk"])
         #expect(endCount == 1)

@@ -35,7 +35,7 @@ struct BadInputTests {
         rawFrame(FrameKind.acknowledge.rawValue, [1, 0, 0, 0, 2, 0, 0, 0, 1]),
         rawFrame(FrameKind.credit.rawValue, [1]),
         rawFrame(FrameKind.detach.rawValue, [1, 0, 0, 0, 0, 0, 0, 0]),
-        rawFrame(FrameKind.remove.rawValue, [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0xFF, 0xFF, 0xFF]),
+        rawFrame(FrameKind.remove.rawValue, [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0xFF, 0xFF, 0xFF]),
     ])
     func `a malformed frame closes the connection`(_ bytes: [UInt8]) {
         let host = TestHost()

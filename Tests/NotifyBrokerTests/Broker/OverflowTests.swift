@@ -179,13 +179,80 @@ struct OverflowTests {
         #expect(sent < 100)
         client.ping()
         host.run()
-        client.makeRoom(600)
+        client.makeRoom(700)
         host.run()
         #expect(client.isRead, "half of the answers are read")
         client.makeRoom()
         host.run()
         #expect(client.take().count == sent + 1, "requests sent meanwhile are answered too")
         #expect(!client.isClosed)
+    }
+
+    @Test func `unread stored messages do not stop acknowledgements or requests`() throws {
+        let host = host { $0.answerBytesPerConnection = 1000 }
+        let (poster, client) = (host.connect(), host.connect())
+        client.subscribe(1, ["a"], durable: "inbox", window: 16_384)
+        host.run()
+        client.stopTaking()
+        for _ in 0..<20 { poster.post("a", payload: [UInt8](repeating: 0, count: 1000), .stored) }
+        host.run()
+        #expect(host.core.broker.egress[client.id.slot].waitingBytes > 10_000)
+        #expect(client.isRead)
+        let sequences = host.store.messages.map(\.sequence)
+        for sequence in sequences { client.acknowledge(1, sequence...sequence) }
+        host.run()
+        #expect(host.durable("inbox")?.cursor.position == sequences.last)
+        client.ping()
+        host.run()
+        #expect(client.isRead)
+        client.makeRoom()
+        host.run()
+        #expect(client.takeMessages().count == 20)
+    }
+
+    @Test func `frames without an answer are processed while answers are unread, up to the next request`() throws {
+        let host = host { $0.answerBytesPerConnection = 1000 }
+        let (poster, client) = (host.connect(), host.connect())
+        client.subscribe(1, ["a"], durable: "inbox")
+        host.run()
+        for _ in 0..<3 { poster.post("a", .stored) }
+        host.run()
+        client.stopTaking()
+        while !host.core.broker.areAnswersUnread(client.id.slot) {
+            client.ping()
+            host.run()
+        }
+        let sequences = host.store.messages.map(\.sequence)
+        client.acknowledge(1, sequences[0]...sequences[0])
+        host.run()
+        #expect(host.durable("inbox")?.cursor.position == sequences[0])
+        client.acknowledge(1, sequences[1]...sequences[1])
+        client.ping()
+        client.acknowledge(1, sequences[2]...sequences[2])
+        host.run()
+        #expect(host.durable("inbox")?.cursor.position == sequences[1])
+        #expect(!client.isRead)
+        client.makeRoom()
+        host.run()
+        #expect(host.durable("inbox")?.cursor.position == sequences[2])
+        #expect(client.isRead)
+    }
+
+    @Test func `unread errors for frames without an answer pause reading, too`() {
+        let host = host { $0.answerBytesPerConnection = 1000 }
+        let client = host.connect()
+        client.stopTaking()
+        var sent = 0
+        while client.isRead, sent < 1000 {
+            client.acknowledge(9, 1...1)
+            sent += 1
+            host.run()
+        }
+        #expect(sent < 100)
+        client.makeRoom()
+        host.run()
+        #expect(client.takeErrors().count == sent)
+        #expect(client.isRead)
     }
 
     @Test func `reading from a poster pauses until the log has caught up`() {

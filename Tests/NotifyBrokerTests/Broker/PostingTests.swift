@@ -223,6 +223,8 @@ struct PostingTests {
         #expect(received.count == 5)
         let refused = received.compactMap { if case .error(let error) = $0 { error.request } else { nil } }
         #expect(refused == [3])
+        let errors = received.compactMap { if case .error(let error) = $0 { "\(error)" } else { nil } }
+        #expect(errors.allSatisfy { $0.contains("a name is free again once all its messages are deleted") })
     }
 
     // MARK: Before the first reservation

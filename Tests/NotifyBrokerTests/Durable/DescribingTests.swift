@@ -48,6 +48,45 @@ struct DescribingTests {
         #expect(again.attachedMicroseconds == attached.attachedMicroseconds && again.attachedPID == 30)
     }
 
+    @Test func `a description has the last failure, and the time of the next try`() throws {
+        let host = TestHost()
+        let client = host.connect()
+        client.subscribe(
+            1, ["a"], durable: "d", settings: DurableSettingChanges(retryDelays: [10_000_000], maximumDeliveries: 2))
+        host.run()
+        _ = client.take()
+        for _ in 0..<2 { client.post("a") }
+        host.run()
+        let messages = client.takeMessages()
+        var described = try #require(describe(host.connect(), host))
+        #expect(described.lastFailure == nil && described.nextMicroseconds == 0)
+        host.advance(.seconds(1))
+        let failed = host.now.wallMicroseconds
+        client.reject(1, messages[0].sequence, reason: "one")
+        host.run()
+        described = try #require(describe(host.connect(), host))
+        #expect(
+            described.lastFailure
+                == .init(sequence: messages[0].sequence, microseconds: failed, failures: 1, reason: "one"))
+        #expect(described.nextMicroseconds == failed + 10_000_000)
+        host.advance(.seconds(10))
+        host.run()
+        described = try #require(describe(host.connect(), host))
+        #expect(described.nextMicroseconds == 0, "it is being processed")
+        let again = host.now.wallMicroseconds
+        client.reject(1, messages[1].sequence, reason: "two")
+        host.run()
+        host.advance(.milliseconds(60))
+        host.run()
+        described = try #require(describe(host.connect(), host))
+        #expect(described.lastFailure?.reason == "two" && described.nextMicroseconds == again + 10_000_000)
+
+        // A restart knows the reason, and not the time.
+        let restarted = TestHost(store: host.store)
+        described = try #require(describe(restarted.connect(), restarted))
+        #expect(described.lastFailure?.reason == "two" && described.lastFailure?.microseconds == 0)
+    }
+
     @Test func `a client without credit creates a subscription and does not count as attached`() throws {
         let host = TestHost()
         let (creator, reader) = (host.connect(pid: 20), host.connect(pid: 30))

@@ -206,7 +206,7 @@ extension DurableSubscription {
                 id: DurableID(3), owner: Identity(uid: 1000, gid: 1000), name: "inbox", filter: filter,
                 startedAfter: 0,
                 progress: DurableProgress(cursor: cursor, seenThrough: seenThrough, acknowledged: acknowledged)),
-            owner: .test)
+            identities: [.test])
     }
 
     /// A subscription whose attachment is committed.

@@ -12,7 +12,7 @@ struct DurableSubscriptionsTests {
     }
 
     private func add(_ record: DurableRecord, _ durables: inout DurableSubscriptions) -> DurableSlot {
-        let slot = durables.add(record, owner: .test)
+        let slot = durables.add(record, identities: [.test])
         durables[slot].registration = UInt64(slot.index) + 100
         return slot
     }
@@ -46,7 +46,7 @@ struct DurableSubscriptionsTests {
         var durables = DurableSubscriptions(nextID: DurableID(9))
         let slots = [add(record(1, "a"), &durables), add(record(2, "b"), &durables)]
         for slot in slots.reversed() { durables.noteProgress(slot) }
-        let taken = durables.takeProgress()
+        let taken = durables.takeProgress(now: .zero)
         let updated = taken.changes.map { change -> DurableID? in
             if case .update(let id, _) = change { id } else { nil }
         }
@@ -54,7 +54,7 @@ struct DurableSubscriptionsTests {
         #expect(!durables.hasUnsavedProgress)
         _ = durables.remove(slots[0])
         durables.progressFailed(taken.slots)
-        #expect(durables.takeProgress().slots == [slots[1]], "a removed subscription has nothing to persist")
+        #expect(durables.takeProgress(now: .zero).slots == [slots[1]], "a removed subscription has nothing to persist")
     }
 
     @Test func `attached subscriptions are counted`() {

@@ -71,7 +71,8 @@ struct EditTests {
         #expect(messages.map(\.isRedelivery) == [true, true, true])
     }
 
-    /// A subscription to `a` with the messages a, a, c and a, of which all but the first and the third are acknowledged.
+    /// A subscription to `a` with the messages a, a, c and a, of which all but the first and the third are
+    /// acknowledged.
     private func hostWithRanges() -> (host: TestHost, sequences: [UInt64]) {
         let host = TestHost()
         let client = host.connect()

@@ -28,9 +28,24 @@ struct OwnerTests {
             host.closed(client)
             host.run()
         }
-        #expect(host.core.broker.access.identityCount == 1)
+        #expect(host.core.broker.access.identityCount == 3)
         let next = TestHost(store: host.store)
         #expect(groups(next) == [[6, 7], [6, 7]])
+        #expect(host.store.subscription(named: "inbox")?.owners.map(\.groups) == [[5], [], [6, 7]])
+        #expect(next.core.broker.access.identityCount == 3)
+    }
+
+    @Test func `of the identities that attached, eight are kept, and the oldest is forgotten`() {
+        let host = TestHost()
+        for group in [1, 2, 3, 4, 5, 6, 7, 8, 1, 9] as [UInt32] {
+            host.closed(attachAndRun(host, groups: [group]))
+            host.run()
+        }
+        let expected = [[3], [4], [5], [6], [7], [8], [1], [9]] as [[UInt32]]
+        #expect(host.store.subscription(named: "inbox")?.owners.map(\.groups) == expected)
+        #expect(host.core.broker.access.identityCount == 8)
+        let access = host.core.broker.access
+        #expect(host.durable("inbox")?.identities.inOrder.map { access.identity($0).groups } == expected)
     }
 
     @Test func `an attachment that takes over a pending one determines the identity`() {
@@ -59,7 +74,7 @@ struct OwnerTests {
         host.closed(attachAndRun(host, groups: [5], instance: .two))
         host.run()
         #expect(groups(host) == [[5], [5]])
-        #expect(host.core.broker.access.identityCount == 1)
+        #expect(host.core.broker.access.identityCount == 2)
     }
 
     @Test func `an attachment whose commit fails keeps the earlier identity`() {

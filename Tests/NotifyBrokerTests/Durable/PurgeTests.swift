@@ -70,6 +70,151 @@ struct PurgeTests {
         #expect(received == [first + 1])
     }
 
+    /// A client with a durable subscription that is to receive a message again in an hour, and the message.
+    private func waiting(
+        on host: TestHost, retryDelay: Duration = .seconds(3_600)
+    ) throws -> (worker: Client, message: ReceivedMessage) {
+        let worker = host.connect()
+        worker.subscribe(
+            1, ["jobs.>"], durable: "jobs",
+            settings: DurableSettingChanges(retryDelays: [UInt64(retryDelay / .microseconds(1))]))
+        host.run()
+        _ = worker.take()
+        worker.post("jobs.a", payload: Array("secret".utf8))
+        host.run()
+        let message = try #require(worker.takeMessages().first)
+        worker.reject(1, message.sequence)
+        host.advance(.milliseconds(60))
+        host.run()
+        return (worker, message)
+    }
+
+    @Test func `what waits for its next delivery is purged, and reported as lost`() throws {
+        let (host, root, _) = host()
+        let (worker, message) = try waiting(on: host)
+        _ = purge(root, ["jobs.>"])
+        host.run()
+        let purged = answers(root).purged
+        #expect(purged.map(\.messages) == [1] && purged.map(\.copies) == [1] && purged.map(\.subscriptions) == [1])
+        let gaps = worker.take().compactMap { if case .gap(let gap) = $0 { gap } else { nil } }
+        #expect(gaps.map(\.reason) == [.deleted] && gaps.map(\.range.first) == [message.sequence])
+        host.advance(.seconds(4_000))
+        host.run()
+        #expect(worker.takeMessages().isEmpty)
+        #expect(host.store.copies.values.allSatisfy { $0.isEmpty } && host.warnings.count == 1)
+        #expect(host.durable("jobs")?.redeliveries.isEmpty == true)
+        #expect(host.core.broker.storedUsages.failedBytes(of: 1000) == 0)
+    }
+
+    @Test func `a purge of other names, or of earlier messages, leaves what waits`() throws {
+        let (host, root, _) = host()
+        let (worker, message) = try waiting(on: host)
+        _ = purge(root, ["other.>"])
+        host.run()
+        _ = purge(root, ["jobs.>"], before: message.sequence)
+        host.run()
+        #expect(answers(root).purged.map(\.copies) == [0, 0])
+        host.advance(.seconds(4_000))
+        host.run()
+        #expect(worker.takeMessages().map(\.sequence) == [message.sequence])
+    }
+
+    @Test func `a purge lets a redelivery in flight end, and a failure of it reports the loss once`() throws {
+        let (host, root, _) = host()
+        let (worker, message) = try waiting(on: host, retryDelay: .zero)
+        #expect(worker.takeMessages().map(\.delivery) == [2])
+        _ = purge(root, ["jobs.>"])
+        host.run()
+        let gaps = worker.take().filter { if case .gap = $0 { true } else { false } }
+        #expect(gaps.count == 1)
+        worker.reject(1, message.sequence, delay: .zero)
+        host.runTicks()
+        host.advance(.milliseconds(60))
+        host.run()
+        host.advance(.seconds(100))
+        host.run()
+        #expect(!host.warnings.contains { $0.contains("damaged") })
+        #expect(worker.takeMessages().isEmpty && host.durable("jobs")?.redeliveries.isEmpty == true)
+    }
+
+    @Test func `a copy that is purged while it is read is no damage`() throws {
+        let (host, root, _) = host()
+        let (worker, _) = try waiting(on: host, retryDelay: .seconds(10))
+        _ = purge(root, ["jobs.>"])
+        host.runTicks()
+        host.advance(.seconds(11))
+        host.runTicks()
+        host.run()
+        #expect(worker.takeMessages().isEmpty)
+        #expect(!host.warnings.contains { $0.contains("damaged") })
+    }
+
+    /// What is stored of the jobs: in the log, as copies, and as dead letters.
+    private func stored(on host: TestHost) -> [String] {
+        let names = host.store.messages.map { String(decoding: $0.name, as: UTF8.self) }
+        return names.filter { $0.hasPrefix("jobs.") || $0.hasPrefix("notifyd.dead.") }
+            + host.store.copies.values.flatMap(\.values).map { "copy of \($0.row.sequence)" }
+    }
+
+    /// Purges the jobs after each number of steps in which a message becomes a dead letter, and completes the purge.
+    @Test(arguments: 0..<8)
+    func `no dead letter that is being made survives a purge`(_ steps: Int) throws {
+        let (host, root, _) = host()
+        let (worker, message) = try waiting(on: host, retryDelay: .zero)
+        let letters = host.connect()
+        letters.subscribe(1, ["notifyd.dead.1000"])
+        host.run()
+        _ = (worker.take(), letters.take())
+        worker.reject(1, message.sequence, .dead)
+        host.advance(.milliseconds(60))
+        host.runTicks()
+        for _ in 0..<steps where host.work() { host.runTicks() }
+        _ = purge(root, ["jobs.>"])
+        host.runTicks()
+        host.run()
+        #expect(answers(root).purged.count == 1)
+        #expect(stored(on: host) == [])
+        host.advance(.seconds(100))
+        host.run()
+        #expect(stored(on: host) == [] && host.durable("jobs")?.redeliveries.isEmpty == true)
+        #expect(worker.takeMessages().isEmpty && !host.warnings.contains { $0.contains("damaged") })
+        #expect(host.core.broker.storedUsages.failedBytes(of: 1000) == 0)
+    }
+
+    @Test(arguments: 0..<8)
+    func `no retry of a dead letter survives a purge`(_ steps: Int) throws {
+        let (host, root, _) = host()
+        let (worker, message) = try waiting(on: host, retryDelay: .zero)
+        worker.reject(1, message.sequence, .dead)
+        host.advance(.milliseconds(60))
+        host.run()
+        worker.detach(1)
+        host.run()
+        #expect(stored(on: host) == ["jobs.a", "notifyd.dead.1000"])
+        worker.send(DeadLetters(request: worker.nextRequest(), action: .retry))
+        host.runTicks()
+        for _ in 0..<steps where host.work() { host.runTicks() }
+        _ = purge(root, ["jobs.>"])
+        host.runTicks()
+        host.run()
+        #expect(answers(root).purged.count == 1)
+        #expect(stored(on: host) == [])
+    }
+
+    @Test func `dead letters of other names are made after a purge, also if its client ends before`() throws {
+        let (host, root, _) = host()
+        let other = host.connect(uid: 0)
+        let (worker, message) = try waiting(on: host, retryDelay: .zero)
+        for client in [root, other] { _ = purge(client, ["other.>"]) }
+        host.runTicks()
+        worker.reject(1, message.sequence, .dead)
+        host.advance(.milliseconds(60))
+        host.runTicks()
+        host.closed(other)
+        host.run()
+        #expect(stored(on: host) == ["jobs.a", "notifyd.dead.1000"])
+    }
+
     @Test func `a client must be allowed to manage all matching names`() {
         let (host, _, _) = host()
         let client = host.connect(uid: 1000)

@@ -39,7 +39,7 @@ enum SubscriptionState: String, CaseIterable {
 
     private static let fullRedeliveries = Redeliveries(
         (1..<UInt64(Redelivery.maximumCount)).map {
-            Redelivery(sequence: $0 + 1_000_000, dueMicroseconds: .max, bytes: 1)
+            Redelivery(sequence: $0 + 1_000_000, delayMicroseconds: .max, bytes: 1)
         }, now: .test())
 
     func make() throws -> SubscriptionCase {

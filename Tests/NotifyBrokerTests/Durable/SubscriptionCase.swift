@@ -33,7 +33,7 @@ struct SubscriptionCase {
             record.settings.maximumDeliveries = 2
         }
         record.settings.retryDelays = [UInt64(Self.delay / .microseconds(1))]
-        durable = DurableSubscription(record, redeliveries: redeliveries, owner: .test)
+        durable = DurableSubscription(record, redeliveries: redeliveries, identities: [.test])
         self.window = window
     }
 
@@ -108,7 +108,7 @@ struct SubscriptionCase {
 
     /// Commits what is to be changed in the log.
     mutating func save() {
-        let batch = durable.redeliveries.takeUnsaved(of: durable.id)
+        let batch = durable.redeliveries.takeUnsaved(of: durable.id, now: now)
         durable.redeliveries.saved(batch.reasons.keys.sorted())
     }
 

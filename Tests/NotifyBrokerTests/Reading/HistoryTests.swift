@@ -68,6 +68,42 @@ struct HistoryTests {
         #expect(rest.pages.map(\.isEnd) == [true])
     }
 
+    @Test func `the next page reports what was deleted since the first one`() {
+        let (host, sequences, _) = TestHost.withMessages()
+        let client = host.connect()
+        client.read(["a"], 1..., maximum: 2)
+        host.run()
+        let first = answer(client)
+        let mark = first.pages.first?.deletionMark ?? 0
+        #expect(mark > 0 && first.pages.first?.deleted == nil)
+        host.core.broker.deleted(host.store.delete { sequences[1...3].contains($0.sequence) }, now: host.now)
+        client.read(["a"], (sequences[1] + 1)..., deletionMark: mark)
+        client.read(["other"], (sequences[1] + 1)..., deletionMark: mark)
+        client.read(["a"], (sequences[1] + 1)...)
+        host.run()
+        let rest = answer(client)
+        #expect(rest.sequences == [sequences[4], sequences[4]])
+        let deleted = rest.pages.map { $0.deleted?.range }
+        #expect(deleted == [SequenceRange(first: sequences[2], last: sequences[3]), nil, nil])
+        #expect(rest.pages.first?.deletionMark == mark)
+    }
+
+    @Test func `a request that waits learns of a message that was deleted before it was read`() {
+        let (host, _, _) = TestHost.withMessages()
+        let (client, poster) = (host.connect(), host.connect())
+        client.read(["a"], (host.lastSequence + 1)..., isWaiting: true)
+        host.run()
+        #expect(answer(client) == Answer())
+        poster.post("a", .stored)
+        host.runTicks()
+        // The page is requested by the commit, and the message deleted before it is read.
+        while case .commit? = host.store.jobs.first { host.work() }
+        host.core.broker.deleted(host.store.delete { $0.sequence == host.lastSequence }, now: host.now)
+        host.run()
+        let pages = answer(client).pages
+        #expect(pages.map(\.count) == [0] && pages.map { $0.deleted?.messages } == [1])
+    }
+
     @Test func `a page is limited to its range and its object`() {
         let host = TestHost()
         let (poster, client) = (host.connect(), host.connect())
@@ -263,16 +299,17 @@ struct HistoryTests {
 
 extension Client {
     @discardableResult
-    fileprivate func read(
+    func read(
         _ patterns: [String], _ range: some RangeExpression<UInt64>, maximum: UInt32 = 100, isWaiting: Bool = false,
-        awaitsPending: Bool = false, isDescending: Bool = false, object: String = ""
+        awaitsPending: Bool = false, isDescending: Bool = false, object: String = "", deletionMark: UInt64 = 0
     ) -> UInt64 {
         let request = nextRequest()
         let range = range.relative(to: 0..<UInt64.max)
         send(
             ReadLog(
                 request: request, first: range.lowerBound, last: range.upperBound == .max ? .max : range.upperBound - 1,
-                maximumMessages: maximum, isWaiting: isWaiting, awaitsPending: awaitsPending,
+                deletionMark: deletionMark, maximumMessages: maximum, isWaiting: isWaiting,
+                awaitsPending: awaitsPending,
                 isDescending: isDescending, object: object, patterns: patterns))
         return request
     }

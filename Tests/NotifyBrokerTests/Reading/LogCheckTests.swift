@@ -36,6 +36,47 @@ struct LogCheckTests {
         #expect(report.damagedRanges == [SequenceRange(first: 7, last: 9), SequenceRange(first: 20, last: 20)])
     }
 
+    @Test func `a check finds out whether storing works, and reports why not`() throws {
+        let host = TestHost()
+        let client = host.connect(uid: 0)
+        client.send(CheckRequest(request: client.nextRequest(), isFull: false))
+        client.send(CheckRequest(request: client.nextRequest(), isFull: false))
+        host.runTicks()
+        #expect(Self.reports(client).isEmpty)
+        host.work(failingWith: StorageFailure(kind: .inputOutput, message: "the database was deleted"))
+        host.runTicks()
+        let reports = Self.reports(client)
+        #expect(reports.count == 2)
+        for report in reports {
+            #expect(report.problems == [LogProblem(.storage, "the database was deleted")])
+            #expect(report.problemCount == 0)
+        }
+        // It is known from now on.
+        client.send(CheckRequest(request: client.nextRequest(), isFull: false))
+        host.runTicks()
+        #expect(Self.reports(client).first?.problems.count == 1)
+    }
+
+    @Test func `a check does not wait for a disk that does not respond`() throws {
+        let host = TestHost()
+        let client = host.connect(uid: 0)
+        client.send(CheckRequest(request: client.nextRequest(), isFull: false))
+        host.runTicks()
+        host.advance(StorageHealth.responseTimeout)
+        host.runTicks()
+        #expect(Self.reports(client).first?.problems.map(\.part) == [.storage])
+    }
+
+    @Test func `a reload that has failed is reported`() {
+        let host = TestHost()
+        let client = host.connect(uid: 0)
+        host.core.broker.configurationProblem = "/etc/notifyd.yaml:1: unknown key"
+        client.send(CheckRequest(request: client.nextRequest(), isFull: false))
+        host.run()
+        #expect(
+            Self.reports(client).first?.problems == [LogProblem(.configuration, "/etc/notifyd.yaml:1: unknown key")])
+    }
+
     @Test func `the statistics have the number and the bounds of the known damage`() {
         let host = TestHost()
         func counters() -> [UInt64?] {
@@ -52,6 +93,14 @@ struct LogCheckTests {
         #expect(counters() == [1, 20, 20])
         host.core.broker.logReplaced()
         #expect(counters() == [0, 0, 0])
+    }
+
+    @Test func `damage that several reads meet counts once`() {
+        var findings = LogFindings()
+        for _ in 0..<2 { findings.add(.database, "database disk image is malformed") }
+        findings.add(.name, "the name with the id 1 is damaged")
+        #expect(findings.problemCount == 2)
+        #expect(findings.problems.map(\.part) == [.database, .name])
     }
 
     @Test func `damage beyond what is listed counts once`() {

@@ -145,12 +145,24 @@ struct LogReadersTests {
     }
 }
 
+extension LogReaderTests {
+    @Test func `a page that was requested under other rights is requested again`() {
+        for isChanged in [false, true] {
+            var reader = LogReader.test(after: 7)
+            reader.rightsChanged()
+            reader.pageRequested(rights: 3)
+            if isChanged { reader.rightsChanged() }
+            #expect(!reader.canRead)
+            #expect(reader.pageArrived(rights: 3) == !isChanged)
+            #expect(reader.canRead && reader.position == 7)
+        }
+    }
+}
+
 extension LogReader {
     fileprivate static func test(after position: UInt64) -> LogReader {
-        var identities = IdentityTable()
         let interest = Interest(
-            filter: SubscriptionFilter(patterns: [.everyName]), identity: identities.retain(Identity(uid: 1, gid: 1)),
-            registration: 0, subscription: nil)
+            filter: SubscriptionFilter(patterns: [.everyName]), registration: 0, subscription: nil)
         return LogReader(for: .durable(DurableSlot(0)), interest, after: position)
     }
 }

@@ -83,6 +83,36 @@ struct DeadLetteringTests: JobsTests {
         #expect(states() == [.inFlight, .acknowledged])
     }
 
+    @Test func `a trace has the failures of a message, their last reason, and the next time`() throws {
+        let client = attach(DurableSettingChanges(retryDelays: [5_000_000]))
+        post("failed")
+        let message = try #require(client.takeMessages().first)
+        func traced() -> TraceEntry? {
+            _ = client.take()
+            client.send(TraceRequest(request: client.nextRequest(), sequence: message.sequence))
+            host.run()
+            return client.take().lazy.compactMap { if case .traceEntry(let entry) = $0 { entry } else { nil } }.first
+        }
+        let entry = traced()
+        #expect(entry?.failures == 0 && entry?.reason == "" && entry?.nextMicroseconds == 0)
+        let failed = host.now.wallMicroseconds
+        client.reject(1, message.sequence, reason: "no disk")
+        host.runTicks()
+        // Not in the log yet, and then only there.
+        for _ in 0..<2 {
+            let entry = try #require(traced())
+            #expect(entry.failures == 1 && entry.reason == "no disk" && entry.state == .waiting)
+            #expect(entry.nextMicroseconds == failed + 5_000_000)
+            host.advance(.milliseconds(60))
+            host.run()
+        }
+        host.advance(.seconds(5))
+        host.run()
+        let again = try #require(traced())
+        #expect(again.state == .inFlight && again.failures == 1 && again.reason == "no disk")
+        #expect(again.nextMicroseconds == 0)
+    }
+
     @Test func `a message that fails for good becomes a dead letter at once`() throws {
         let client = attach()
         post("one")
@@ -135,9 +165,12 @@ struct DeadLetteringTests: JobsTests {
         client.subscribe(1, ["jobs.>"], durable: "jobs")
         host.run()
         _ = client.take()
-        client.post("jobs.a", payload: Array(repeating: 1, count: 900))
+        for uid in 1001...1002 as ClosedRange<UInt32> {
+            host.connect(uid: uid).post("jobs.a", payload: Array(repeating: 1, count: 950))
+        }
         host.run()
-        client.reject(1, try #require(client.takeMessages().first).sequence, .dead)
+        // The first one uses up the share.
+        for message in client.takeMessages() { client.reject(1, message.sequence, .dead) }
         host.run()
         host.advance(.milliseconds(60))
         host.run()

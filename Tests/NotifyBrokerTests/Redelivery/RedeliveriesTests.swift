@@ -19,11 +19,11 @@ import Testing
             let next: Redeliveries.Next =
                 switch self {
                 case .waiting: .wait(microseconds: 10_000_000, now: .test())
-                case .dead, .deadLettering: .deadLetter(now: .test())
+                case .dead, .deadLettering: .deadLetter
                 default: .wait(microseconds: 0, now: .test())
                 }
             messages.add(7, next, failures: 1, bytes: 100, holder: RedeliveriesTests.one, reason: "why")
-            _ = messages.takeUnsaved(of: DurableID(1))
+            _ = messages.takeUnsaved(of: DurableID(1), now: .zero)
             messages.saved([7])
             if self == .waiting { return messages }
             _ = messages.takeExpired(now: .zero)
@@ -52,7 +52,71 @@ import Testing
     }
 
     private func changes(_ messages: inout Redeliveries) -> [DurableChange] {
-        messages.takeUnsaved(of: DurableID(1)).changes
+        messages.takeUnsaved(of: DurableID(1), now: .zero).changes
+    }
+
+    private static let rights = MessageRights.identity(0)
+
+    private func isCounted(_ messages: Redeliveries) -> Bool {
+        let withheld = messages.messages.values.filter(\.isWithheld)
+        return messages.withheld.count == withheld.count
+            && messages.withheld.bytes == withheld.reduce(0) { $0 + Int($1.bytes) }
+    }
+
+    @Test func `withheld messages take at most half of the room, and the oldest are removed`() {
+        var messages = Redeliveries()
+        let count = UInt64(WithheldCopies.maximumCount)
+        for sequence in 1...count { messages.addWithheld(sequence, bytes: 10, Self.rights) }
+        #expect(messages.removeExcessWithheld().isEmpty)
+        #expect(!messages.isFull(withInFlight: Int(count) - 1, bytes: 0))
+        messages.addWithheld(count + 1, bytes: 10, Self.rights)
+        let removed = messages.removeExcessWithheld()
+        #expect(removed == Array(1...UInt64(removed.count)) && removed.count > 1)
+        #expect(messages.count == Int(count) + 1 - removed.count && isCounted(messages))
+        #expect(messages.removeExcessWithheld().isEmpty)
+    }
+
+    @Test func `withheld bytes are limited, but not those of a single message`() {
+        var messages = Redeliveries()
+        for sequence in 1...10 as ClosedRange<UInt64> {
+            messages.addWithheld(sequence, bytes: UInt32(WithheldCopies.maximumBytes), Self.rights)
+            #expect(messages.removeExcessWithheld() == (sequence == 1 ? [] : [sequence - 1]))
+        }
+        #expect(messages.count == 1 && isCounted(messages))
+    }
+
+    @Test func `withheld messages do not count towards the room for failed ones of an owner without room`() {
+        var messages = Redeliveries()
+        messages.maximumBytes = Redelivery.bytesWithoutRoom
+        messages.addWithheld(1, bytes: UInt32(Redelivery.bytesWithoutRoom), Self.rights)
+        #expect(!messages.isFull(withInFlight: 1, bytes: Redelivery.bytesWithoutRoom - 1))
+        #expect(messages.isFull(withInFlight: 1, bytes: Redelivery.bytesWithoutRoom))
+        #expect(!messages.mayWithholdWithoutRoom)
+        messages.addWithheld(2, bytes: 100, Self.rights)
+        #expect(messages.removeExcessWithheld(maximumBytes: Redelivery.bytesWithoutRoom) == [1])
+        #expect(messages.mayWithholdWithoutRoom && isCounted(messages))
+    }
+
+    @Test func `a withheld message is one that is due, with known rights and without a failure`() {
+        var messages = Redeliveries()
+        for sequence in 1...2 as ClosedRange<UInt64> { messages.addWithheld(sequence, bytes: 10, Self.rights) }
+        _ = messages.takeUnsaved(of: DurableID(1), now: .zero)
+        messages.saved([1, 2])
+        #expect(messages.withheld.count == 2)
+        #expect(messages.takeDue(Self.rights, maximumCount: 2, maximumBytes: 100) == [1, 2])
+        #expect(messages.withheld.count == 0)
+        for _ in 0..<100 {
+            messages.withhold(1, Self.rights)
+            #expect(messages.withheld.count == 1)
+            #expect(messages.takeDue(Self.rights, maximumCount: 2, maximumBytes: 100) == [1])
+        }
+        let isDelivered = messages.delivered(2, to: Self.one, deadline: nil)
+        #expect(isDelivered)
+        messages.withhold(1, Self.rights)
+        messages.forgetRights()
+        #expect(messages.withheld.count == 0 && isCounted(messages))
+        messages.remove(1)
+        #expect(isCounted(messages))
     }
 
     @Test func `a deadline that was extended to the same time passes once`() {
@@ -125,7 +189,7 @@ import Testing
     func `what was read and not delivered is due again, before what became due later`(_ stage: Stage) {
         var messages = stage.make()
         messages.add(9, .wait(microseconds: 0, now: .test()), failures: 1, bytes: 1, holder: Self.one)
-        _ = messages.takeUnsaved(of: DurableID(1))
+        _ = messages.takeUnsaved(of: DurableID(1), now: .zero)
         messages.saved([9])
         _ = messages.takeExpired(now: .zero)
         messages.notDelivered([7])
@@ -150,7 +214,7 @@ import Testing
         messages.change(7, to: .wait(microseconds: 5_000_000, now: .test()), failures: 2, reason: "again")
         guard stage != .unknown else { return #expect(changes(&messages) == []) }
         #expect(messages.state(of: 7) == .waiting(until: .seconds(5)) && messages.failures(of: 7) == 2)
-        let row = Redelivery(sequence: 7, failures: 2, dueMicroseconds: 6_000_000, bytes: 100)
+        let row = Redelivery(sequence: 7, failures: 2, delayMicroseconds: 5_000_000, bytes: 100)
         #expect(changes(&messages) == [.keep(id: DurableID(1), row, reason: "again")])
     }
 
@@ -169,15 +233,15 @@ import Testing
     @Test func `a copy that is not in the log yet is neither read nor deadLettered`() {
         var messages = Redeliveries()
         messages.add(1, .wait(microseconds: 0, now: .test()), failures: 1, bytes: 1, holder: Self.one)
-        messages.add(2, .deadLetter(now: .test()), failures: 1, bytes: 1, holder: Self.one)
+        messages.add(2, .deadLetter, failures: 1, bytes: 1, holder: Self.one)
         _ = messages.takeExpired(now: .zero)
         #expect(messages.takeDue(maximumCount: 9, maximumBytes: 9).isEmpty && messages.dueCount == 0)
         #expect(messages.takeDead(maximumCount: 9, maximumBytes: 9).isEmpty)
-        let batch = messages.takeUnsaved(of: DurableID(1))
+        let batch = messages.takeUnsaved(of: DurableID(1), now: .zero)
         #expect(messages.takeDead(maximumCount: 9, maximumBytes: 9).isEmpty)
         messages.saveFailed(batch)
         #expect(messages.unsavedCount == 2)
-        let again = messages.takeUnsaved(of: DurableID(1))
+        let again = messages.takeUnsaved(of: DurableID(1), now: .zero)
         #expect(again.changes == batch.changes && batch.changes.count == 2)
         messages.saved(again.reasons.keys.sorted())
         #expect(messages.takeDue(maximumCount: 9, maximumBytes: 9) == [1])
@@ -188,7 +252,7 @@ import Testing
     func `the queue entry of a removed message is skipped`(_ stage: Stage) {
         var messages = stage.make()
         let next: Redeliveries.Next =
-            stage == .dead ? .deadLetter(now: .test()) : .wait(microseconds: 0, now: .test())
+            stage == .dead ? .deadLetter : .wait(microseconds: 0, now: .test())
         messages.remove(7)
         messages.add(7, next, failures: 1, bytes: 100, holder: Self.one)
         _ = messages.takeExpired(now: .zero)
@@ -198,7 +262,7 @@ import Testing
                 : messages.takeDue(maximumCount: 9, maximumBytes: 999)
         }
         #expect(take().isEmpty, "the log does not have its copy")
-        _ = messages.takeUnsaved(of: DurableID(1))
+        _ = messages.takeUnsaved(of: DurableID(1), now: .zero)
         messages.saved([7])
         #expect(take() == [7] && take().isEmpty)
     }
@@ -206,7 +270,7 @@ import Testing
     @Test func `a later change is not replaced by the reason of a failed batch`() {
         var messages = Stage.inFlight.make()
         messages.change(7, to: .wait(microseconds: 1, now: .test()), failures: 2, reason: "first")
-        let batch = messages.takeUnsaved(of: DurableID(1))
+        let batch = messages.takeUnsaved(of: DurableID(1), now: .zero)
         messages.change(7, to: .wait(microseconds: 1, now: .test()), failures: 3, reason: "second")
         messages.saveFailed(batch)
         guard case .keep(_, let row, let reason, nil)? = changes(&messages).first else {
@@ -220,15 +284,27 @@ import Testing
         let now = BrokerTime(monotonic: .seconds(100), wallMicroseconds: 50_000_000)
         let messages = Redeliveries(
             [
-                Redelivery(sequence: 1, failures: 2, dueMicroseconds: 49_000_000, bytes: 10),
-                Redelivery(sequence: 2, dueMicroseconds: 53_000_000, bytes: 10),
-                Redelivery(sequence: 3, dueMicroseconds: .max, bytes: 10),
+                Redelivery(sequence: 1, failures: 2, delayMicroseconds: 0, bytes: 10),
+                Redelivery(sequence: 2, delayMicroseconds: 3_000_000, bytes: 10),
+                Redelivery(sequence: 3, delayMicroseconds: .max, bytes: 10),
                 Redelivery(sequence: 4, isDead: true, bytes: 10),
             ], now: now)
         #expect(messages.state(of: 1) == .waiting(until: .seconds(100)) && messages.failures(of: 1) == 2)
         #expect(messages.state(of: 2) == .waiting(until: .seconds(103)))
         #expect(messages.state(of: 3) == .waiting(until: .seconds(100 + 30 * 86_400)))
         #expect(messages.state(of: 4) == .dead && messages.bytes == 40 && !messages.hasUnsaved && messages.hasWork)
+    }
+
+    @Test func `the log gets what is left of a delay when the batch is made`() {
+        var messages = Redeliveries()
+        messages.add(1, .wait(microseconds: 5_000_000, now: .test()), failures: 1, bytes: 1, holder: Self.one)
+        func delays(_ now: Duration) -> [UInt64] {
+            var copy = messages
+            return copy.takeUnsaved(of: DurableID(1), now: now).changes.compactMap {
+                if case .keep(_, let row, _, _) = $0 { row.delayMicroseconds } else { nil }
+            }
+        }
+        #expect(delays(.zero) == [5_000_000] && delays(.seconds(4)) == [1_000_000] && delays(.seconds(6)) == [0])
     }
 
     @Test func `reading is bounded by number and bytes, but a large message is read alone`() {

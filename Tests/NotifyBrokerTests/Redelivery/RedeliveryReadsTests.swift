@@ -51,7 +51,7 @@ import Testing
         for other in others { reads.wake(other) }
         #expect([reads.next(), reads.next(), reads.next(), reads.next()] == [many[0], others[0], many[1], others[1]])
         for slot in many.dropFirst(2) {
-            #expect(reads.isRetrying(slot) && reads.next() == slot)
+            #expect(reads.hasFailed(slot) && reads.next() == slot)
             reads.failed(slot)
         }
         #expect(reads.next() == nil)

@@ -7,8 +7,8 @@ import TestSupport
 /// What the store deletes: by its rules, because a backlog is too large, because a subscription is unused, and on
 /// request.
 extension Simulation {
-    /// Does some of what the store does besides requests, and lets a client purge the log. Random numbers are drawn from
-    /// a generator of its own, so that seeds without deletions repeat what they did before there were any.
+    /// Does some of what the store does besides requests, and lets a client purge the log. Random numbers are drawn
+    /// from a generator of its own, so that seeds without deletions repeat what they did before there were any.
     func retain() {
         guard model.retains else { return }
         switch Int.random(in: 0..<1000, using: &retention) {

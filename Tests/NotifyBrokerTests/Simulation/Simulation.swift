@@ -236,6 +236,6 @@ final class Simulation {
     /// Excludes paused connections, because the broker processes their requests later.
     func isReady(_ client: SimulatedClient) -> Bool {
         client.client.isRead && !client.client.isClosed && !host.isClosing(client.client)
-            && host.connection(client.client).pauses.isEmpty
+            && host.connection(client.client).pauses.isEmpty && !host.hasUnreadAnswers(client.client)
     }
 }

@@ -11,6 +11,8 @@ final class Client: OutputSink {
     private(set) var inbox: [Received] = []
     /// The number of bytes that the socket still accepts. One write may exceed this number.
     var room = Int.max
+    /// The unread bytes in the socket.
+    var socketBytes = 0
     var isClosed = false
     private(set) var isRead = true
     /// Sent bytes that the broker has not consumed.
@@ -73,6 +75,16 @@ final class Client: OutputSink {
     /// Processes the rest of the sent bytes. Called when the scheduler selects this client.
     func continueSending() {
         unread.removeFirst(host.received(unread, from: id))
+    }
+
+    /// Sends bytes in several reads and shuts down the client's direction. The host reads all of them, even while
+    /// reading is paused.
+    func endInput(after bytes: [UInt8] = [], readBytes: Int = 64 << 10) {
+        for start in stride(from: 0, to: bytes.count, by: readBytes) {
+            unread += bytes[start..<min(start + readBytes, bytes.count)]
+            unread.removeFirst(host.received(unread, from: id))
+        }
+        host.core.broker.inputEnded(id, now: host.now)
     }
 
     func setReading(_ isRead: Bool) {

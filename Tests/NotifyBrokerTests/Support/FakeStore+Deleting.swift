@@ -26,9 +26,11 @@ extension FakeStore {
         let gone = messages.filter(isDeleted)
         guard let last = gone.last?.sequence else { return deletion }
         for message in gone {
-            deletion.usage[message.uid, default: StoredUsage()] += StoredUsage(messages: 1, bytes: message.frame.count)
+            deletion.usage[message.uid, default: StoredUsage()] += message.usage
             deleted.messages[message.sequence] = message
         }
+        deletionMark += 1
+        deletions += gone.map { (deletionMark, $0) }
         addLosses(of: gone, to: subscriptions.values.sorted { $0.id < $1.id }, &deletion)
         write(deletion.losses)
         deletedThrough = max(deletedThrough, last)
@@ -74,7 +76,7 @@ extension FakeStore {
                     isUpperBound: record.filter.object != nil || first <= record.progress.seenThrough),
                 of: record.id)
             let generation = record.generation
-            let access = ReadAccess(policy: AccessPolicy(), identity: record.owner)
+            let access = ReadAccess(policy: AccessPolicy(), identities: record.owners)
             let own = gone.filter { lost.contains($0.sequence) && $0.matches(record.filter, access) }
             deleted.lost[generation, default: []].formUnion(lost)
             deleted.lostOfSubscription[generation, default: []].formUnion(own.map(\.sequence))
@@ -96,7 +98,7 @@ extension FakeStore {
         deletedThrough = max(deletedThrough, gone.last?.sequence ?? 0)
         messages.removeAll { range.contains($0.sequence) }
         for message in gone {
-            deletion.usage[message.uid, default: StoredUsage()] += StoredUsage(messages: 1, bytes: message.frame.count)
+            deletion.usage[message.uid, default: StoredUsage()] += message.usage
         }
         guard let record = subscription(named: name), let first = gone.first, let last = gone.last else {
             return deletion
@@ -109,17 +111,52 @@ extension FakeStore {
 
     // MARK: Purging
 
-    /// Deletes the next messages of a purge.
+    /// Deletes the next messages of a purge, and the dead letters of its messages.
     func purge(_ request: PurgeRequest) -> (deletion: Deletion, isLast: Bool) {
         let matching = messages.filter { message in
-            message.sequence < request.before && message.name.withUnsafeBytes { request.filter.matches(name: $0) }
+            (message.sequence < request.before && message.name.withUnsafeBytes { request.filter.matches(name: $0) })
+                || message.isDeadLetter(purgedBy: request)
         }
         let part = Set(matching.prefix(purgeMessages).map(\.sequence))
-        return (delete(isPurge: true) { part.contains($0.sequence) }, part.count == matching.count)
+        let isLast = part.count == matching.count
+        var deletion = delete(isPurge: true) { part.contains($0.sequence) }
+        if isLast { deleteCopies(of: request, &deletion) }
+        return (deletion, isLast)
+    }
+
+    private func deleteCopies(of request: PurgeRequest, _ deletion: inout Deletion) {
+        for (id, kept) in copies.sorted(by: { $0.key < $1.key }) {
+            let gone = kept.filter { sequence, copy in
+                sequence < request.before && copy.withMessage { request.filter.matches(name: $0.parts.name) }
+            }.keys.sorted()
+            guard let first = gone.first, let last = gone.last, let record = subscriptions[id] else { continue }
+            removeCopies(gone, of: id)
+            let loss = Loss(first: first, last: last, count: UInt64(gone.count), isUpperBound: true)
+            deletion.began(record.progress.generation, of: id)
+            deletion.copies[id] = gone
+            deletion.add(loss, of: id)
+            write([id: loss])
+            deleted.copied[record.generation]?.subtract(gone)
+            deleted.lost[record.generation, default: []].formUnion(gone)
+            deleted.lostOfSubscription[record.generation, default: []].formUnion(gone)
+        }
     }
 }
 
 extension FakeStore.Message {
+    var usage: StoredUsage { name.withUnsafeBytes { StoredUsage(bytes: frame.count, name: $0) } }
+
+    /// Whether the message is a dead letter that was made of one that a purge deletes.
+    func isDeadLetter(purgedBy request: PurgeRequest) -> Bool {
+        guard name.withUnsafeBytes({ DeadLetterHeaders.isDeadLetter($0) }) else { return false }
+        return frame.withUnsafeBytes { bytes in
+            let headers = (try? Delivery(reading: bytes.slice(from: FrameHeader.size)))
+                .flatMap { DeadLetterHeaders(reading: $0.parts.headers) }
+            guard let headers, headers.stamp.sequence < request.before else { return false }
+            return Array(headers.name.utf8).withUnsafeBytes { request.filter.matches(name: $0) }
+        }
+    }
+
     /// Whether the message has a name that the subscription matches. Retention considers no more.
     func isNamed(by record: DurableRecord) -> Bool {
         name.withUnsafeBytes { record.filter.matches(name: $0) }

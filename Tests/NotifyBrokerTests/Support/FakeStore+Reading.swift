@@ -16,7 +16,24 @@ extension FakeStore {
 
     func read(_ request: PageRequest) -> Page.Content {
         statistics.pagesRead += 1
-        if request.isDescending { return readDown(request) }
+        var content = request.isDescending ? readDown(request) : readUp(request)
+        content.deletionMark = deletionMark
+        for id in request.copiesOf { content.reasons[id] = copies[id]?[request.after + 1]?.reason }
+        let scanned =
+            request.isDescending
+            ? content.scannedThrough...max(content.scannedThrough, request.through)
+            : request.after + 1...max(request.after + 1, content.scannedThrough)
+        let missed = deletions.filter { mark, message in
+            request.deletionMark > 0 && mark > request.deletionMark && scanned.contains(message.sequence)
+                && message.matches(request.filter, request.access)
+        }.map(\.message.sequence)
+        if let first = missed.min(), let last = missed.max() {
+            content.deleted = Loss(first: first, last: last, count: UInt64(missed.count), isUpperBound: false)
+        }
+        return content
+    }
+
+    private func readUp(_ request: PageRequest) -> Page.Content {
         var content = Page.Content(block: LogBlock(), scannedThrough: request.after)
         var rows = 0
         for message in messages[messages.firstIndex(after: request.after)...]
@@ -83,18 +100,21 @@ extension FakeStore {
         return summary
     }
 
-    func backlog(of record: DurableRecord) -> Backlog {
-        let access = ReadAccess(policy: AccessPolicy(), identity: record.owner)
+    /// Like the log, does not count by objects.
+    func backlog(of record: DurableRecord, under policy: AccessPolicy) -> Backlog {
+        let filter = SubscriptionFilter(patterns: record.filter.patterns, object: nil)
+        let access = ReadAccess(policy: policy, identities: record.owners)
         let pending = messages.filter { message in
             let isAcknowledged = record.progress.acknowledged.contains {
                 ($0.first...$0.last).contains(message.sequence)
             }
             return message.sequence > record.progress.cursor && !isAcknowledged
-                && message.matches(record.filter, access)
+                && message.matches(filter, access)
         }
         return Backlog(
             messages: UInt64(pending.count), bytes: pending.reduce(0) { $0 + UInt64($1.frame.count) },
-            oldestMicroseconds: pending.first?.time, oldestCopyMicroseconds: timeOfOldestCopy(of: record.id))
+            oldestMicroseconds: pending.first?.time, oldestCopyMicroseconds: timeOfOldestCopy(of: record.id),
+            isUpperBound: record.filter.object != nil && !pending.isEmpty)
     }
 
     private func timeOfOldestCopy(of id: DurableID) -> UInt64? {
@@ -109,7 +129,11 @@ extension FakeStore {
 extension FakeStore.Message {
     func matches(_ filter: SubscriptionFilter, _ access: ReadAccess) -> Bool {
         if let wanted = filter.object, Array(wanted.utf8) != object { return false }
-        return name.withUnsafeBytes { filter.matches(name: $0) && access.permits($0) }
+        let isNamed = name.withUnsafeBytes { filter.matches(name: $0) && access.permits($0) }
+        guard isNamed, name.withUnsafeBytes({ DeadLetterHeaders.isDeadLetter($0) }) else { return isNamed }
+        return frame.withUnsafeBytes { bytes in
+            (try? Delivery(reading: bytes.slice(from: FrameHeader.size))).map { access.permits($0.parts) } ?? false
+        }
     }
 }
 

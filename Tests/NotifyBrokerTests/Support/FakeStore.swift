@@ -19,6 +19,15 @@ final class FakeStore {
         var row: Redelivery
         var reason: String
         let frame: [UInt8]
+
+        func withMessage<Result>(_ body: (Delivery) -> Result) -> Result {
+            frame.withUnsafeBytes { bytes in
+                guard let message = try? Delivery(reading: bytes.slice(from: FrameHeader.size)) else {
+                    preconditionFailure("a copy is no delivery")
+                }
+                return body(message)
+            }
+        }
     }
 
     enum Job {
@@ -26,7 +35,7 @@ final class FakeStore {
         case page(PageRequest)
         case redeliveries(RedeliveryRequest)
         case find(atOrAfter: UInt64)
-        case measure
+        case measure(AccessPolicy)
         case check
         case summarize(SummaryRequest)
         case purge(PurgeRequest)
@@ -50,6 +59,14 @@ final class FakeStore {
     var subscriptions: [DurableID: DurableRecord] = [:]
     /// The copies of messages that are kept for subscriptions.
     private(set) var copies: [DurableID: [UInt64: Copy]] = [:]
+    /// Removes copies without a request of the broker.
+    func removeCopies(_ sequences: [UInt64], of id: DurableID) {
+        for sequence in sequences { copies[id]?[sequence] = nil }
+    }
+
+    /// The messages that were deleted, each with the mark of the deletion, for readers of pages.
+    var deletions: [(mark: UInt64, message: Message)] = []
+    var deletionMark: UInt64 = 10
     /// The number of requests for copies.
     private(set) var redeliveryReads = 0
     private var missingCopies: [DurableID: [UInt64]] = [:]
@@ -105,12 +122,16 @@ final class FakeStore {
             wasClosedCleanly: cleanNextSequence != nil, nextSubscriptionID: nextSubscriptionID)
         recovered.redeliveries = copies.mapValues { $0.values.map(\.row).sorted { $0.sequence < $1.sequence } }
         recovered.redeliveries.merge(otherRedeliveries) { $0 + $1 }
+        recovered.failureReasons = copies.compactMapValues { kept in
+            kept.values.filter { $0.row.failures > 0 }.max { $0.row.delayMicroseconds < $1.row.delayMicroseconds }
+                .map { ($0.row.sequence, $0.row.failures, $0.reason) }
+        }
         return recovered
     }
 
     private var usage: [UInt32: StoredUsage] {
         messages.reduce(into: [:]) {
-            $0[$1.uid, default: StoredUsage()] += StoredUsage(messages: 1, bytes: $1.frame.count)
+            $0[$1.uid, default: StoredUsage()] += $1.usage
         }
     }
 
@@ -162,8 +183,8 @@ final class FakeStore {
         case .find(let time):
             let found = messages.first { $0.time >= time }?.sequence ?? persistedThrough + 1
             return .found(failure.map { .failure($0) } ?? .success(found))
-        case .measure:
-            return .measured(failure == nil ? subscriptions.mapValues(backlog) : [:])
+        case .measure(let policy):
+            return .measured(failure == nil ? subscriptions.mapValues { backlog(of: $0, under: policy) } : [:])
         case .purge(let request): return purge(request, failingWith: failure)
         case .summarize(let request):
             return .summed(failure.map { .failure($0) } ?? .success(summary(request)))
@@ -252,7 +273,7 @@ final class FakeStore {
         case .replace(let record): replace(record)
         case .setOwner(let id, let owner, let attachment):
             if subscriptions[id]?.owner.uid != owner.uid { violations.append("\(id) changes its user") }
-            subscriptions[id]?.owner = owner
+            subscriptions[id]?.attached(owner)
             subscriptions[id]?.lastAttachment = attachment
         case .forgetLoss(let id, let last):
             if let loss = subscriptions[id]?.loss, loss.last <= last { subscriptions[id]?.loss = nil }
@@ -325,7 +346,7 @@ final class FakeStore {
             stored.loss = nil
         } else {
             edits += 1
-            let access = ReadAccess(policy: AccessPolicy(), identity: record.owner)
+            let access = ReadAccess(policy: AccessPolicy(), identities: record.owners)
             let progress = raised(record.progress, of: record.id)
             let added = (deleted.messages.values + messages).filter {
                 progress.hasPassed($0.sequence) && $0.matches(record.filter, access)

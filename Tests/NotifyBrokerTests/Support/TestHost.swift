@@ -165,7 +165,7 @@ final class TestHost: BrokerHost {
         case .readPage(let request): store.add(.page(request))
         case .readRedeliveries(let request): store.add(.redeliveries(request))
         case .findSequence(let microseconds): store.add(.find(atOrAfter: microseconds))
-        case .measureBacklogs: store.add(.measure)
+        case .measureBacklogs(let policy): store.add(.measure(policy))
         case .purge(let request): store.add(.purge(request))
         case .checkLog: store.add(.check)
         case .summarize(let request): store.add(.summarize(request))
@@ -211,9 +211,11 @@ final class TestHost: BrokerHost {
     func processesImmediately(_ client: Client) -> Bool {
         guard !client.isClosed, core.broker.connections.contains(client.id) else { return true }
         let connection = connection(client)
-        return connection.pauses.isEmpty && connection.turn == .none
+        return connection.pauses.isEmpty && connection.turn == .none && !hasUnreadAnswers(client)
             && core.broker.scheduler.readAllowance(of: connection.uid) > FairScheduler.Cost.read
     }
+    /// Whether the client's next request waits until it has read answers.
+    func hasUnreadAnswers(_ client: Client) -> Bool { core.broker.areAnswersUnread(client.id.slot) }
     func connection(_ client: Client) -> Connection { core.broker.connections[client.id.slot] }
     func amount(of resource: Ledger.Resource, _ uid: UInt32) -> Int {
         core.broker.ledger.amount(of: resource, uid: uid)

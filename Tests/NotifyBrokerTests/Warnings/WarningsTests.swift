@@ -53,7 +53,7 @@ struct WarningsTests {
         before.run()
         let id = try #require(store.subscription(named: "d")?.id)
         store.otherRedeliveries = [
-            id: (1...count).map { Redelivery(sequence: UInt64($0), dueMicroseconds: .max / 4, bytes: bytes) }
+            id: (1...count).map { Redelivery(sequence: UInt64($0), delayMicroseconds: .max / 4, bytes: bytes) }
         ]
         let host = TestHost(store: store, at: .seconds(100))
         let root = operatorClient(host)
@@ -172,13 +172,48 @@ struct WarningsTests {
         let client = host.connect(uid: 1000)
         client.subscribe(1, ["a"], durable: "slow", credit: 0)
         host.run()
-        for _ in 0..<99_999 { client.post("b", .volatile, receipt: false) }
-        client.post("b", .stored, receipt: false)
+        func warningsAfter(_ count: Int, _ name: String, _ durability: Durability) -> [ReceivedMessage] {
+            for _ in 0..<count { client.post(name, durability, receipt: false) }
+            host.run()
+            var warnings = check(host, root)
+            while host.warningDeadline != nil, warnings.isEmpty {
+                host.run()
+                warnings = check(host, root)
+            }
+            return warnings
+        }
+        #expect(warningsAfter(100_000, "b", .volatile).isEmpty, "messages of other names")
+        #expect(warningsAfter(99_999, "a", .automatic).isEmpty)
+        host.advance(.seconds(10))
+        let warnings = warningsAfter(1, "a", .automatic)
+        #expect(warnings.map(\.name) == ["notifyd.storage.behind"] && warnings.map(\.object) == ["1000.slow"])
+        #expect(warnings.first?.text.hasPrefix(#"{"durable":"slow","behind":100000"#) == true)
+    }
+
+    /// The log does not count by objects.
+    @Test func `messages that may have another object cause no warning of a durable subscription`() throws {
+        let host = TestHost()
+        let root = operatorClient(host)
+        let client = host.connect(uid: 1000)
+        client.subscribe(1, ["a"], object: "shop-1", durable: "slow", credit: 0)
+        host.run()
+        host.closed(client)
+        let poster = host.connect(uid: 1000)
+        for _ in 0..<100_000 { poster.post("a", object: "shop-2", .stored, receipt: false) }
         host.run()
         var warnings = check(host, root)
-        while host.warningDeadline != nil, warnings.isEmpty { warnings = check(host, root) }
-        #expect(warnings.map(\.name) == ["notifyd.storage.behind"] && warnings.map(\.object) == ["1000.slow"])
-        #expect(warnings.first?.text.hasPrefix(#"{"durable":"slow","behind":1"#) == true)
+        while host.warningDeadline != nil {
+            host.run()
+            warnings += check(host, root)
+        }
+        #expect(warnings.map(\.name).filter { $0.hasPrefix("notifyd.storage") } == [])
+        poster.send(ListRequest(request: poster.nextRequest()))
+        host.run()
+        let entry = poster.take().lazy.compactMap { event in
+            if case .subscriptionEntry(let entry) = event { entry } else { nil }
+        }.first
+        #expect(entry?.behind == 100_000)
+        #expect(entry?.isBehindUpperBound == true)
     }
 
     @Test func `a nearly full disk and a nearly full log cause warnings`() {

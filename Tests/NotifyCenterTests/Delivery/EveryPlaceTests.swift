@@ -229,7 +229,7 @@ import Testing
 
 /// An observation, and the token or task that keeps the observation active.
 private struct Observing: Sendable {
-    let observation: Observation
+    let observation: ObservationHandle
     private let token: ObservationToken?
     private let reader: Task<Void, Never>?
 
@@ -237,7 +237,7 @@ private struct Observing: Sendable {
         (observation, self.token, reader) = (token.observation, token, nil)
     }
 
-    init(_ observation: Observation, _ reader: Task<Void, Never>? = nil) {
+    init(_ observation: ObservationHandle, _ reader: Task<Void, Never>? = nil) {
         (self.observation, token, self.reader) = (observation, nil, reader)
     }
 

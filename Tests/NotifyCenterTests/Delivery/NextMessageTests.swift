@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import NotifyCenter
@@ -60,6 +61,24 @@ import Testing
             center.post(Pong(number: 7))
         }
         #expect(answer?.number == 7)
+    }
+
+    @Test(arguments: [Duration.zero, .microseconds(1), .microseconds(10)])
+    func `a message posted by the closure is received however short the timeout`(_ timeout: Duration) async {
+        var missed = 0
+        for number in 0..<10_000 {
+            let answer = await center.nextMessage(of: Pong.self, timeout: timeout) { center.post(Pong(number: number)) }
+            if answer?.number != number { missed += 1 }
+        }
+        #expect(missed == 0)
+    }
+
+    @Test func `elements that were buffered before the waits ended are read`() async {
+        let mailbox = SequenceMailbox<Int>(.dropOldest(limit: 3), isOnce: false)
+        mailbox.put(1)
+        mailbox.endWaits()
+        #expect(await mailbox.next(isolation: nil) == 1)
+        #expect(await mailbox.next(isolation: nil) == nil)
     }
 
     @Test func `the result after cancellation is nil`() async {

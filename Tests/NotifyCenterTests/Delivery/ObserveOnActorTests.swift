@@ -26,7 +26,7 @@ import Testing
         }
 
         /// Posts and cancels without a suspension in between.
-        func postAndCancel(_ observation: Observation, _ center: LocalCenter, _ name: NotificationName) -> Int {
+        func postAndCancel(_ observation: ObservationHandle, _ center: LocalCenter, _ name: NotificationName) -> Int {
             for number in 0..<10 { center.post(name, payload: number) }
             observation.cancel()
             return numbers.count
@@ -36,7 +36,7 @@ import Testing
         /// The notification waits because the actor is running this method.
         ///
         /// - Returns: Whether a notification was waiting.
-        func cancelDuringDelivery(_ observation: Observation, _ center: LocalCenter, _ name: NotificationName)
+        func cancelDuringDelivery(_ observation: ObservationHandle, _ center: LocalCenter, _ name: NotificationName)
             -> Bool
         {
             defer { observation.cancel() }

@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 
@@ -88,6 +89,36 @@ import Testing
         center.post(name)
         #expect(journal.take() == ["Failure()"])
         #expect(!token.observation.isActive)
+    }
+
+    /// Asynchronous tests run in a process whose `main` is asynchronous: any of its threads runs the main queue.
+    @Test func `observers have been called when a post on the main queue returns`() async {
+        let blocks: [(@escaping @Sendable () -> Void) -> Void] = [
+            { block in DispatchQueue.main.async { block() } },
+            { block in OperationQueue.main.addOperation(block) },
+            { block in DispatchQueue.global().async { DispatchQueue.main.sync(execute: block) } },
+            { block in Task.detached { DispatchQueue.main.sync(execute: block) } },
+        ]
+        for run in blocks {
+            await withCheckedContinuation { continuation in
+                run { [center, name, journal] in
+                    let gate = Gate()
+                    let token = center.observe(name, on: MainActor.shared) { _ in
+                        MainActor.assertIsolated()
+                        journal.note("begun")
+                        await gate.pass()
+                        MainActor.assertIsolated()
+                        journal.note("done")
+                        continuation.resume()
+                    }
+                    center.post(name)
+                    #expect(journal.take() == ["begun"])
+                    token.cancel()
+                    gate.open()
+                }
+            }
+            #expect(journal.take() == ["done"])
+        }
     }
 
     @Test func `a post from another thread does not wait for the main actor`() async {

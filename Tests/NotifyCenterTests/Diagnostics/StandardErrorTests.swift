@@ -15,7 +15,7 @@ import Testing
         let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
             let center = LocalCenter()
             let owner = Thing()
-            for _ in 0..<OwnerIndex.repetitionThreshold {
+            for _ in 0..<2 {
                 center.observe(NotificationName(literal: "repeated"), owner: owner) { _, _ in }
             }
             let token = try center.observe("failing") { _ in throw Failure() }

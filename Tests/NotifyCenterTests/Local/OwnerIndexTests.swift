@@ -30,24 +30,34 @@ import Testing
         #expect(index.first(of: ObjectIdentifier(owner)) == nil)
     }
 
-    @Test func `repetitions are searched whenever the number of slots has doubled`() {
+    @Test func `an earlier slot of the same owner and place is found`() {
         var index = OwnerIndex()
-        let owner = Thing()
-        let times = (1...100).filter { index.add(Int32($0), to: ObjectIdentifier(owner)) }
-        #expect(times == [8, 16, 32, 64])
+        let (one, two) = (Thing(), Thing())
+        let slots: [(Int32, Thing, Int?)] = [
+            (0, one, 5), (1, one, 6), (2, two, 5), (3, one, nil), (4, one, nil), (5, one, 5), (6, two, 5),
+        ]
+        let earlier = slots.map { slot, owner, place in index.add(slot, to: ObjectIdentifier(owner), place: place) }
+        #expect(earlier == [nil, nil, nil, nil, nil, 0, 2])
     }
 
-    @Test func `adding and removing at a constant number needs no search each time`() {
+    @Test func `a removed slot is not found, and neither is one whose repetition was reported`() {
         var index = OwnerIndex()
-        let owner = Thing()
-        for slot in 0..<16 as Range<Int32> { _ = index.add(slot, to: ObjectIdentifier(owner)) }
-        for _ in 0..<10 {
-            index.remove(7)
-            let isCheckDue = index.add(7, to: ObjectIdentifier(owner))
-            #expect(!isCheckDue)
-        }
-        let times = (16..<40).filter { index.add($0, to: ObjectIdentifier(owner)) }
-        #expect(times == [31])
+        let thing = Thing()
+        let owner = ObjectIdentifier(thing)
+        func add(_ slot: Int32, at place: Int) -> Int32? { index.add(slot, to: owner, place: place) }
+        _ = add(0, at: 5)
+        index.remove(0)
+        #expect(add(1, at: 5) == nil)
+        #expect(add(2, at: 6) == nil)
+        index.remove(1)
+        #expect(add(3, at: 5) == nil)
+        #expect(add(4, at: 5) == 3)
+        let marks = [index.markReported(5, of: owner), index.markReported(5, of: owner)]
+        #expect(marks == [true, false])
+        #expect(add(5, at: 5) == nil)
+        #expect(add(6, at: 6) == 2)
+        index.removeAll(of: owner)
+        #expect(add(7, at: 6) == nil)
     }
 
     /// Compares the index with a dictionary of arrays.

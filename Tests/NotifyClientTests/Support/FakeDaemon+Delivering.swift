@@ -16,7 +16,7 @@ extension FakeDaemon {
     @discardableResult
     static func deliver(
         _ deliveries: [Delivery], gap: UInt64 = 0, isolation: isolated (any Actor)? = #isolation,
-        to body: (NotifyClient) async throws -> Void
+        to body: (NotificationClient) async throws -> Void
     ) async throws -> [UInt64] {
         try await run { daemon in
             let served = Task {
@@ -44,7 +44,7 @@ extension FakeDaemon {
                 }
                 return acknowledged
             }
-            try await withNotifyClient(configuration: .test(daemon.path)) { try await body($0) }
+            try await withNotificationClient(configuration: .test(daemon.path)) { try await body($0) }
             return try await served.value
         }
     }

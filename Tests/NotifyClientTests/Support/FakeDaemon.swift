@@ -106,18 +106,20 @@ final class FakeConnection: Sendable {
                 return ReceivedPost(
                     request: post.request, name: String(decoding: post.parts.name, as: UTF8.self),
                     object: String(decoding: post.parts.object, as: UTF8.self), payload: Array(post.parts.payload),
-                    durability: post.durability, wantsReceipt: post.wantsReceipt)
+                    durability: post.durability, wantsReceipt: post.wantsReceipt,
+                    headers: try HeaderList.decode(post.parts.headers))
             }
         }
     }
 
-    struct ReceivedPost: Sendable, Equatable {
+    struct ReceivedPost: Sendable {
         var request: UInt64
         var name: String
         var object: String
         var payload: [UInt8]
         var durability: NotifyWire.Durability
         var wantsReceipt: Bool
+        var headers: [(key: String, value: String)]
 
         var text: String { String(decoding: payload, as: UTF8.self) }
     }

@@ -62,7 +62,7 @@ extension DeliveryBuffer.Taken {
     var sequences: [UInt64] { range.map { batch?.sequence($0) ?? 0 } }
 }
 
-extension NotifyClient.Configuration {
+extension NotificationClient.Configuration {
     /// A configuration for a manual clock.
     static var manual: Self {
         var configuration = Self(socketPath: "/nowhere")
@@ -77,6 +77,7 @@ extension NotifyClient.Configuration {
         configuration.socketPath = path
         configuration.connectionWait = .seconds(600)
         configuration.closingTimeout = .seconds(600)
+        configuration.requestTimeout = .seconds(600)
         return configuration
     }
 }

@@ -12,18 +12,18 @@ final class MachineHarness {
     private var unread = FrameReader()
     var now = Duration.zero
     private(set) var channel = Effects.ChannelEffect.none
-    private(set) var changes: [NotifyClient.ConnectionChange] = []
+    private(set) var changes: [NotificationClient.ConnectionChange] = []
     private(set) var warnings: [String] = []
     private let changedBuffers = ChangedBuffers()
 
-    init(_ configuration: NotifyClient.Configuration = .manual) {
+    init(_ configuration: NotificationClient.Configuration = .manual) {
         machine = ClientMachine(configuration, instance: InstanceID(high: 1, low: 2))
     }
 
     /// Returns a harness whose machine is connected and greeted.
     static func ready(
         postWindow: UInt32 = 8,
-        _ configuration: NotifyClient.Configuration = .manual
+        _ configuration: NotificationClient.Configuration = .manual
     ) throws -> MachineHarness {
         let harness = MachineHarness(configuration)
         harness.process { $0.start(&$1) }
@@ -92,8 +92,10 @@ final class MachineHarness {
         }
     }
 
-    func post(_ name: String = "a.b", _ text: String = "") throws -> ReplySlot<NotifyClient.Receipt> {
-        let slot = ReplySlot<NotifyClient.Receipt>()
+    func post(
+        _ name: String = "a.b", _ text: String = "", timeout: Duration? = nil
+    ) throws -> ReplySlot<NotificationClient.Receipt> {
+        let slot = ReplySlot<NotificationClient.Receipt>(timeout: timeout)
         let message = try message(name, text)
         process { [now] in $0.submit(message, .task(slot), now: now, &$1) }
         return slot
@@ -106,7 +108,13 @@ final class MachineHarness {
         return slot
     }
 
-    private func message(_ name: String, _ text: String) throws -> NotifyClient.OutgoingMessage {
+    func call<Answer>(timeout: Duration? = nil, _ call: (ReplySlot<Answer>) -> Call) -> ReplySlot<Answer> {
+        let slot = ReplySlot<Answer>(timeout: timeout)
+        process { [now] in $0.call(call(slot), now: now, &$1) }
+        return slot
+    }
+
+    private func message(_ name: String, _ text: String) throws -> NotificationClient.OutgoingMessage {
         try .init(name: NotificationName(name), payload: Array(text.utf8))
     }
 
@@ -114,12 +122,12 @@ final class MachineHarness {
         var number: UInt32
         var buffer: DeliveryBuffer
         var ledger: AcknowledgementLedger?
-        var openWaiter: ReplySlot<NotifyWire.Subscribed>
+        var openWaiter: ReplySlot<NotifyWire.Subscribed?>
 
         /// Takes the messages and gaps that are available now.
-        func drain() async throws -> (sequences: [UInt64], gaps: [NotifyClient.Gap], texts: [String]) {
+        func drain() async throws -> (sequences: [UInt64], gaps: [NotificationClient.Gap], texts: [String]) {
             buffer.put(.gap(.init(reason: .recreated, missed: 0, sequences: nil)))
-            var result: (sequences: [UInt64], gaps: [NotifyClient.Gap], texts: [String]) = ([], [], [])
+            var result: (sequences: [UInt64], gaps: [NotificationClient.Gap], texts: [String]) = ([], [], [])
             while result.gaps.last?.missed != 0 {
                 let taken = try await buffer.next()
                 result.sequences += taken.sequences
@@ -131,14 +139,14 @@ final class MachineHarness {
     }
 
     func subscribe(
-        _ patterns: [String], _ kind: NotifyClient.SubscriptionKind = .volatile(), object: String? = nil,
+        _ patterns: [String], _ kind: NotificationClient.SubscriptionKind = .volatile(), object: String? = nil,
         limit: Int? = nil
     ) throws -> Subscribed {
         try subscribe(SubscriptionSpec(patterns: patterns, object: object, kind: kind, limit: limit))
     }
 
     func subscribe(_ spec: SubscriptionSpec) throws -> Subscribed {
-        let openWaiter = ReplySlot<NotifyWire.Subscribed>()
+        let openWaiter = ReplySlot<NotifyWire.Subscribed?>()
         let buffer = DeliveryBuffer(policy: spec.bufferPolicy, limit: spec.limit) { [changedBuffers] buffer in
             changedBuffers.append(buffer)
         }
@@ -152,7 +160,7 @@ final class MachineHarness {
 
     /// Subscribes, and answers as the daemon.
     func subscribed(
-        _ patterns: [String], _ kind: NotifyClient.SubscriptionKind = .volatile(), object: String? = nil,
+        _ patterns: [String], _ kind: NotificationClient.SubscriptionKind = .volatile(), object: String? = nil,
         limit: Int? = nil, after sequence: UInt64 = 0
     ) throws -> Subscribed {
         let subscription = try subscribe(patterns, kind, object: object, limit: limit)

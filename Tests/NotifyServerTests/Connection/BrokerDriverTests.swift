@@ -123,6 +123,30 @@ import WireTestSupport
         #expect(host.log.lines == lines)
     }
 
+    @Test(
+        arguments: [
+            (LogRepair.notNeeded, ""), (.reopened("whole"), ""), (.replaced("gone", losses: [:]), ""),
+            (.failed("move it"), "the log was not repaired: move it"),
+        ] as [(LogRepair, String)])
+    func `the answer to a reload waits for the repair of the log, and contains its failure`(
+        repair: LogRepair, problem: String
+    ) throws {
+        let host = DriverHarness()
+        var requested: (ConnectionID, UInt64)?
+        host.driver.requestReload = { requested = ($0, $1) }
+        let client = try host.connect(uid: 0)
+        try client.send(Reload(request: 5))
+        host.run()
+        let (id, request) = try #require(requested)
+        host.driver.reloaded(limits: nil, policy: nil, retention: nil)
+        host.driver.reloadEnded(.applied(pendingSettings: ["socket"]), for: id, request: request)
+        host.run()
+        #expect(try client.take() == [])
+        host.store.answerRepair(repair)
+        host.run()
+        #expect(try client.takeReloaded() == Reloaded(request: 5, pendingSettings: ["socket"], problem: problem))
+    }
+
     @Test func `a post reaches the other channel with one flush per turn`() throws {
         let host = DriverHarness()
         let (poster, reader) = (try host.connect(), try host.connect())
@@ -228,6 +252,36 @@ import WireTestSupport
         #expect(!client.channel.isActive)
     }
 
+    @Test func `time in which the process stood still counts towards no deadline`() throws {
+        let host = DriverHarness()
+        let client = try host.connect(greets: false)
+        host.advance(.seconds(9))
+        host.standStill(.seconds(300))
+        #expect(client.channel.isActive)
+        #expect(host.log.lines.contains { $0.contains("stood still for 300") })
+        host.advance(.milliseconds(500))
+        #expect(client.channel.isActive)
+        host.advance(.seconds(1))
+        #expect(try client.take() == [.error])
+        #expect(!client.channel.isActive)
+    }
+
+    @Test func `the limit of draining does not count time in which the process stood still`() throws {
+        let host = DriverHarness()
+        let client = try host.connect()
+        client.channel.isWritable = false
+        try client.send(Ping(request: 1))
+        host.run()
+        let drained = host.driver.drain(within: .seconds(30))
+        host.run()
+        while host.store.answerCommit() { host.run() }
+        host.standStill(.seconds(300))
+        #expect(client.channel.isActive)
+        host.advance(.seconds(31))
+        try drained.wait()
+        #expect(!client.channel.isActive)
+    }
+
     @Test func `a deadline that has already passed counts after the loop has polled`() throws {
         let host = DriverHarness()
         let late = try host.connect(greets: false)
@@ -258,6 +312,30 @@ import WireTestSupport
         try drained.wait()
         #expect(!client.channel.isActive && !other.channel.isActive)
         #expect(host.driver.nextSequence == 2)
+    }
+
+    @Test func `draining closes connections in slices, between which the loop polls`() throws {
+        let host = DriverHarness()
+        let clients = try (0...EndingBudget.connectionsPerTurn).map { _ in try host.connect() }
+        let drained = host.driver.drain(within: .seconds(30))
+        host.run()
+        while host.store.answerCommit() { host.run() }
+        #expect(clients.count { $0.channel.isActive } == 1)
+        host.advance(.milliseconds(1))
+        try drained.wait()
+        #expect(!clients.contains { $0.channel.isActive })
+    }
+
+    @Test func `another client is served while many half-close their connections in one poll`() throws {
+        let host = DriverHarness()
+        let other = try host.connect()
+        let clients = try (0..<EndingBudget.connectionsPerTurn).map { _ in try host.connect() }
+        try other.send(Ping(request: 1))
+        for client in clients { client.channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed) }
+        #expect(try other.take() == [.pong], "before the loop runs a task")
+        for _ in 0..<4 { host.advance(.milliseconds(1)) }
+        #expect(!clients.contains { $0.channel.isActive })
+        #expect(other.channel.isActive)
     }
 
     @Test func `draining ends at its limit if a client does not read`() throws {

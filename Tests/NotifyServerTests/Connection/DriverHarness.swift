@@ -47,14 +47,34 @@ final class DriverHarness {
     /// Runs the loop until no task is due.
     func run() { loop.run() }
 
+    /// Advances the time in steps in which the loop wakes up when it asked to.
     func advance(_ duration: Duration) {
+        var left = duration
+        while left > .zero {
+            let step = min(left, LoopClock.tolerance)
+            clock.now.monotonic += step
+            loop.advanceTime(by: TimeAmount(step))
+            run()
+            left -= step
+        }
+    }
+
+    /// Advances the time in one step, as if the process was stopped and continued.
+    func standStill(_ duration: Duration) {
         clock.now.monotonic += duration
         loop.advanceTime(by: TimeAmount(duration))
         run()
     }
 
-    /// Advances the clock alone, as a long tick does.
-    func takeTime(_ duration: Duration) { clock.now.monotonic += duration }
+    /// Advances the clock alone, as a long tick does, which reads the clock.
+    func takeTime(_ duration: Duration) {
+        var left = duration
+        while left > .zero {
+            clock.now.monotonic += min(left, LoopClock.tolerance)
+            left -= LoopClock.tolerance
+            _ = driver.now
+        }
+    }
 
     func connect(uid: UInt32 = 1000, pid: UInt32 = 77, greets: Bool = true) throws -> DriverClient {
         let peer = Peer(identity: Identity(uid: uid, gid: uid), pid: pid)
@@ -105,9 +125,22 @@ final class DriverClient {
         try channel.writeInbound(buffer)
     }
 
+    /// Returns the next answer to a reload; nil if none was written to the channel.
+    func takeReloaded() throws -> Reloaded? {
+        try readOutbound()
+        while let reloaded = try received.next({ try $0.kind == FrameKind.reloaded.rawValue ? Reloaded($0) : nil }) {
+            if let reloaded { return reloaded }
+        }
+        return nil
+    }
+
+    private func readOutbound() throws {
+        while let bytes = try channel.readOutbound(as: ByteBuffer.self) { received.append(bytes) }
+    }
+
     /// Returns the kinds of the frames written to the channel since the last call.
     func take() throws -> [FrameKind] {
-        while let bytes = try channel.readOutbound(as: ByteBuffer.self) { received.append(bytes) }
+        try readOutbound()
         var kinds: [FrameKind] = []
         while let kind = try received.next({ FrameKind(rawValue: $0.kind) }) {
             if let kind { kinds.append(kind) }

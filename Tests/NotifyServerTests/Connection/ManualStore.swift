@@ -49,7 +49,9 @@ final class ManualStore: LogStore {
     }
 
     /// The store knows no backlogs.
-    func measureBacklogs(completion: @escaping @Sendable ([DurableID: Backlog]) -> Void) { completion([:]) }
+    func measureBacklogs(
+        under policy: AccessPolicy, completion: @escaping @Sendable ([DurableID: Backlog]) -> Void
+    ) { completion([:]) }
     /// The store makes no backups.
     func beginBackup(target: FileLocation, completion: @escaping @Sendable (Result<UInt64, WireError>) -> Void) {}
     func readBackup(
@@ -85,6 +87,8 @@ final class ManualStore: LogStore {
     func repair(with continuation: LogContinuation, completion: @escaping @Sendable (LogRepair) -> Void) {
         requests.withLock { $0.repairs.append((continuation, completion)) }
     }
+
+    func setPolicy(_ policy: AccessPolicy) {}
 
     func setRetention(_ policy: RetentionPolicy) {
         requests.withLock { $0.retentions.append(policy) }

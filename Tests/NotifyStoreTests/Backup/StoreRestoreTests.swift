@@ -136,7 +136,8 @@ struct StoreRestoreTests {
         #expect(error(restoring: half)?.code == .damaged)
 
         #expect(try contents(of: folder.database) == before)
-        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.contains(".re") } == [])
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.contains(".restore") } == [])
     }
 
     @Test func `a backup with flipped bits is refused, or its messages are as posted`() async throws {
@@ -182,7 +183,8 @@ struct StoreRestoreTests {
             if error == nil { break }
             failures += 1
             #expect(
-                try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.contains(".re") } == [])
+                try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.contains(".restore") }
+                    == [])
             let old = try Store.open(path: folder.database)
             #expect(try await old.everything(filter).count == 20, "operation \(operation)")
             #expect(old.recovered.nextSequence == 21)

@@ -18,7 +18,7 @@ struct RedeliveryBackupTests {
 
     private func copy(_ sequence: UInt64) -> Redelivery {
         Redelivery(
-            sequence: sequence, failures: UInt32(sequence % 7), dueMicroseconds: 1_800_000_000_000_000 + sequence,
+            sequence: sequence, failures: UInt32(sequence % 7), delayMicroseconds: 1_800_000_000_000_000 + sequence,
             isDead: sequence % 5 == 0, bytes: StoredMessage.backedUp(sequence).frameBytes)
     }
 
@@ -29,7 +29,7 @@ struct RedeliveryBackupTests {
     /// Restores the backup to another folder, and opens the restored log.
     private func restore(in other: TemporaryFolder) throws -> (log: Store, nextSequence: UInt64) {
         let restored = try Store.restore(BackupSource(path: folder.file("copy")), to: other.database)
-        return (try Store.open(path: other.database), restored.nextSequence)
+        return (try Store.open(path: other.database, options: StoreOptions().withStoppedClock), restored.nextSequence)
     }
 
     @Test func `a restored log has every copy with its count and time, also of deleted messages`() async throws {
@@ -37,7 +37,7 @@ struct RedeliveryBackupTests {
         record.settings = DurableSettings(
             sharing: .group, deadlineMicroseconds: 5_000_000, retryDelays: [7, 8, 9], maximumDeliveries: 3,
             maximumInFlight: 12)
-        let log = try Store.open(path: folder.database)
+        let log = try Store.open(path: folder.database, options: StoreOptions().withStoppedClock)
         await log.store(1...300)
         await log.commit([], changes: [.create(record)] + (100...299).map { keep($0) })
         await log.commit([], changes: [.forget(id: 1, sequences: [150]), .delete(sequences: Array(100...200))])
@@ -60,7 +60,7 @@ struct RedeliveryBackupTests {
     }
 
     @Test func `a backup made while messages fail has the copies that the cursor passed, and no others`() async throws {
-        let log = try Store.open(path: folder.database)
+        let log = try Store.open(path: folder.database, options: StoreOptions().withStoppedClock)
         var record = DurableRecord(id: 1, name: "one", filter)
         await log.store(1...1000)
         await log.commit([], changes: [.create(record)])

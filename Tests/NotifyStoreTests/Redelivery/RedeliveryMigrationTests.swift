@@ -29,7 +29,7 @@ struct RedeliveryMigrationTests {
         store = try Store.open(path: folder.database)
         var record = try #require(store.recovered.subscriptions.first { $0.id == 4 })
         record.settings = DurableSettings(defaultsFor: .group)
-        let copy = Redelivery(sequence: 4096, failures: 2, dueMicroseconds: 5, bytes: 0)
+        let copy = Redelivery(sequence: 4096, failures: 2, delayMicroseconds: 5, bytes: 0)
         let outcome = await store.commit([], changes: [.replace(record), .keep(id: 4, copy, reason: "why")])
         #expect(outcome.failure == nil)
         try store.close(nextSequence: 9000)

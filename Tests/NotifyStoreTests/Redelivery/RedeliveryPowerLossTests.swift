@@ -46,7 +46,7 @@ struct RedeliveryPowerLossTests {
         let possible = try await changeUntilPowerIsLost(folder, &generator)
         try folder.losePower(using: &generator)
 
-        let store = try Store.open(path: folder.database)
+        let store = try Store.open(path: folder.database, options: StoreOptions().withStoppedClock)
         #expect(store.recovered.failure == nil && store.recovered.problem == nil, comment)
         let stored = try await store.everything(SubscriptionFilter(">"))
         let copies = store.recovered.redeliveries[1] ?? []
@@ -67,7 +67,7 @@ struct RedeliveryPowerLossTests {
     private func changeUntilPowerIsLost(
         _ folder: TemporaryFolder, _ generator: inout SeededGenerator
     ) async throws -> [Snapshot] {
-        var options = StoreOptions.withoutTimer
+        var options = StoreOptions.withoutTimer.withStoppedClock
         options.segmentMessages = 8
         options.checkpointBytes = 64 << 10
         let store = try Store.open(path: folder.database, options: options)
@@ -124,9 +124,9 @@ struct RedeliveryPowerLossTests {
         let message = message(sequence)
         let copy = Redelivery(
             sequence: sequence, failures: .random(in: 0...5, using: &generator),
-            dueMicroseconds: .random(in: 0...1 << 50, using: &generator), isDead: generator.chance(20),
+            delayMicroseconds: .random(in: 0...1 << 50, using: &generator), isDead: generator.chance(20),
             bytes: message.frameBytes)
-        let reason = generator.chance(30) ? "" : "reason \(copy.dueMicroseconds)"
+        let reason = generator.chance(30) ? "" : "reason \(copy.delayMicroseconds)"
         state.keep(copy, reason)
         return .keep(
             id: 1, copy, reason: reason, frame: generator.chance(50) ? LogBlock([message]).frames : nil)

@@ -1,5 +1,6 @@
 import Foundation
 import NIOCore
+import NotifyCenter
 import NotifyLog
 import NotifyWire
 import TestSupport
@@ -42,6 +43,33 @@ struct StoreRedeliveryTests {
         let loss = again.recovered.subscriptions.first { $0.id == 2 }?.loss
         #expect(loss?.first == 2 && loss?.last == 5 && loss?.count == 2)
         #expect(again.recovered.subscriptions.first { $0.id == 1 }?.loss == nil)
+    }
+
+    @Test func `the usage of a user tells dead letters from what was posted`() async throws {
+        let store = try await makeStore()
+        let letters = (6...8).map { StoredMessage($0, "notifyd.dead.1000", payload: Array(repeating: 0, count: 100)) }
+        await store.commit(letters)
+        await store.commit([], changes: [.delete(sequences: [7])])
+        try store.close(nextSequence: 9)
+        let again = try Store.open(path: folder.database)
+        #expect(again.recovered.usage == ((1...5).map { StoredMessage($0, "a") } + [letters[0], letters[2]]).usage)
+        #expect(again.recovered.usage[1000]?.deadLetterBytes == 2 * (44 + 17 + 100))
+    }
+
+    @Test func `a start and a trace read the reasons of failures`() async throws {
+        let store = try await makeStore()
+        let later = Redelivery(sequence: 2, failures: 2, delayMicroseconds: 7, bytes: 0)
+        await store.commit([], changes: [.keep(id: 1, later, reason: "late")])
+        var request = PageRequest(
+            reader: ReaderID(slot: 0, generation: 0), filter: SubscriptionFilter(patterns: [.everyName], object: nil),
+            access: ReadAccess(policy: AccessPolicy(), identity: Identity(uid: 0, gid: 0)), after: 3, through: 4,
+            maximumMessages: 1)
+        request.copiesOf = [1, 2]
+        let page = try await completion { store.readPage(request, completion: $0) }.result.get()
+        #expect(page.reasons == [1: "why 1"])
+        try store.close(nextSequence: 6)
+        let reason = try #require(try Store.open(path: folder.database).recovered.failureReasons[1])
+        #expect(reason == (2, 2, "late"))
     }
 
     @Test func `messages of the open segment are deleted without closing it`() async throws {

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The limit of what the durable subscriptions of a user hold back.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct BacklogTests {
     let folder: TemporaryFolder
     let size = UInt64([StoredMessage(1, "a")].usage.values.reduce(0) { $0 + $1.bytes })

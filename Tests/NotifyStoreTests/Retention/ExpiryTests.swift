@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Durable subscriptions that are not used for too long, and failures of retention.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct ExpiryTests {
     let folder: TemporaryFolder
     let clock = ManualClock()
@@ -75,12 +75,44 @@ struct ExpiryTests {
         try store.close(nextSequence: 2)
     }
 
+    @Test(arguments: [false, true])
+    func `a reset or an edit of a subscription counts as its use, also after a restart`(_ isReset: Bool) async throws {
+        var (store, deletions) = try open { $0.subscriptionExpiry = .seconds(600) }
+        var record = try DurableRecord(id: 1, name: "one", SubscriptionFilter("a"))
+        await store.commit([], changes: [.create(record)])
+        clock.advance(by: .seconds(599))
+        if isReset { record.progress.generation += 1 } else { record.filter = try SubscriptionFilter("b") }
+        await store.commit([], changes: [.replace(record)])
+        clock.advance(by: .seconds(599))
+        #expect(expired(store, deletions).isEmpty)
+        try store.close(nextSequence: 1)
+        (store, deletions) = try open { $0.subscriptionExpiry = .seconds(600) }
+        #expect(expired(store, deletions).isEmpty)
+        clock.advance(by: .seconds(1))
+        #expect(expired(store, deletions) == [1])
+        try store.close(nextSequence: 1)
+    }
+
     @Test func `a start leaves clients time to return`() async throws {
         var (store, deletions) = try open { $0.subscriptionExpiry = .seconds(600) }
         try await store.commit([], changes: [.create(DurableRecord(id: 1, name: "one", SubscriptionFilter("a")))])
         try store.close(nextSequence: 1)
         clock.reboot(taking: .seconds(10_000))
         (store, deletions) = try open(grace: .seconds(300)) { $0.subscriptionExpiry = .seconds(600) }
+        clock.advance(by: .seconds(299))
+        #expect(expired(store, deletions).isEmpty)
+        clock.advance(by: .seconds(1))
+        #expect(expired(store, deletions) == [1])
+        try store.close(nextSequence: 1)
+    }
+
+    @Test(arguments: [60, 299, 301])
+    func `no subscription is removed before the end of the time after a start`(_ expiry: Int) async throws {
+        var (store, deletions) = try open { $0.subscriptionExpiry = .seconds(expiry) }
+        try await store.commit([], changes: [.create(DurableRecord(id: 1, name: "one", SubscriptionFilter("a")))])
+        clock.advance(by: .seconds(expiry - 1))
+        try store.close(nextSequence: 1)
+        (store, deletions) = try open(grace: .seconds(300)) { $0.subscriptionExpiry = .seconds(expiry) }
         clock.advance(by: .seconds(299))
         #expect(expired(store, deletions).isEmpty)
         clock.advance(by: .seconds(1))

@@ -43,7 +43,7 @@ extension RetentionModel {
     private mutating func expire() async throws {
         for id in expiring.sorted() {
             guard let subscription = subscriptions.removeValue(forKey: id) else { continue }
-            #expect(now - subscription.created >= .seconds(400))
+            #expect(now - subscription.used >= .seconds(400))
             expired += 1
             try await store.commit([], changes: [.remove(id: id)]).result.get()
         }
@@ -87,7 +87,7 @@ extension RetentionModel {
             #expect(held.reduce(0) { $0 + $1.bytes } <= Int(limit))
         }
         if options.retention.subscriptionExpiry != nil {
-            #expect(subscriptions.values.allSatisfy { now - $0.created < .seconds(400) })
+            #expect(subscriptions.values.allSatisfy { now - $0.used < .seconds(400) })
         }
     }
 

@@ -31,7 +31,8 @@ struct RetentionModel {
 
     struct Subscription {
         var uid: UInt32
-        var created: Duration
+        /// The time of the creation, or of the last change of the subscription.
+        var used: Duration
         /// Whether only messages with the object are for the subscription.
         var hasObject: Bool
         var patterns: [NamePattern] {
@@ -49,9 +50,9 @@ struct RetentionModel {
         /// What was acknowledged since the last time that the deletions were collected.
         var latest: Set<UInt64> = []
 
-        init(uid: UInt32, created: Duration, patterns: [NamePattern], hasObject: Bool, cursor: UInt64) {
+        init(uid: UInt32, used: Duration, patterns: [NamePattern], hasObject: Bool, cursor: UInt64) {
             self.uid = uid
-            self.created = created
+            self.used = used
             self.patterns = patterns
             self.hasObject = hasObject
             self.cursor = cursor
@@ -216,6 +217,7 @@ struct RetentionModel {
         try await maintain()
         guard var subscription = subscriptions[id] else { return }
         change(&subscription, next, &generator)
+        subscription.used = now
         subscriptions[id] = subscription
         var record = DurableRecord(
             id: id, uid: subscription.uid, name: "s\(id)", subscription.filter(subscription.patterns))
@@ -236,7 +238,7 @@ struct RetentionModel {
         let cursor = Bool.random(using: &generator) ? next : 0
         let uid = UInt32.random(in: 1...2, using: &generator)
         let subscription = Subscription(
-            uid: uid, created: now, patterns: [try NamePattern(pattern)], hasObject: generator.chance(30),
+            uid: uid, used: now, patterns: [try NamePattern(pattern)], hasObject: generator.chance(30),
             cursor: cursor)
         subscriptions[id] = subscription
         let record = DurableRecord(
@@ -251,7 +253,9 @@ struct RetentionModel {
     }
 
     mutating func advance() {
-        let time = Duration.seconds(Int.random(in: 0...15, using: &generator))
+        // Now and then long enough for subscriptions to expire.
+        let seconds = generator.chance(3) ? 100...500 : 0...15
+        let time = Duration.seconds(Int.random(in: seconds, using: &generator))
         clock.advance(by: time)
         now += time
         if generator.chance(5) {

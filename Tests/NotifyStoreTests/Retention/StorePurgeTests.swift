@@ -7,7 +7,7 @@ import Testing
 @testable import NotifyStore
 
 /// Deleting stored messages on request.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct StorePurgeTests {
     let folder: TemporaryFolder
 
@@ -101,6 +101,24 @@ struct StorePurgeTests {
         #expect(deletions.all.isPurge)
         try store.close(nextSequence: 11)
         #expect(try folder.rows("SELECT subscription FROM losses") == ["1"])
+    }
+
+    @Test func `a subscription does not lose messages that its owner may not receive`() async throws {
+        let (store, deletions) = try open(folder)
+        store.setPolicy(AccessPolicy())
+        await store.commit(
+            [
+                StoredMessage(1, "a"), StoredMessage(2, "user.1000.x"), StoredMessage(3, "user.2000.x"),
+                StoredMessage(4, "user.2000.y"),
+            ],
+            changes: [
+                .create(DurableRecord(id: 1, uid: 1000, name: "all", try SubscriptionFilter(">"))),
+                .create(DurableRecord(id: 2, uid: 0, name: "all", try SubscriptionFilter(">"))),
+                .create(DurableRecord(id: 3, uid: 3000, name: "theirs", try SubscriptionFilter("user.>"))),
+            ])
+        #expect(try await purge(store, [">"]).subscriptions == [1, 2])
+        #expect(deletions.all.losses.mapValues(\.count) == [1: 2, 2: 4])
+        try store.close(nextSequence: 5)
     }
 
     @Test func `the ranges of which nothing is left are reported`() async throws {

@@ -1,13 +1,12 @@
 import NotifyCenter
 import NotifyLog
 import NotifyWire
-import Synchronization
 import TestSupport
 import Testing
 
 @testable import NotifyStore
 
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(10)))
 struct StoreRetentionTests {
     let folder: TemporaryFolder
     let clock = ManualClock()
@@ -256,7 +255,7 @@ struct StoreRetentionTests {
 
 /// What a store reports as deleted.
 final class Deletions: Sendable {
-    private let deletion = Mutex(Deletion())
+    private let deletion = Lock(Deletion())
 
     /// Adds a deletion without its statistics, which depend on files and time.
     func add(_ other: Deletion) {

@@ -1,5 +1,5 @@
+import NotifyCenter
 import NotifyStore
-import Synchronization
 
 /// The clocks of a machine, which only the test moves.
 final class ManualClock: Sendable {
@@ -9,7 +9,7 @@ final class ManualClock: Sendable {
         var boot = 1
     }
 
-    private let times = Mutex(Times())
+    private let times = Lock(Times())
 
     func advance(by time: Duration) {
         times.withLock {

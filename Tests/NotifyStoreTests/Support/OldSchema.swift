@@ -5,6 +5,11 @@ enum OldSchema: String, CaseIterable, Sendable {
     case version1
     case version2
     case version3
+    case version4
+    case version5
+
+    /// Whether the rows have checksums, so that an SQL statement that changes them damages the log.
+    var hasChecksums: Bool { self == .version4 || self == .version5 }
 
     /// A log that was closed cleanly with the next sequence 9000. It contains three subscriptions, and messages up to
     /// sequence 8193 in three segments. Two of the segments are closed. The subscription id 1 is no longer used.
@@ -15,6 +20,8 @@ enum OldSchema: String, CaseIterable, Sendable {
             Self.version1Tables(flushes: ", flushes INTEGER NOT NULL", value: ", 17") + Self.version1Rows
         case .version2: Self.version2Tables + Self.rows + Self.version2Subscriptions
         case .version3: Self.version3Tables + Self.rows + Self.version3Subscriptions + Self.version3Usage
+        case .version4: Self.version4Tables + "\n" + Self.version4Rows
+        case .version5: Self.version4Tables + "\n" + Self.version4Rows + "\n" + Self.version5Change
         }
     }
 
@@ -200,6 +207,116 @@ enum OldSchema: String, CaseIterable, Sendable {
 
     /// The usage of the messages in closed segments.
     private static let version3Usage = "INSERT INTO usage VALUES (1000, 1, 58), (0, 1, 64);"
+
+    /// The rows have checksums.
+    private static let version4Tables = """
+        PRAGMA page_size = 4096;
+        PRAGMA journal_mode = WAL;
+        PRAGMA application_id = 1853122148;
+        CREATE TABLE subscriptions (
+            id INTEGER PRIMARY KEY,
+            uid INTEGER NOT NULL,
+            gid INTEGER NOT NULL,
+            groups TEXT NOT NULL,
+            name TEXT NOT NULL,
+            patterns TEXT NOT NULL,
+            object TEXT,
+            generation INTEGER NOT NULL,
+            cursor INTEGER NOT NULL,
+            seen_through INTEGER NOT NULL,
+            acknowledged BLOB NOT NULL,
+            attached INTEGER NOT NULL, started_after INTEGER NOT NULL DEFAULT 0, used INTEGER NOT NULL DEFAULT 0, \
+        created INTEGER NOT NULL DEFAULT 0, attached_at INTEGER NOT NULL DEFAULT 0, attached_pid INTEGER NOT NULL \
+        DEFAULT 0, settings TEXT NOT NULL DEFAULT '0 0 0 0 1000000 10000000 60000000', crc INTEGER NOT NULL \
+        DEFAULT 0, owner_crc INTEGER NOT NULL DEFAULT 0, progress_crc INTEGER NOT NULL DEFAULT 0,
+            UNIQUE (uid, name)
+        ) STRICT;
+        CREATE TABLE state (
+            id INTEGER PRIMARY KEY CHECK (id = 1),
+            reserved_through INTEGER NOT NULL,
+            next_sequence INTEGER NOT NULL,
+            next_subscription INTEGER NOT NULL,
+            clean INTEGER NOT NULL,
+            flushes INTEGER NOT NULL,
+            log_id BLOB NOT NULL
+        , next_name INTEGER NOT NULL DEFAULT 1, log_time INTEGER NOT NULL DEFAULT 0, since_boot INTEGER NOT NULL \
+        DEFAULT 0, wall_time INTEGER NOT NULL DEFAULT 0, boot_id TEXT NOT NULL DEFAULT '', epoch INTEGER NOT NULL \
+        DEFAULT 0, crc INTEGER NOT NULL DEFAULT 0) STRICT;
+        CREATE TABLE segments (
+            first INTEGER PRIMARY KEY,
+            last INTEGER NOT NULL,
+            messages INTEGER NOT NULL,
+            bytes INTEGER NOT NULL,
+            earliest INTEGER NOT NULL,
+            latest INTEGER NOT NULL,
+            closed INTEGER NOT NULL,
+            entries BLOB NOT NULL,
+            crc INTEGER NOT NULL
+        ) STRICT;
+        CREATE TABLE names (
+            id INTEGER PRIMARY KEY,
+            name TEXT NOT NULL UNIQUE,
+            crc INTEGER NOT NULL
+        ) STRICT;
+        CREATE TABLE messages (
+            sequence INTEGER PRIMARY KEY,
+            key INTEGER NOT NULL,
+            checksums INTEGER NOT NULL,
+            time INTEGER NOT NULL,
+            process INTEGER NOT NULL,
+            object TEXT,
+            id TEXT,
+            headers BLOB,
+            payload BLOB
+        ) STRICT;
+        CREATE TABLE losses (
+            subscription INTEGER PRIMARY KEY,
+            first INTEGER NOT NULL,
+            last INTEGER NOT NULL,
+            count INTEGER NOT NULL,
+            is_upper_bound INTEGER NOT NULL,
+            crc INTEGER NOT NULL
+        ) STRICT;
+        CREATE TABLE redeliveries (
+            id INTEGER PRIMARY KEY,
+            subscription INTEGER NOT NULL,
+            sequence INTEGER NOT NULL,
+            failures INTEGER NOT NULL,
+            due INTEGER NOT NULL,
+            dead INTEGER NOT NULL,
+            reason TEXT NOT NULL,
+            frame_crc INTEGER NOT NULL,
+            crc INTEGER NOT NULL,
+            frame BLOB NOT NULL,
+            UNIQUE (subscription, sequence)
+        ) STRICT;
+        PRAGMA user_version = 4;
+        """
+
+    private static let version4Rows = """
+        INSERT INTO subscriptions VALUES (2, 1000, 4294967295, '', 'plain', 'a.* b.>', NULL, 0, 5, 7, x'', 0, 0, \
+        1795631867000000, 0, 0, 0, '0 0 0 0 1000000 10000000 60000000', 429660162, 2455577135, 1116190933);
+        INSERT INTO subscriptions VALUES (3, 0, 4294967295, '', 'busy', 'x', 'één', 0, 10, 1125899906842624, \
+        x'0C000809', 1, 0, 1795631867000000, 0, 0, 0, '0 0 0 0 1000000 10000000 60000000', 291347406, 1335703300, \
+        3928650581);
+        INSERT INTO subscriptions VALUES (4, 1000, 4294967295, '', 'busy', '>', NULL, 0, 8193, 8193, x'', 0, 0, \
+        1795631867000000, 0, 0, 0, '0 0 0 0 1000000 10000000 60000000', 2869502548, 1426436407, 2098189859);
+        INSERT INTO state VALUES (1, 16777217, 9000, 5, 1, 17, x'000102030405060708090A0B0C0D0E0F', 1, 0, 0, 0, \
+        '', -5224287231192308966, 1453907274);
+        INSERT INTO names VALUES (1, 'orders.created', 3713141225);
+        INSERT INTO names VALUES (2, 'état', 1978762600);
+        INSERT INTO messages VALUES (1, 4294968296, -5474559785914341599, 1700000000000000, 429496733842, NULL, \
+        NULL, NULL, NULL);
+        INSERT INTO messages VALUES (4096, 8589934592, -4148916814877406216, 1700000000000001, -4294967296, \
+        'objekt', 'id-1', x'0100FF', x'00FF');
+        INSERT INTO messages VALUES (8193, 4294968296, 9010498396532877070, 1700000000000002, 429496733842, NULL, \
+        NULL, NULL, x'68656C6C6F');
+        """
+
+    private static let version5Change = """
+        ALTER TABLE subscriptions ADD COLUMN earlier_owners TEXT NOT NULL DEFAULT '';
+        PRAGMA user_version = 5;
+        """
 
     private static let version1Rows =
         rows + """

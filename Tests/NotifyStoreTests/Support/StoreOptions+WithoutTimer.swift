@@ -9,4 +9,13 @@ extension StoreOptions {
         options.segmentAge = .seconds(1_000_000)
         return options
     }
+
+    private static let stoppedClock = ManualClock().storeClock
+
+    /// The options with a clock that stands still, also from one opening of a log to the next.
+    var withStoppedClock: StoreOptions {
+        var options = self
+        options.clock = Self.stoppedClock
+        return options
+    }
 }

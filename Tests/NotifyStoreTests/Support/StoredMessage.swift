@@ -65,8 +65,10 @@ extension [StoredMessage] {
     var usage: [UInt32: StoredUsage] {
         reduce(into: [:]) { usage, message in
             let texts = [message.name, message.object, message.id].reduce(0) { $0 + $1.utf8.count }
+            let bytes = 44 + texts + message.headers.count + message.payload.count
+            let isDeadLetter = message.name.hasPrefix("notifyd.dead.")
             usage[UInt32(message.stamp[1]), default: StoredUsage()] += StoredUsage(
-                messages: 1, bytes: 44 + texts + message.headers.count + message.payload.count)
+                messages: 1, bytes: bytes, deadLetterBytes: isDeadLetter ? bytes : 0)
         }
     }
 }

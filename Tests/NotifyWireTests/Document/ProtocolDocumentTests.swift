@@ -29,13 +29,13 @@ import Testing
         "1 to \(Limits.subscriptionNameBytes) of", "number of patterns, 1 to \(Limits.patternsPerSubscription)",
         "default of \(Limits.defaultWindow)", "**post**, 0x02, \(Post.fixedSize) bytes",
         "**deliver**, 0x50, \(Delivery.fixedSize) bytes", "0x51, and **redelivery**, 0x52, \(Run.frameSize - 8) bytes",
-        "at most \(Limits.reservedHeaderCount) of them, of at most 4,096 bytes", "the reason, at most 1,024",
+        "at most \(Limits.reservedHeaderCount) of them, of at most 4,096 bytes", "the reason, at most 1,280",
         "number of sequences, at most 1,024 |\n| 16 |", "At most \(DurableSettingChanges.maximumRetryDelays), each",
         "no limit, else 100 ms to 30 days", "at most 65,536 | 0 | 0 |",
     ])
     func `the document states the limits`(_ phrase: String) {
         #expect(text.contains(phrase))
-        #expect(Limits.reservedHeaderBytes == 4_096 && Limits.reasonBytes == 1_024)
+        #expect(Limits.reservedHeaderBytes == 4_096 && Limits.reasonBytes == 1_280)
         #expect(Limits.deadLettersPerFrame == 1_024 && DurableSettingChanges.maximumInFlightLimit == 65_536)
         #expect(Limits.headerBytes == 16_384 && Limits.frameOverheadBytes == 65_536)
         #expect(text.contains("then at most 65,536 bytes more") && Limits.acknowledgedRangesPerFrame == 1_024)

@@ -83,7 +83,10 @@ import WireTestSupport
         case .remove:
             let remove = try Remove(frame)
             return (
-                ["request": remove.request, "uid": remove.uid, "durableName": remove.durableName], remove.encoded
+                [
+                    "request": remove.request, "uid": remove.uid, "endsMembers": remove.endsMembers,
+                    "durableName": remove.durableName,
+                ], remove.encoded
             )
         case .describe:
             let describe = try Describe(frame)
@@ -173,7 +176,12 @@ import WireTestSupport
         case .reload: return try request(Reload(frame))
         case .reloaded:
             let reloaded = try Reloaded(frame)
-            return (["request": reloaded.request, "pendingSettings": reloaded.pendingSettings], reloaded.encoded)
+            return (
+                [
+                    "request": reloaded.request, "pendingSettings": reloaded.pendingSettings,
+                    "problem": reloaded.problem,
+                ], reloaded.encoded
+            )
         case .backup:
             let backup = try BackupRequest(frame)
             return (
@@ -238,7 +246,8 @@ import WireTestSupport
             return (
                 [
                     "request": read.request, "first": read.first, "last": read.last,
-                    "maximumMessages": read.maximumMessages, "waiting": read.isWaiting,
+                    "deletionMark": read.deletionMark, "maximumMessages": read.maximumMessages,
+                    "waiting": read.isWaiting,
                     "awaitsPending": read.awaitsPending, "descending": read.isDescending, "object": read.object,
                     "patterns": read.patterns,
                 ], read.encoded
@@ -250,7 +259,10 @@ import WireTestSupport
                 [
                     "request": page.request, "count": page.count, "end": page.isEnd, "through": page.through,
                     "damaged": page.damaged, "firstDamaged": page.damagedRange.first,
-                    "lastDamaged": page.damagedRange.last,
+                    "lastDamaged": page.damagedRange.last, "deleted": page.deleted?.messages ?? 0,
+                    "deletedBound": page.deleted?.isUpperBound ?? false,
+                    "firstDeleted": page.deleted?.range.first ?? 0, "lastDeleted": page.deleted?.range.last ?? 0,
+                    "deletionMark": page.deletionMark,
                 ], page.encoded
             )
         case .find:
@@ -281,7 +293,7 @@ import WireTestSupport
             return (
                 [
                     "request": purged.request, "messages": purged.messages, "bytes": purged.bytes,
-                    "subscriptions": purged.subscriptions,
+                    "subscriptions": purged.subscriptions, "copies": purged.copies,
                 ], purged.encoded
             )
         case .found:
@@ -389,6 +401,7 @@ import WireTestSupport
             "credit": subscribe.credit, "start": start, "startValue": value,
             "durableName": subscribe.durableName, "object": subscribe.object, "patterns": subscribe.patterns,
             "sharing": subscribe.sharing.rawValue, "takesOver": subscribe.takesOver,
+            "creation": subscribe.creation.rawValue,
             "settings": fields(subscribe.settings),
         ]
     }
@@ -420,7 +433,8 @@ import WireTestSupport
     private static func fields(_ entry: SubscriptionEntry) -> [String: Any] {
         [
             "request": entry.request, "uid": entry.uid, "pid": entry.pid, "client": entry.client,
-            "cursor": entry.cursor, "behind": entry.behind, "acknowledged": entry.acknowledged,
+            "cursor": entry.cursor, "behind": entry.behind ?? 0, "behindKnown": entry.behind != nil,
+            "behindBound": entry.isBehindUpperBound, "acknowledged": entry.acknowledged,
             "unacknowledged": entry.unacknowledged, "durableName": entry.durableName, "object": entry.object,
             "patterns": entry.patterns,
         ]
@@ -429,7 +443,7 @@ import WireTestSupport
     private static func fields(_ entry: DurableEntry) -> [String: Any] {
         [
             "request": entry.request, "uid": entry.uid, "pid": entry.pid, "client": entry.client,
-            "cursor": entry.cursor, "behind": entry.behind, "lost": entry.lost, "lostBound": entry.isLostUpperBound,
+            "cursor": entry.cursor, "lost": entry.lost, "lostBound": entry.isLostUpperBound,
             "inFlight": entry.inFlight, "members": entry.members, "waiting": entry.waiting,
             "sharing": entry.sharing.rawValue, "pending": entry.pending?.messages ?? 0,
             "pendingBytes": entry.pending?.bytes ?? 0, "oldest": entry.pending?.oldestMicroseconds ?? 0,
@@ -444,6 +458,11 @@ import WireTestSupport
             "attached": description.attachedMicroseconds,
             "attachedPID": description.attachedPID, "expiry": description.expiryMicroseconds,
             "unused": description.unusedMicroseconds ?? 0, "unusedKnown": description.unusedMicroseconds != nil,
+            "withheld": description.withheld, "existed": description.existed,
+            "failures": description.lastFailure?.failures ?? 0, "next": description.nextMicroseconds,
+            "failedSequence": description.lastFailure?.sequence ?? 0,
+            "failedTime": description.lastFailure?.microseconds ?? 0,
+            "failedReason": description.lastFailure?.reason ?? "",
         ]
         return own.merging(fields(description.entry)) { own, _ in own }
     }
@@ -479,7 +498,8 @@ import WireTestSupport
         [
             "request": entry.request, "uid": entry.uid, "pid": entry.pid, "client": entry.client,
             "state": entry.state.rawValue, "mayHaveBeenSeen": entry.mayHaveBeenSeen,
-            "durableName": entry.durableName,
+            "durableName": entry.durableName, "failures": entry.failures, "next": entry.nextMicroseconds,
+            "reason": entry.reason,
         ]
     }
 

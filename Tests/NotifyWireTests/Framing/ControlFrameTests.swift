@@ -54,6 +54,8 @@ struct Sample: Sendable, CustomTestStringConvertible {
             Subscribe(
                 request: 4, subscription: 5, patterns: ["a"], object: "ø", durableName: "jobs", sharing: .group,
                 takesOver: true, settings: Self.changes)),
+        Sample(Subscribe(request: 4, subscription: 5, patterns: ["a"], durableName: "jobs", creation: .only)),
+        Sample(Subscribe(request: 4, subscription: 5, patterns: ["a"], durableName: "jobs", creation: .never)),
         Sample(
             Subscribe(
                 request: 4, subscription: 5, patterns: ["a"], durableName: "jobs", sharing: .group,
@@ -86,6 +88,7 @@ struct Sample: Sendable, CustomTestStringConvertible {
         Sample(Detach(request: 6, subscription: 7)),
         Sample(Detached(request: 6, subscription: 7)),
         Sample(Remove(request: 8, uid: 9, durableName: "mail")),
+        Sample(Remove(request: 8, endsMembers: true, durableName: "mail")),
         Sample(Removed(request: 8)),
         Sample(Describe(request: 8, uid: 9, durableName: "mail")),
         Sample(Reset(request: 8, uid: 9, durableName: "mail", to: .now)),
@@ -106,13 +109,14 @@ struct Sample: Sendable, CustomTestStringConvertible {
         Sample(ListRequest(request: 17, subject: .clients)),
         Sample(
             SubscriptionEntry(
-                request: 17, uid: 18, pid: 19, client: 20, cursor: 21, behind: 22, acknowledged: 23,
-                unacknowledged: 24, durableName: "mail", object: "ø", patterns: ["a", ">"])),
+                request: 17, uid: 18, pid: 19, client: 20, cursor: 21, behind: 22, isBehindUpperBound: true,
+                acknowledged: 23, unacknowledged: 24, durableName: "mail", object: "ø", patterns: ["a", ">"])),
+        Sample(SubscriptionEntry(request: 17, uid: 18, behind: 22, durableName: "mail", patterns: ["a"])),
         Sample(SubscriptionEntry(request: 17, uid: 18, patterns: [])),
         Sample(ListRequest(request: 17, subject: .backlogs)),
         Sample(
             DurableEntry(
-                request: 17, uid: 18, pid: 19, client: 20, cursor: 21, behind: 22, lost: 23, isLostUpperBound: true,
+                request: 17, uid: 18, pid: 19, client: 20, cursor: 21, lost: 23, isLostUpperBound: true,
                 inFlight: 24, members: 28, waiting: .max, sharing: .group,
                 pending: .init(messages: 25, bytes: 26, oldestMicroseconds: 27, isUpperBound: true),
                 durableName: "mail", object: "ø", patterns: ["a", ">"])),
@@ -127,7 +131,7 @@ struct Sample: Sendable, CustomTestStringConvertible {
                     sharing: .group, deadlineMicroseconds: .max, retryDelays: [0, .max], maximumDeliveries: .max,
                     maximumInFlight: 2),
                 createdMicroseconds: 28, attachedMicroseconds: 29, attachedPID: .max, expiryMicroseconds: 30,
-                unusedMicroseconds: .max)),
+                unusedMicroseconds: .max, withheld: 31, existed: true)),
         Sample(
             DurableDescription(
                 DurableEntry(request: 17, uid: 18, durableName: "mail", patterns: ["a"]),
@@ -147,7 +151,8 @@ struct Sample: Sendable, CustomTestStringConvertible {
         Sample(TraceRequest(request: 19, sequence: .max)),
         Sample(
             TraceEntry(
-                request: 19, state: .inFlight, mayHaveBeenSeen: true, uid: 20, pid: 21, client: 22, durableName: "mail")
+                request: 19, state: .inFlight, mayHaveBeenSeen: true, uid: 20, pid: 21, client: 22, failures: 23,
+                nextMicroseconds: 24, reason: "ø\n", durableName: "mail")
         ),
         Sample(TraceEntry(request: 19, state: .forbidden, uid: 20, durableName: "")),
         Sample(ReadLog(request: 20, patterns: [">"])),
@@ -164,12 +169,14 @@ struct Sample: Sendable, CustomTestStringConvertible {
                 lastMicroseconds: .max,
                 name: "ø")),
         Sample(Purge(request: 20, before: 21, patterns: ["a", "b.>"])),
-        Sample(Purged(request: 20, messages: 21, bytes: .max, subscriptions: 22)),
+        Sample(Purged(request: 20, messages: 21, bytes: .max, subscriptions: 22, copies: 23)),
         Sample(EndRead(request: 20)),
         Sample(
             LogPage(
                 request: 20, count: 2, isEnd: true, through: 30, damaged: 3,
-                damagedRange: SequenceRange(first: 24, last: .max))),
+                damagedRange: SequenceRange(first: 24, last: .max),
+                deleted: .init(messages: 4, isUpperBound: true, range: SequenceRange(first: 1, last: 9)),
+                deletionMark: 31)),
         Sample(LogPage(request: 20, count: 0, isEnd: false, through: 0)),
         Sample(Find(request: 20, position: .age(microseconds: 7))),
         Sample(Found(request: 20, sequence: 21, last: .max)),
@@ -178,7 +185,7 @@ struct Sample: Sendable, CustomTestStringConvertible {
         Sample(LimitsRequest(request: 21)),
         Sample(Reload(request: 26)),
         Sample(Reloaded(request: 26, pendingSettings: ["socket", "log.max_bytes"])),
-        Sample(Reloaded(request: 26, pendingSettings: [])),
+        Sample(Reloaded(request: 26, pendingSettings: [], problem: "the log was not repaired: é")),
         Sample(CheckRequest(request: 28, isFull: true)),
         Sample(CheckRequest(request: 28, isFull: false)),
         Sample(CheckProgress(request: 28, percent: 42)),

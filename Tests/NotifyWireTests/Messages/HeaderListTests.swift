@@ -159,4 +159,14 @@ import WireTestSupport
         #expect(code(of: [1, 1, 0, 0xFF, 0x61]) == .invalidHeaders)
         #expect(code(of: [1, 1, 0, 0x61, 0xFF]) == .invalidHeaders)
     }
+
+    @Test func `a trace context is accepted in posts, unlike other reserved headers`() throws {
+        let context = [(key: "notifyd-trace-traceparent", value: "00-1-2-01")]
+        let bytes = try HeaderList.encode(context)
+        try validate(bytes)
+        #expect(bytes.withUnsafeBytes { HeaderList.withoutReserved($0) } == bytes)
+        for key in ["notifyd-trace", "notifyd-tracer-a", "Notifyd-Trace-a"] {
+            #expect(throws: WireError.self) { try validate(raw([(key, "v")])) }
+        }
+    }
 }

@@ -25,7 +25,7 @@ import WireTestSupport
         #expect(try Reject.decode(highest.encoded).delayMicroseconds == nil)
     }
 
-    @Test(arguments: [(1023, true), (1024, true), (1025, false)])
+    @Test(arguments: [(1279, true), (1280, true), (1281, false)])
     func `a reason is accepted up to its limit`(_ count: Int, _ isAccepted: Bool) {
         let reject = Reject(subscription: 1, sequence: 2, reason: String(repeating: "r", count: count))
         #expect(code(reject) == (isAccepted ? nil : .invalidArgument))

@@ -27,8 +27,8 @@ import Testing
     @Test func `a posted name is a row`() {
         let entry = NameEntry(
             request: 1, posts: 10, payloadBytes: 300, dropped: 2, subscribers: 3, durables: 4, name: "a.b")
-        let row = TopView.rows(of: [NotifyClient.NameStatus(entry)])[0]
-        #expect(row.cells == [.total(10), .total(300), .total(2), .number(3), .number(4), .text("a.b")])
+        let row = TopView.rows(of: [Administration.NameStatus(entry)])[0]
+        #expect(row.cells == [.text("a.b"), .total(10), .total(300), .total(2), .number(3), .number(4)])
         #expect(row.cells.count == TopView.names.columns.count && row.startsAtZero)
     }
 
@@ -59,8 +59,8 @@ import Testing
     }
 
     @Test func `a client is a row, and a reused client number is another row`() {
-        func client(_ id: UInt64, connected: UInt64, posts: UInt64) -> NotifyClient.ClientStatus {
-            NotifyClient.ClientStatus(
+        func client(_ id: UInt64, connected: UInt64, posts: UInt64) -> Administration.ClientStatus {
+            Administration.ClientStatus(
                 ClientEntry(
                     request: 1, client: id, connectedMicroseconds: connected, uid: 0, gid: 0, pid: 0, subscriptions: 2,
                     posts: posts, refused: 1, delivered: 9, dropped: 3, droppedByClient: 4, waitingBytes: 2048))
@@ -68,8 +68,8 @@ import Testing
         let rows = TopView.rows(of: [client(7, connected: 1, posts: 5)])
         #expect(
             rows[0].cells == [
-                .identifier(7), .text("root"), .identifier(0), .none, .total(5), .total(9), .number(7), .total(7),
-                .bytes(2048), .number(1),
+                .identifier(7), .text("root"), .identifier(0), .none, .total(5), .total(9), .total(7),
+                .bytes(2048), .number(7), .number(1),
             ])
         #expect(rows[0].cells.count == TopView.clients.columns.count)
         #expect(TopView.rows(of: [client(7, connected: 2, posts: 5)])[0].id != rows[0].id)
@@ -83,18 +83,22 @@ import Testing
                 durableName: "billing", object: "shop", patterns: ["a", "b.>"]),
             SubscriptionEntry(request: 1, uid: 0, client: 8, patterns: ["c"]),
             SubscriptionEntry(request: 1, uid: 0, durableName: "idle", patterns: ["c"]),
+            SubscriptionEntry(
+                request: 1, uid: 0, behind: 12, isBehindUpperBound: true, durableName: "shop", object: "shop",
+                patterns: ["c"]),
         ]
-        let rows = TopView.rows(of: entries.map { NotifyClient.SubscriptionStatus($0) })
+        let rows = TopView.rows(of: entries.map { Administration.SubscriptionStatus($0) })
         #expect(
             rows[0].cells == [
-                .text("billing"), .text("root"), .identifier(7), .identifier(0), .none, .number(12), .number(2),
-                .total(30), .text("shop"), .text("a b.>"),
+                .text("billing"), .text("root"), .identifier(0), .none, .number(12), .total(30), .text("a b.>"),
+                .number(2), .identifier(7), .text("shop"),
             ])
         #expect(
             rows[1].cells == [
-                .none, .text("root"), .identifier(8), .identifier(0), .none, .none, .none, .none, .none, .text("c"),
+                .none, .text("root"), .identifier(0), .none, .none, .none, .text("c"), .none, .identifier(8), .none,
             ])
-        #expect(rows[2].cells[2...3] == [.none, .none])
+        #expect([2, 3, 8].map { rows[2].cells[$0] } == [.none, .none, .none])
+        #expect(rows[3].cells[4] == .atMost(12) && rows[3].cells[4].text == "<=12")
         #expect(rows[0].cells.count == TopView.subscriptions.columns.count)
     }
 }

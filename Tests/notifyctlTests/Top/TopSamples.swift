@@ -24,7 +24,7 @@ enum TopSamples {
     ) -> TopReport {
         let report = StatisticsReport(request: 1, counters: counters.map { .init(name: $0.key, value: $0.value) })
         return TopReport(
-            viewName: view, statistics: NotifyClient.Statistics(report, version: "1.2"), rows: rows,
+            viewName: view, statistics: Administration.Statistics(report, version: "1.2"), rows: rows,
             time: start + .seconds(seconds))
     }
 

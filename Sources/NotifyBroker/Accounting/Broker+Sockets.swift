@@ -1,0 +1,30 @@
+/// The kernel's memory for bytes that peers have not read.
+extension Broker {
+    /// Charges the connection's user for the bytes in the socket.
+    mutating func chargeSocket(_ slot: ConnectionSlot, bytes: Int, now: BrokerTime) {
+        guard bytes > 0 || connections[slot].socketBytes > 0 else { return }
+        let charge = unreadSockets.measured(bytes, in: slot, now: now.monotonic)
+        ledger.change(.socketBytes, by: charge - connections[slot].socketBytes, uid: connections[slot].uid)
+        connections[slot].socketBytes = charge
+    }
+
+    /// Ends the charge for the socket of a connection that is removed.
+    mutating func releaseSocket(_ slot: ConnectionSlot) {
+        guard connections[slot].socketBytes > 0 else { return }
+        ledger.change(.socketBytes, by: -connections[slot].socketBytes, uid: connections[slot].uid)
+        unreadSockets.remove(slot)
+    }
+
+    /// Whether more may be written to a connection: unread bytes in its socket must not grow beyond the user's share of
+    /// the memory.
+    func mayWrite(_ slot: ConnectionSlot) -> Bool {
+        connections[slot].socketBytes == 0 || ledger.room(of: connections[slot].uid) >= 0
+    }
+
+    /// Settles the connections whose sockets hold unread bytes, in this turn and the next ones, if it is time.
+    mutating func measureSockets(now: Duration) {
+        for slot in unreadSockets.takeDue(now: now) {
+            if let id = connections.id(in: slot) { egress.queue(id, of: connections[slot].uid) }
+        }
+    }
+}

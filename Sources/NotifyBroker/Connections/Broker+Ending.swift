@@ -1,0 +1,46 @@
+import NotifyWire
+
+/// Connections whose peer has shut down its direction: what it sent is answered, and then the connection ends.
+extension Broker {
+    /// Must be called when the peer has shut down its direction, and everything that it sent was passed to
+    /// `bytesReceived`. An incomplete frame is ignored.
+    ///
+    /// The host reads such a socket to its end, even while reading is paused, so what waits is limited here.
+    ///
+    /// - Returns: Whether the host must discard what it keeps of the input, because the connection has failed.
+    @discardableResult
+    package mutating func inputEnded(_ id: ConnectionID, now: BrokerTime) -> Bool {
+        guard connections.contains(id) else { return true }
+        connections[id.slot].isInputEnded = true
+        if connections[id.slot].receivedBytes > 0 {
+            let uid = connections[id.slot].uid
+            do throws(WireError) {
+                try ledger.check(.receivedBytes, uid: uid)
+                try ledger.checkRoom(for: 0, uid: uid)
+            } catch {
+                fail(id.slot, error, now: now)
+            }
+        }
+        // `settle` closes the connection if everything is answered already.
+        egress.touch(id.slot)
+        return connections[id.slot].session.isClosing
+    }
+
+    /// The received bytes that wait for the connection's turn.
+    package func waitingBytes(of id: ConnectionID) -> Int {
+        connections.contains(id) ? connections[id.slot].receivedBytes : 0
+    }
+
+    /// Whether the peer sends nothing more and waits for nothing more. Must be evaluated after every answer.
+    func isAllAnswered(_ slot: ConnectionSlot) -> Bool {
+        guard connections[slot].isInputEnded else { return false }
+        let connection = connections[slot]
+        guard connection.turn == .none, connection.postsAwaitingReceipts == 0,
+            connection.pendingAnswers == 0, connection.unansweredAttaches.isEmpty, connection.historyReads == 0,
+            connection.listing == nil, !connection.pauses.contains(.awaitingPage)
+        else { return false }
+        let id = connection.id
+        return !deadLetterRequests.hasRequest(of: id) && !purges.hasRequest(of: id)
+            && !logChecks.isAwaited(by: id) && !backups.isAwaited(by: id)
+    }
+}

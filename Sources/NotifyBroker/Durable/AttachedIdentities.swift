@@ -1,0 +1,95 @@
+import NotifyLog
+
+/// The identities that attached to a durable subscription. Each has a number while it is known.
+struct AttachedIdentities {
+    private struct Entry {
+        var id: IdentityID
+        /// The number of the attachment.
+        var use: UInt64
+    }
+
+    private var entries: [Entry]
+    private var uses: UInt64
+
+    /// - Parameter ids: At least one identity, and at most `DurableRecord.maximumOwners`, the latest one last.
+    init(_ ids: [IdentityID]) {
+        precondition(!ids.isEmpty && ids.count <= DurableRecord.maximumOwners, "an owner, and not too many")
+        entries = ids.enumerated().map { Entry(id: $0.element, use: UInt64($0.offset)) }
+        uses = UInt64(ids.count)
+    }
+
+    /// What an attachment changes.
+    enum Change: Equatable {
+        /// The identity has attached before.
+        case none
+        case added
+        /// The identity that attached longest ago is forgotten. Its number is given to the new one.
+        case replaced(IdentityID)
+    }
+
+    /// The identities that must be recorded again before a new one is, so that an identity without a member is
+    /// forgotten first: those with a member that attached before one without, in order.
+    func kept(where hasMember: (IdentityID) -> Bool) -> [IdentityID] {
+        let order = inOrder
+        guard let end = order.lastIndex(where: { !hasMember($0) }) else { return [] }
+        return order[..<end].filter(hasMember)
+    }
+
+    /// Records that an identity attached.
+    mutating func attached(_ id: IdentityID) -> Change {
+        uses += 1
+        if let number = number(of: id) {
+            entries[number].use = uses
+            return .none
+        }
+        let entry = Entry(id: id, use: uses)
+        guard entries.count == DurableRecord.maximumOwners,
+            let oldest = entries.indices.min(by: { entries[$0].use < entries[$1].use })
+        else {
+            entries.append(entry)
+            return .added
+        }
+        defer { entries[oldest] = entry }
+        return .replaced(entries[oldest].id)
+    }
+
+    @inline(__always)
+    var count: Int { entries.count }
+
+    /// The identity that attached last.
+    var latest: IdentityID { inOrder[count - 1] }
+
+    /// The identity that attached longest ago first.
+    var inOrder: [IdentityID] { entries.sorted { $0.use < $1.use }.map(\.id) }
+
+    func number(of id: IdentityID) -> Int? { entries.firstIndex { $0.id == id } }
+
+    func contains(where predicate: (IdentityID) -> Bool) -> Bool { entries.contains { predicate($0.id) } }
+
+    /// The rights to a message: which identities may receive it. An identity that attaches later may, as far as is
+    /// known.
+    func rights(where mayReceive: (IdentityID) -> Bool) -> MessageRights {
+        var rights = MessageRights.later(than: count)
+        for (number, entry) in entries.enumerated() where mayReceive(entry.id) { rights.insert(.identity(number)) }
+        return rights
+    }
+}
+
+/// Which of the identities that attached to a durable subscription may receive a message.
+struct MessageRights: OptionSet, Hashable {
+    var rawValue: UInt16
+
+    private static let maximumCount = DurableRecord.maximumOwners
+
+    /// The rights were not evaluated: each identity may receive the message, as far as is known.
+    static let unknown = MessageRights(rawValue: (1 << (UInt16(maximumCount) + 1)) - 1)
+    /// In the rights of messages only that were not evaluated, and in those of every member.
+    static let anyone = MessageRights(rawValue: 1 << UInt16(maximumCount))
+
+    static func identity(_ number: Int) -> MessageRights { MessageRights(rawValue: 1 << UInt16(number)) }
+
+    /// Those of the identities with numbers that are not in use yet.
+    static func later(than count: Int) -> MessageRights {
+        MessageRights(rawValue: (1 << UInt16(maximumCount)) - (1 << UInt16(count)))
+    }
+}

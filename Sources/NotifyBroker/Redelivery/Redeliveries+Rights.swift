@@ -1,0 +1,110 @@
+import DequeModule
+import NotifyLog
+
+/// Messages that are due, and that some of the identities that attached may not receive.
+///
+/// They are in a queue for each set of identities that may, so that only messages are read that a member may receive.
+extension Redeliveries {
+    /// Takes messages to read: some that are due and to which there are these rights, not more than fit in a number of
+    /// bytes, but at least one.
+    mutating func takeDue(_ rights: MessageRights = .unknown, maximumCount: Int, maximumBytes: Int) -> [UInt64] {
+        var queue = takeQueue(rights)
+        defer { setQueue(rights, queue) }
+        let sequences = take(
+            from: &queue, .due, as: .reading, maximumCount: maximumCount, maximumBytes: maximumBytes)
+        for sequence in sequences { messages[sequence]?.rights = .unknown }
+        return sequences
+    }
+
+    /// Takes out the queue of the messages that are due and to which there are these rights, so that a change of it
+    /// makes no copy.
+    private mutating func takeQueue(_ rights: MessageRights) -> Deque<UInt64> {
+        rights == .unknown ? exchange(&due, with: []) : withheldDue.removeValue(forKey: rights) ?? []
+    }
+
+    private mutating func setQueue(_ rights: MessageRights, _ queue: Deque<UInt64>) {
+        if rights == .unknown { due = queue } else if !queue.isEmpty { withheldDue[rights] = queue }
+    }
+
+    /// Adds a message of which no member got a first delivery.
+    mutating func addWithheld(_ sequence: UInt64, bytes: UInt32, _ rights: MessageRights) {
+        add(sequence, .due, bytes: bytes)
+        update(sequence) { $0.rights = rights }
+        areRightsKnown = true
+    }
+
+    private var hasRoom: Bool { maximumBytes == Redelivery.maximumBytes }
+
+    /// Whether a further message may be withheld even if the log has no room.
+    var mayWithholdWithoutRoom: Bool { hasRoom || withheld.bytes < Redelivery.bytesWithoutRoom }
+
+    /// The most bytes of withheld messages after a further one. While their owner's share has no room, they do not
+    /// grow.
+    var maximumWithheldBytes: Int {
+        hasRoom ? WithheldCopies.maximumBytes : max(withheld.bytes, Redelivery.bytesWithoutRoom)
+    }
+
+    /// The number of withheld messages that are removed together, so that there is one gap for many.
+    private static let removedWithheld = 512
+    /// The part of the bytes that is removed with them, at most.
+    private static let removedPart = 64
+
+    /// Removes the oldest withheld messages if they are too many.
+    ///
+    /// - Returns: The removed messages.
+    mutating func removeExcessWithheld(maximumBytes: Int = WithheldCopies.maximumBytes) -> [UInt64] {
+        let (count, bytes) = (WithheldCopies.maximumCount, min(maximumBytes, WithheldCopies.maximumBytes))
+        guard withheld.exceed(count: count, bytes: bytes) else { return [] }
+        var removed: [UInt64] = []
+        while withheld.exceed(count: count, bytes: bytes)
+            || removed.count < Self.removedWithheld
+                && withheld.exceed(count: count - Self.removedWithheld, bytes: bytes - bytes / Self.removedPart),
+            let sequence = takeOldestWithheld()
+        {
+            remove(sequence)
+            removed.append(sequence)
+        }
+        return removed
+    }
+
+    /// Makes a message due again that was read, and that no member with room may receive.
+    mutating func withhold(_ sequence: UInt64, _ rights: MessageRights) {
+        guard messages[sequence]?.state == .reading else { return }
+        update(sequence) { $0.rights = rights }
+        areRightsKnown = true
+        set(.due, of: sequence)
+    }
+
+    /// The rights of the oldest message that is due and that one of some identities may receive; nil if there is none.
+    mutating func dueRights(intersecting rights: MessageRights) -> MessageRights? {
+        var first: (sequence: UInt64, rights: MessageRights)?
+        for candidate in [MessageRights.unknown] + withheldDue.keys where !candidate.isDisjoint(with: rights) {
+            var queue = takeQueue(candidate)
+            defer { setQueue(candidate, queue) }
+            while let sequence = queue.first, !isDue(sequence, candidate) { queue.removeFirst() }
+            guard let sequence = queue.first else { continue }
+            if first.map({ sequence < $0.sequence }) ?? true { first = (sequence, candidate) }
+        }
+        return first?.rights
+    }
+
+    private func isDue(_ sequence: UInt64, _ rights: MessageRights) -> Bool {
+        messages[sequence].map { $0.state == .due && $0.isStored && $0.rights == rights } ?? false
+    }
+
+    /// The number of messages that are due, and that none of some identities may receive.
+    func withheldCount(from rights: MessageRights) -> Int {
+        messages.values.count { $0.state == .due && $0.rights.isDisjoint(with: rights) }
+    }
+
+    /// Forgets who may receive the messages. They are evaluated again when they are read.
+    mutating func forgetRights() {
+        guard areRightsKnown else { return }
+        areRightsKnown = false
+        for sequence in messages.keys { update(sequence) { $0.rights = .unknown } }
+        let sequences = Set(withheldDue.values.joined()).filter { messages[$0]?.state == .due }
+        withheldDue = [:]
+        work += sequences.count
+        due.append(contentsOf: sequences.sorted())
+    }
+}

@@ -1,0 +1,43 @@
+import DequeModule
+import NotifyLog
+
+/// The copies of a durable subscription without a failure that wait for a member that may receive them.
+///
+/// Such a member may never come, and others must not wait for it. So these copies have a limit of their own, above
+/// which the oldest are dropped.
+struct WithheldCopies {
+    /// The most copies, and their most bytes: half of those of the subscription, so that the others have room.
+    static let maximumCount = Redelivery.maximumCount / 2
+    static let maximumBytes = Redelivery.maximumBytes / 2
+
+    private(set) var count = 0
+    private(set) var bytes = 0
+    /// In the order in which they were added. Some are out of date.
+    private var order: Deque<UInt64> = []
+
+    mutating func add(_ sequence: UInt64, bytes: UInt32) {
+        count += 1
+        self.bytes += Int(bytes)
+        order.append(sequence)
+    }
+
+    mutating func removed(bytes: UInt32) {
+        count -= 1
+        self.bytes -= Int(bytes)
+    }
+
+    /// Whether there are more copies, or more bytes. A single copy is never too much.
+    func exceed(count: Int, bytes: Int) -> Bool { self.count > 1 && (self.count > count || self.bytes > bytes) }
+
+    /// Takes the oldest sequence, which may be out of date; nil if there is none.
+    mutating func takeOldest() -> UInt64? { order.popFirst() }
+
+    /// Whether many sequences are out of date.
+    var isSparse: Bool { order.count > 2 * count + 64 }
+
+    /// Removes the sequences that are out of date.
+    mutating func compact(where isCurrent: (UInt64) -> Bool) {
+        var kept: Set<UInt64> = []
+        order = order.filter { isCurrent($0) && kept.insert($0).inserted }
+    }
+}

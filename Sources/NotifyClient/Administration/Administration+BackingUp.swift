@@ -1,0 +1,77 @@
+import NIOCore
+import NotifyWire
+
+extension NotificationClient.Administration {
+    /// How much of a backup is written.
+    public struct BackupProgress: Hashable, Sendable {
+        /// The bytes written so far.
+        public let written: UInt64
+        /// The size of the complete backup in bytes.
+        public let total: UInt64
+    }
+
+    /// Writes a backup of the daemon's log to a file: all stored messages and durable subscriptions. Posts and
+    /// deliveries continue meanwhile. `notifyd --restore` puts a backup in the place of the log.
+    ///
+    /// The daemon first copies the log beside its database. The file is written with mode 0600, and gets its name once
+    /// it is complete and flushed, so that `path` is never an incomplete backup. Until then it has no name or, on file
+    /// systems without such files, another one in the same folder. Blocks the caller's thread while it writes.
+    ///
+    /// - Parameters:
+    ///   - path: The file to write.
+    ///   - replacesFile: Whether to replace an existing backup or empty file. Otherwise, the backup fails if there is
+    ///     one. A file of another kind is never replaced.
+    ///   - progress: Called when the daemon has copied its log, and after each piece that was written.
+    /// - Throws: ``NotifyError``, such as `forbidden` for a user who may not manage everything, `limitReached` while
+    ///   another backup is under way, or if none of this one was read for 30 s and another was begun, `logFull` if the
+    ///   daemon's disk lacks room for a copy, `fileNotWritten`, or `invalidArgument` if the file is one of the daemon's
+    ///   own.
+    public nonisolated(nonsending) func backUp(
+        to path: String, replacingFile replacesFile: Bool = false, progress: (BackupProgress) -> Void = { _ in }
+    ) async throws(NotifyError) {
+        try await backUp(to: BackupTarget(path: path, replacesFile: replacesFile), progress)
+    }
+
+    /// Writes a backup of the daemon's log to an open file, such as a pipe, as ``backUp(to:replacingFile:progress:)``
+    /// does to a file with a path. After an error, what was written is incomplete.
+    ///
+    /// - Parameters:
+    ///   - descriptor: The open file, which stays open. A broken pipe ends the process, unless it ignores `SIGPIPE`.
+    ///   - progress: Called when the daemon has copied its log, and after each piece that was written.
+    /// - Throws: ``NotifyError``, as for a file with a path.
+    public nonisolated(nonsending) func backUp(
+        toDescriptor descriptor: Int32, progress: (BackupProgress) -> Void = { _ in }
+    ) async throws(NotifyError) {
+        try await backUp(to: BackupStream(descriptor: descriptor), progress)
+    }
+
+    private nonisolated(nonsending) func backUp(
+        to target: some BackupOutput, _ progress: (BackupProgress) -> Void
+    ) async throws(NotifyError) {
+        do {
+            try await copyBackup(to: target, progress)
+        } catch {
+            // Otherwise the daemon would keep its copy until the connection ends.
+            if !error.isRefusal, error.code != .connectionLost { client.core.endBackup() }
+            throw error
+        }
+        client.core.endBackup()
+        try target.finish()
+    }
+
+    private nonisolated(nonsending) func copyBackup(
+        to target: some BackupOutput, _ progress: (BackupProgress) -> Void
+    ) async throws(NotifyError) {
+        let location = target.location
+        let total: UInt64 = try await ask { .backup(location, $0) }
+        var written: UInt64 = 0
+        progress(BackupProgress(written: written, total: total))
+        while written < total {
+            let chunk: ByteBuffer = try await ask { [written] in .backupChunk(offset: written, $0) }
+            guard chunk.readableBytes > 0 else { throw .protocolViolation(.unexpected) }
+            try target.write(chunk)
+            written += UInt64(chunk.readableBytes)
+            progress(BackupProgress(written: written, total: total))
+        }
+    }
+}

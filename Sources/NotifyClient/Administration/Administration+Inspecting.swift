@@ -1,0 +1,105 @@
+import NotifyCenter
+import NotifyWire
+
+extension NotificationClient.Administration {
+    /// Lists the connected clients of this user, including this client. If this user may manage everything, the list
+    /// contains the clients of all users.
+    ///
+    /// The daemon answers in pieces: clients that connect or disconnect meanwhile may be missing.
+    ///
+    /// - Throws: ``NotifyError``.
+    public nonisolated(nonsending) func clients() async throws(NotifyError) -> [ClientStatus] {
+        try await list(.subject(.clients)).compactMap { entry in
+            if case .client(let entry) = entry { ClientStatus(entry) } else { nil }
+        }
+    }
+
+    /// Lists the durable subscriptions of this user, and the volatile subscriptions of its connected clients. If this
+    /// user may manage everything, the list contains the subscriptions of all users.
+    ///
+    /// The daemon answers in pieces: subscriptions that begin or end meanwhile may be missing.
+    ///
+    /// - Throws: ``NotifyError``.
+    public nonisolated(nonsending) func subscriptions() async throws(NotifyError) -> [SubscriptionStatus] {
+        try await list(.subject(.subscriptions)).compactMap { entry in
+            if case .subscription(let entry) = entry { SubscriptionStatus(entry) } else { nil }
+        }
+    }
+
+    /// Lists the names of recent posts that this user may receive, with counts. The order is undefined.
+    ///
+    /// The daemon counts only while clients request the list: the first list is empty, and later ones contain the
+    /// counts since the first request. Counting ends when no client has requested the list for 10 seconds. At most
+    /// 16,384 names are counted; the half with the fewest posts makes room for others.
+    ///
+    /// - Throws: ``NotifyError``.
+    public nonisolated(nonsending) func names() async throws(NotifyError) -> [NameStatus] {
+        try await list(.subject(.names)).compactMap {
+            if case .name(let entry) = $0 { NameStatus(entry) } else { nil }
+        }
+    }
+
+    /// Returns the posts since the previous call with the same patterns.
+    ///
+    /// The daemon records posts only for clients that call this repeatedly: the first result is empty, and recording
+    /// ends when there is no call for 10 seconds, when the patterns change, or when the connection ends. The daemon
+    /// records at most 5,000 posts per second for each client and keeps at most 256 KiB of them. For a client that may
+    /// not manage everything, it compares at most 20,000 posts per second with the patterns. Other posts are skipped
+    /// and counted; those at the end are reported with the next recorded post. At most 8 clients may monitor posts at
+    /// the same time. At most 4 of them, and 2 of each user, may be clients that may not manage everything.
+    ///
+    /// - Parameter patterns: 1 to 16 patterns of names. Accepted posts are recorded if this user may receive their
+    ///   name, and refused posts if they are this user's or if this user may manage everything.
+    /// - Throws: ``NotifyError``, such as `limitReached`.
+    public nonisolated(nonsending) func monitoredPosts(to patterns: [String]) async throws(NotifyError)
+        -> [MonitoredPost]
+    {
+        guard (1...MonitorRequest.maximumPatterns).contains(patterns.count) else {
+            throw NotifyError(
+                .invalidArgument,
+                "\(patterns.count) patterns; a monitor takes 1 to \(MonitorRequest.maximumPatterns)")
+        }
+        for pattern in patterns {
+            do {
+                _ = try NamePattern(pattern)
+            } catch {
+                throw NotifyError(.invalidPattern, error.message, cause: error)
+            }
+        }
+        return try await list(.monitor(patterns: patterns)).compactMap {
+            if case .post(let entry) = $0 { MonitoredPost(entry) } else { nil }
+        }
+    }
+
+    /// Returns a stored message and its state in each durable subscription that matches it.
+    ///
+    /// - Throws: ``NotifyError``, such as `unknownMessage` if the message is not stored or this user may not read it.
+    public nonisolated(nonsending) func trace(_ sequence: UInt64) async throws(NotifyError) -> Trace {
+        var message: PostSummary?
+        var subscriptions: [Trace.Subscription] = []
+        for entry in try await list(.trace(sequence: sequence)) {
+            switch entry {
+            case .post(let entry): message = PostSummary(entry)
+            case .trace(let entry): subscriptions.append(Trace.Subscription(entry))
+            default: break
+            }
+        }
+        guard let message else { throw .protocolViolation(.unexpected) }
+        return Trace(message: message, subscriptions: subscriptions)
+    }
+
+    /// Reads the daemon's counters.
+    ///
+    /// - Throws: ``NotifyError``.
+    public nonisolated(nonsending) func statistics() async throws(NotifyError) -> Statistics {
+        try await ask { .statistics($0) }
+    }
+
+    /// Reads the use of each limited resource by this user. If this user may manage everything, the result covers every
+    /// user.
+    ///
+    /// - Throws: ``NotifyError``.
+    public nonisolated(nonsending) func resourceUse() async throws(NotifyError) -> [ResourceUse] {
+        try await ask { .limits($0) }
+    }
+}

@@ -1,0 +1,44 @@
+import NotifyCenter
+import NotifyWire
+
+extension NotificationClient.Administration {
+    /// What ``purge(_:before:)`` has deleted.
+    public struct PurgeResult: Hashable, Sendable {
+        /// The number of deleted messages, dead letters included.
+        public let messages: UInt64
+        /// The bytes that they took in the daemon's log.
+        public let bytes: UInt64
+        /// The number of durable subscriptions that lost messages which they had not acknowledged. Each of them gets a
+        /// ``NotificationClient/Gap``.
+        public let subscriptions: Int
+        /// The number of messages that durable subscriptions were to receive again after a failure, and will not.
+        public let redeliveries: UInt64
+
+        init(_ purged: Purged) {
+            messages = purged.messages
+            bytes = purged.bytes
+            subscriptions = Int(purged.subscriptions)
+            redeliveries = purged.copies
+        }
+    }
+
+    /// Deletes stored messages, also those that durable subscriptions have not acknowledged, with the copies of
+    /// messages that wait for their next delivery after a failure, and the dead letters that were made of them.
+    ///
+    /// A message that a client is processing meanwhile is not taken from it, but not delivered again if it fails.
+    /// Messages that are posted meanwhile remain. A purge continues to its end even if this client is stopped.
+    ///
+    /// - Parameters:
+    ///   - patterns: The patterns of names to match, 1 to 64. This user must have the right to manage every name that
+    ///     they match.
+    ///   - end: The position of the first message to keep; `nil` to delete all.
+    /// - Throws: ``NotifyError``, such as `forbidden`; `outcomeUnknown` if the connection is lost before the answer.
+    public nonisolated(nonsending) func purge(
+        _ patterns: [String], before end: NotificationClient.Start? = nil
+    ) async throws(NotifyError) -> PurgeResult {
+        let spec = try SubscriptionSpec(patterns: patterns, object: nil, kind: .volatile(), limit: nil)
+        var purge = Purge(request: 0, patterns: spec.patterns.map(\.string))
+        if let end { purge.before = try await client.core.find(try end.position(), timeout: timeout).sequence }
+        return try await ask { [purge] in .purge(purge, $0) }
+    }
+}

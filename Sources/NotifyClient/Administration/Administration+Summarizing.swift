@@ -1,0 +1,28 @@
+import NotifyWire
+
+extension NotificationClient.Administration {
+    /// Sums up the messages of the daemon's log by name: what fills the disk.
+    ///
+    /// Only stored messages are counted, and only names that this user may receive. The daemon counts while others post
+    /// and while it deletes, so the sum is of no single moment.
+    ///
+    /// - Parameters:
+    ///   - patterns: The patterns of names to match, 1 to 64.
+    ///   - start: The position of the first message.
+    ///   - end: The end, as for
+    ///     ``NotificationClient/log(_:from:to:object:limit:follows:order:)-([String],_,_,_,_,_,_)``.
+    ///   - limit: The number of names to return, those with the most bytes; at most 10,000.
+    /// - Throws: ``NotifyError``, such as `forbidden` if this user may not receive a pattern.
+    public nonisolated(nonsending) func logSummary(
+        _ patterns: [String] = [">"], from start: NotificationClient.Start = .oldest,
+        to end: NotificationClient.Start? = nil, limit: Int? = nil
+    ) async throws(NotifyError) -> LogSummary {
+        let query = try LogQuery(patterns: patterns, object: nil, from: start, to: end, limit: limit, follows: false)
+        let cursor = try await client.begin(query, timeout: timeout)
+        guard !cursor.isAtEnd else { return LogSummary([]) }
+        let entries = try await client.core.retrying(timeout: timeout) {
+            .list(.summary(cursor.summaryRequest), $0, entries: [])
+        }
+        return LogSummary(entries.compactMap { if case .storedName(let entry) = $0 { entry } else { nil } })
+    }
+}

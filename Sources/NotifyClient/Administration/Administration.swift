@@ -1,0 +1,105 @@
+import NotifyCenter
+import NotifyWire
+
+extension NotificationClient {
+    /// Requests about the daemon as a whole: its counters, its clients and subscriptions, the posts of others, its log
+    /// and its configuration.
+    ///
+    /// ```swift
+    /// let statistics = try await client.administration.statistics()
+    /// print(statistics["subscriptions"] ?? 0)
+    /// ```
+    ///
+    /// Lists contain what belongs to this user or, if this user may manage everything, to all users. A few requests
+    /// need that right, which root has by default.
+    public struct Administration: Sendable {
+        let client: NotificationClient
+        var timeout: Duration?
+
+        nonisolated(nonsending) func ask<Answer>(
+            _ call: (ReplySlot<Answer>) -> Call
+        ) async throws(NotifyError) -> Answer {
+            try await client.ask(timeout: timeout, call)
+        }
+
+        nonisolated(nonsending) func list(_ query: ListQuery) async throws(NotifyError) -> [ListedEntry] {
+            try await client.list(query, timeout: timeout)
+        }
+    }
+
+    /// Requests about the daemon as a whole, which few programs need.
+    public var administration: Administration { Administration(client: self) }
+
+    /// Requests about the daemon as a whole, each with this time limit instead of ``Configuration/requestTimeout``. It
+    /// includes the wait for a connection.
+    public func administration(timeout: Duration) -> Administration {
+        Administration(client: self, timeout: timeout)
+    }
+}
+
+extension NotificationClient.Administration {
+    /// What a reload has achieved.
+    public struct ReloadOutcome: Hashable, Sendable {
+        /// The keys of the changed settings that take effect at the daemon's next start.
+        public let pendingSettings: [String]
+        /// What the daemon could not do although the configuration is in effect, such as the repair of its log, and how
+        /// to correct it; nil if it did everything.
+        public let problem: String?
+
+        /// Creates an outcome, for a test of code that uses one.
+        public init(pendingSettings: [String] = [], problem: String? = nil) {
+            self.pendingSettings = pendingSettings
+            self.problem = problem
+        }
+    }
+
+    /// Makes the daemon read its configuration again. If a file has an error, nothing changes. The daemon also repairs
+    /// its log if the files of the database were deleted or moved away.
+    ///
+    /// - Returns: What was achieved.
+    /// - Throws: ``NotifyError``, such as `forbidden` for a user who may not manage everything, or
+    ///   `configurationInvalid`, whose message contains the file and the line.
+    public nonisolated(nonsending) func reloadConfiguration() async throws(NotifyError) -> ReloadOutcome {
+        try await ask { .reload($0) }
+    }
+
+    /// Reports the damage of the log that the daemon knows of.
+    ///
+    /// A full check does not find damage of the database's indexes and free pages, which `notifyd --check` finds.
+    ///
+    /// - Parameters:
+    ///   - full: Whether the daemon checks every row of the log first, in short pieces between other work. If a check
+    ///     is under way already, this call gets its result.
+    ///   - progress: Called with the percentage of the messages that are checked, on the client's event loop. Must
+    ///     return soon.
+    /// - Throws: ``NotifyError``, such as `forbidden` for a user who may not manage everything, or `limitReached` if 8
+    ///   requests wait for a check.
+    public nonisolated(nonsending) func check(
+        full: Bool = false, progress: @escaping @Sendable (Int) -> Void = { _ in }
+    ) async throws(NotifyError) -> LogCheck {
+        try await ask { .check(isFull: full, $0, progress: progress) }
+    }
+
+    /// Asks how the daemon's policy decides about a right.
+    ///
+    /// - Parameters:
+    ///   - right: The right to ask about.
+    ///   - name: A name. For ``Right/subscribe`` and ``Right/manage`` it may also be a pattern.
+    ///   - subject: The user to ask about. To ask about another user, this user needs the right to manage everything.
+    /// - Throws: ``NotifyError``, such as `invalidName`, or `forbidden` if the subject is another user and this user
+    ///   may not manage everything.
+    public nonisolated(nonsending) func policyDecision(
+        on right: Right, _ name: String, for subject: PolicySubject
+    ) async throws(NotifyError) -> PolicyDecision {
+        guard subject.groups.count <= PolicyQuery.maximumGroups else {
+            throw NotifyError(
+                .invalidArgument, "\(subject.groups.count) groups; at most \(PolicyQuery.maximumGroups) are allowed")
+        }
+        do {
+            if right == .post { _ = try NotificationName(name) } else { _ = try NamePattern(name) }
+        } catch {
+            throw NotifyError(right == .post ? .invalidName : .invalidPattern, error.message, cause: error)
+        }
+        return try await ask { .policy(PolicyQuestion(right: right, name: name, subject: subject), $0) }
+    }
+}

@@ -1,0 +1,95 @@
+import NotifyWire
+
+extension NotificationClient.Administration {
+    /// A connected client, as listed by the daemon. All counts begin when the client connects.
+    public struct ClientStatus: Hashable, Sendable {
+        /// The number of the connection, from 1. No two connections of one run of the daemon have the same number.
+        public let id: UInt64
+        /// The uid of the process that connected. The kernel reported ``uid``, ``gid`` and ``pid`` at that time.
+        public let uid: UInt32
+        /// The gid of that process.
+        public let gid: UInt32
+        /// The pid of that process; 0 if it is not visible to the daemon.
+        public let pid: UInt32
+        /// The time at which the client connected, in microseconds since 1970-01-01T00:00:00Z.
+        public let connectedMicroseconds: UInt64
+        /// The number of volatile subscriptions, and of durable subscriptions to which the client is attached.
+        public let subscriptionCount: Int
+        /// Posts that the daemon accepted.
+        public let posts: UInt64
+        /// Requests that the daemon refused, posts included.
+        public let refused: UInt64
+        /// Messages queued for the client, including ``dropped`` messages. Redelivered messages count again.
+        public let delivered: UInt64
+        /// Messages that the daemon dropped because the client did not read them in time.
+        public let dropped: UInt64
+        /// Messages that the client dropped from its own buffers, according to its reports.
+        public let droppedByClient: UInt64
+        /// The memory of messages and answers that wait in the daemon until the client reads, in bytes.
+        public let waitingBytes: UInt64
+
+        init(_ entry: ClientEntry) {
+            id = entry.client
+            uid = entry.uid
+            gid = entry.gid
+            pid = entry.pid
+            connectedMicroseconds = entry.connectedMicroseconds
+            subscriptionCount = Int(entry.subscriptions)
+            posts = entry.posts
+            refused = entry.refused
+            delivered = entry.delivered
+            dropped = entry.dropped
+            droppedByClient = entry.droppedByClient
+            waitingBytes = entry.waitingBytes
+        }
+    }
+
+    /// A subscription, as listed by the daemon.
+    public struct SubscriptionStatus: Hashable, Sendable {
+        /// The state of a durable subscription.
+        public struct Durable: Hashable, Sendable {
+            /// The name, unique per user.
+            public let name: String
+            /// The sequence up to which every message is acknowledged.
+            public let cursor: UInt64
+            /// The messages that it may receive and that are not acknowledged; `nil` if the daemon has not counted them
+            /// yet. See ``NotificationClient/DurableSubscription/pending``.
+            public let behind: UInt64?
+            /// Whether there may be fewer of these messages, for example because the subscription has an object.
+            public let isBehindUpperBound: Bool
+            /// Messages that the attached client has acknowledged.
+            public let acknowledged: UInt64
+            /// Messages that were delivered to the attached client and are not acknowledged yet.
+            public let unacknowledged: Int
+        }
+
+        /// The state of a durable subscription; `nil` for a volatile one.
+        public let durable: Durable?
+        /// The uid of its owner.
+        public let uid: UInt32
+        /// The ``ClientStatus/id`` of the subscribed client; `nil` if no client is attached to the durable
+        /// subscription.
+        public let client: UInt64?
+        /// The pid of that client.
+        public let pid: UInt32?
+        /// The patterns of names that it matches.
+        public let patterns: [String]
+        /// The object that it matches; `nil` if it matches messages with any object or none.
+        public let object: String?
+
+        init(_ entry: SubscriptionEntry) {
+            durable =
+                entry.durableName.isEmpty
+                ? nil
+                : Durable(
+                    name: entry.durableName, cursor: entry.cursor, behind: entry.behind,
+                    isBehindUpperBound: entry.isBehindUpperBound, acknowledged: entry.acknowledged,
+                    unacknowledged: Int(entry.unacknowledged))
+            uid = entry.uid
+            client = entry.client == 0 ? nil : entry.client
+            pid = entry.client == 0 ? nil : entry.pid
+            patterns = entry.patterns
+            object = entry.object.isEmpty ? nil : entry.object
+        }
+    }
+}

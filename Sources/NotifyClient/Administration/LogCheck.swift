@@ -1,0 +1,88 @@
+import NotifyWire
+
+extension NotificationClient.Administration {
+    /// What the daemon knows of damage in its log, and of problems of its own.
+    public struct LogCheck: Hashable, Sendable {
+        /// A part of the log, besides messages.
+        public enum Part: String, Hashable, Sendable {
+            /// Something that can't be read, or is malformed as a database.
+            case database
+            /// The state from which sequences continue.
+            case state
+            /// A name of messages.
+            case name
+            /// The counts of successive messages.
+            case segment
+            /// A durable subscription.
+            case subscription
+        }
+
+        /// A problem of the log besides damaged messages.
+        public struct Problem: Hashable, Sendable {
+            /// The damaged part.
+            public let part: Part
+            /// One line that says what is damaged.
+            public let text: String
+        }
+
+        /// The rows that are sound.
+        public struct SoundRows: Hashable, Sendable {
+            /// The number of messages.
+            public let messages: UInt64
+            /// The number of names.
+            public let names: UInt64
+            /// The number of closed segments, which are successive messages.
+            public let segments: UInt64
+            /// The number of durable subscriptions.
+            public let subscriptions: UInt64
+        }
+
+        /// The sound rows; `nil` if not every row was checked.
+        public let sound: SoundRows?
+        /// The number of damaged messages that are known.
+        public let damagedMessages: UInt64
+        /// The sequences of damaged messages, ascending; some of them, if there are more than 256 ranges.
+        public let damagedSequences: [ClosedRange<UInt64>]
+        /// The number of other problems.
+        public let problemCount: UInt64
+        /// The first of the other problems, at most 32.
+        public let problems: [Problem]
+        /// Why posts to be stored are refused, and how to repair that, in one line; `nil` if storing works.
+        public let storageProblem: String?
+        /// Why the last reload of the configuration has failed, in one line; `nil` if it has not.
+        public let configurationProblem: String?
+
+        /// Whether no damage is known.
+        public var isSound: Bool { damagedMessages == 0 && problemCount == 0 }
+
+        init(_ report: CheckReport) {
+            sound =
+                report.isFull
+                ? SoundRows(
+                    messages: report.messages, names: report.names, segments: report.segments,
+                    subscriptions: report.subscriptions) : nil
+            damagedMessages = report.damagedMessages
+            damagedSequences = report.damagedRanges.compactMap { $0.first <= $0.last ? $0.first...$0.last : nil }
+            problemCount = report.problemCount
+            problems = report.problems.compactMap { problem in
+                Part(problem.part).map { Problem(part: $0, text: problem.text) }
+            }
+            storageProblem = report.problems.first { $0.part == .storage }?.text
+            configurationProblem = report.problems.first { $0.part == .configuration }?.text
+        }
+    }
+}
+
+extension NotificationClient.Administration.LogCheck.Part {
+    /// Fails for a problem of the daemon.
+    fileprivate init?(_ part: LogPart) {
+        switch part {
+        case .database: self = .database
+        case .state: self = .state
+        case .name: self = .name
+        case .segment: self = .segment
+        case .subscription: self = .subscription
+        case .storage, .configuration: return nil
+        }
+    }
+}

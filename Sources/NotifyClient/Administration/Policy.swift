@@ -1,0 +1,56 @@
+import NotifyWire
+
+extension NotificationClient.Administration {
+    /// A right that the daemon's policy grants or denies.
+    public enum Right: String, CaseIterable, Hashable, Sendable {
+        /// Posting under a name.
+        case post
+        /// Receiving the messages posted under a name.
+        case subscribe
+        /// Managing resources of other users, such as durable subscriptions, and reloading the configuration.
+        case manage
+    }
+
+    /// The user that a question to the policy is about.
+    public struct PolicySubject: Hashable, Sendable {
+        /// The uid of the user.
+        public var uid: UInt32
+        /// The primary group.
+        public var gid: UInt32
+        /// The supplementary groups, at most 1,024.
+        public var groups: [UInt32]
+
+        /// Creates a subject with the groups that a process of the user would have.
+        public init(uid: UInt32, gid: UInt32, groups: [UInt32] = []) {
+            self.uid = uid
+            self.gid = gid
+            self.groups = groups
+        }
+    }
+
+    /// A decision of the daemon's policy.
+    public struct PolicyDecision: Hashable, Sendable {
+        /// Whether the right is granted. The right to subscribe to a pattern is granted if some of its names may be
+        /// received. The right to manage a pattern is granted if all of its names may be managed.
+        public let isAllowed: Bool
+        /// The deciding rule with its file and line, or the reason why no single rule decides.
+        public let reason: String
+    }
+
+    struct PolicyQuestion: Sendable {
+        var right: Right
+        var name: String
+        var subject: PolicySubject
+
+        func query(request: UInt64) -> PolicyQuery {
+            let right: NotifyWire.Right =
+                switch right {
+                case .post: .post
+                case .subscribe: .subscribe
+                case .manage: .manage
+                }
+            return PolicyQuery(
+                request: request, uid: subject.uid, gid: subject.gid, groups: subject.groups, right: right, name: name)
+        }
+    }
+}

@@ -1,0 +1,128 @@
+import NotifyWire
+
+/// Requests that the daemon does not answer within their time limit, for example because it is suspended.
+///
+/// The caller gets an error. The request stays in the table, so that a late answer is recognized and ignored.
+extension ClientMachine {
+    /// A request was sent on the connection, or a post waits for room.
+    mutating func requestAdded(now: @autoclosure () -> Duration) {
+        timeouts.added(request: requests.nextRequest, place: posts.nextPlace, now: now())
+    }
+
+    mutating func timeOutRequests(now: Duration, _ effects: inout Effects) {
+        for slot in timeouts.takeExpired(now) { timeOut(slot, &effects) }
+        let mark = timeouts.timeReached(
+            now, request: requests.nextRequest, place: posts.nextPlace, isWaiting: !posts.isEmpty)
+        if let mark {
+            let error = NotifyError.timedOut(after: timeouts.limit)
+            for waiter in posts.expire(before: mark.place) { effects.outcomes.append(waiter, .failure(error)) }
+            for request in requests.pending(below: mark.request) { timeOut(request, now: now, &effects) }
+        }
+        if case .next(let moment) = probing, moment <= now { probe(now: now) }
+    }
+
+    private mutating func timeOut(_ request: UInt64, now: Duration, _ effects: inout Effects) {
+        switch requests[request] {
+        case .post(_, let waiter)? where waiter.timeout == nil:
+            abandonPost(request, .outcomeUnknown(after: timeouts.limit), &effects)
+        case .call(let call)? where call.slot.timeout == nil && !call.slot.isAnswered:
+            switch call.timeLimit {
+            case .answer: effects.fail(call, call.timeoutError(after: timeouts.limit))
+            case .silence: checkResponse(to: call, now: now, &effects)
+            case .none: break
+            }
+        case .subscribe(let number)?:
+            guard let waiter = subscriptions[number]?.openWaiter else { break }
+            // The caller leaves the subscription.
+            effects.answer(waiter, .failure(.outcomeUnknown(after: timeouts.limit)))
+            _ = subscriptions.update(number) { $0.openWaiter = nil }
+        default: break
+        }
+    }
+
+    /// A request with a time limit of its own has expired.
+    private mutating func timeOut(_ slot: any RequestSlot, _ effects: inout Effects) {
+        let limit = slot.timeout ?? timeouts.limit
+        let waitingCalls = waitingCalls.count
+        self.waitingCalls.removeAll { $0.call.slot === slot }
+        if posts.cancel(slot) || self.waitingCalls.count < waitingCalls {
+            let error = NotifyError.timedOut(
+                after: limit, lastFailure: connection.isReady ? nil : connection.lastFailure)
+            return effects.answers.append { slot.fail(error) }
+        }
+        let request = requests.firstRequest { entry in
+            switch entry {
+            case .post(_, let waiter): waiter.isTask(slot)
+            case .call(let call): call.slot === slot
+            default: false
+            }
+        }
+        switch request.flatMap({ requests[$0] }) {
+        case .post?: abandonPost(request ?? 0, .outcomeUnknown(after: limit), &effects)
+        case .call(let call)?: effects.fail(call, call.timeoutError(after: limit))
+        default: break
+        }
+    }
+
+    /// Reports the error of a post, and keeps its place in the daemon's window.
+    private mutating func abandonPost(_ request: UInt64, _ error: NotifyError, _ effects: inout Effects) {
+        guard case .post(_, let waiter)? = requests[request] else { return }
+        effects.outcomes.append(waiter, .failure(error))
+        requests.update(request) { $0 = .abandonedPost }
+    }
+
+    // MARK: Requests that take long
+
+    /// The pings that check that the daemon responds while it works on a request that takes long.
+    enum Probing {
+        case none
+        case sent(at: Duration)
+        case next(at: Duration)
+
+        var deadline: Duration? {
+            if case .next(let moment) = self { moment } else { nil }
+        }
+    }
+
+    /// A request that takes long has no answer yet. It fails if the daemon has not answered a ping in time, either.
+    private mutating func checkResponse(to call: Call, now: Duration, _ effects: inout Effects) {
+        switch probing {
+        case .none: probe(now: now)
+        case .sent(let moment) where moment + timeouts.limit <= now:
+            effects.fail(call, call.timeoutError(after: timeouts.limit))
+        case .sent, .next: break
+        }
+    }
+
+    private mutating func probe(now: Duration) {
+        guard connection.isReady, requests.firstRequest(where: \.isLongCall) != nil else { return probing = .none }
+        probing = .sent(at: now)
+        Ping(request: requests.append(.probe)).write(to: &outgoing)
+        requestAdded(now: now)
+    }
+
+    mutating func probeAnswered(now: Duration) {
+        probing = .next(at: now + timeouts.limit)
+    }
+}
+
+extension ClientMachine.PendingRequest {
+    fileprivate var isLongCall: Bool {
+        if case .call(let call) = self { call.timeLimit == .silence && !call.slot.isAnswered } else { false }
+    }
+}
+
+extension NotifyError {
+    static func outcomeUnknown(after limit: Duration) -> NotifyError {
+        NotifyError(
+            .outcomeUnknown, "notifyd did not answer within \(limit.text); the request may have been executed")
+    }
+
+    /// The error of a request that has no effect: it was not sent, or it changes nothing.
+    static func timedOut(after limit: Duration, lastFailure: NotifyError? = nil) -> NotifyError {
+        let reason = lastFailure.map { ": \($0.message)" } ?? ""
+        return NotifyError(
+            .timedOut, "notifyd did not answer within \(limit.text)\(reason); the request has changed nothing",
+            cause: lastFailure)
+    }
+}

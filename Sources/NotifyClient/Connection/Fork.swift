@@ -1,0 +1,27 @@
+import Glibc
+import Synchronization
+
+/// Notices that the process is the child of a fork. The threads of the event loops do not exist in the child, so that
+/// no client works there: a request would wait for ever, for an answer or for a lock that another thread held.
+enum Fork {
+    private static let isChildFlag = Atomic(false)
+
+    /// Whether the process was forked after `watch`. Costs no system call.
+    static var isChild: Bool { isChildFlag.load(ordering: .relaxed) }
+
+    /// Begins to watch for forks.
+    static func watch() {
+        _ = registration
+    }
+
+    private static let registration: Void = {
+        // Initialized here: the child of a fork must not be the first to use it.
+        isChildFlag.store(false, ordering: .relaxed)
+        pthread_atfork(nil, nil) { Fork.isChildFlag.store(true, ordering: .relaxed) }
+    }()
+}
+
+extension NotifyError {
+    static let forked = NotifyError(
+        .forked, "this process is the child of a fork, in which no client works; start another program instead (exec)")
+}

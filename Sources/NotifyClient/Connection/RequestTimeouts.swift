@@ -1,0 +1,99 @@
+import DequeModule
+import HeapModule
+
+/// Finds the requests that were not answered within their time limit. Pure: time is an argument.
+///
+/// The common limit costs a request no reading of the clock: a mark notes which requests exist at a moment, and those
+/// that are still pending after the limit have expired. With a mark for each eighth of the limit, a request expires at
+/// most that much later. A request with a limit of its own expires at its deadline.
+struct RequestTimeouts {
+    /// The requests that exist at a moment: those with a lower number, and the waiting posts with a lower place.
+    struct Mark: Equatable {
+        var time: Duration
+        var request: UInt64
+        var place: UInt64
+    }
+
+    private struct Own: Comparable {
+        let deadline: Duration
+        let slot: any RequestSlot
+
+        static func < (first: Self, second: Self) -> Bool { first.deadline < second.deadline }
+        static func == (first: Self, second: Self) -> Bool { first.deadline == second.deadline }
+    }
+
+    let limit: Duration
+    private var marks: Deque<Mark> = []
+    /// The time of the next mark; nil if no request was added since the last one.
+    private var nextMark: Duration?
+    private var own = Heap<Own>()
+    /// The number of entries in `own` at which those of answered requests are removed.
+    private var ownLimit = 64
+
+    init(limit: Duration) {
+        self.limit = limit
+    }
+
+    /// The time at which to call `timeReached`; nil for never.
+    var nextDeadline: Duration? {
+        var earliest = nextMark
+        for other in [marks.first.map { $0.time + limit }, own.min?.deadline] {
+            guard let other else { continue }
+            earliest = min(earliest ?? other, other)
+        }
+        return earliest
+    }
+
+    /// A request was sent, or a post waits. `request` and `place` are the next ones.
+    mutating func added(request: UInt64, place: UInt64, now: @autoclosure () -> Duration) {
+        guard nextMark == nil else { return }
+        addMark(Mark(time: now(), request: request, place: place))
+    }
+
+    private mutating func addMark(_ mark: Mark) {
+        marks.append(mark)
+        nextMark = mark.time + limit / 8
+    }
+
+    /// Returns the latest mark whose requests have expired; nil if there is none. `request` and `place` are the next
+    /// ones.
+    ///
+    /// - Parameter isWaiting: Whether posts wait: they become requests later.
+    mutating func timeReached(_ now: Duration, request: UInt64, place: UInt64, isWaiting: Bool) -> Mark? {
+        if let moment = nextMark, moment <= now {
+            nextMark = nil
+            let isNew = marks.last.map { $0.request < request || $0.place < place } ?? true
+            if isNew || isWaiting { addMark(Mark(time: now, request: request, place: place)) }
+        }
+        var expired: Mark?
+        while let first = marks.first, first.time + limit <= now { expired = marks.popFirst() }
+        return expired
+    }
+
+    /// The connection has begun or ended: its requests, and the wait of posts, begin again.
+    mutating func restart() {
+        marks.removeAll()
+        nextMark = nil
+    }
+
+    // MARK: Limits of single requests
+
+    /// A request has a limit of its own.
+    mutating func add(_ slot: any RequestSlot, until deadline: Duration) {
+        if own.count >= ownLimit {
+            own = Heap(own.unordered.filter { !$0.slot.isAnswered })
+            ownLimit = max(64, 2 * own.count)
+        }
+        own.insert(Own(deadline: deadline, slot: slot))
+    }
+
+    /// Removes and returns the requests whose own deadline has passed and that are not answered.
+    mutating func takeExpired(_ now: Duration) -> [any RequestSlot] {
+        var expired: [any RequestSlot] = []
+        while let first = own.min, first.deadline <= now {
+            own.removeMin()
+            if !first.slot.isAnswered { expired.append(first.slot) }
+        }
+        return expired
+    }
+}

@@ -1,0 +1,104 @@
+import Algorithms
+import NotifyWire
+
+extension NotificationClient {
+    /// The result of ``retryDeadLetters(of:sequences:uid:timeout:)`` or
+    /// ``purgeDeadLetters(of:sequences:uid:timeout:)``.
+    public struct DeadLetterResult: Hashable, Sendable {
+        /// The number of dead letters that were delivered again or deleted.
+        public internal(set) var messages: UInt64
+        /// The number of dead letters that stay because their durable subscription does not exist or has no room.
+        public internal(set) var kept: UInt64
+
+        init(messages: UInt64 = 0, kept: UInt64 = 0) {
+            self.messages = messages
+            self.kept = kept
+        }
+
+        init(_ done: DeadLettersDone) {
+            self.init(messages: done.messages, kept: done.kept)
+        }
+    }
+
+    /// Reads dead letters: messages of durable subscriptions that were rejected too often or have failed.
+    ///
+    /// ```swift
+    /// for try await letter in try await client.deadLetters(of: "billing") {
+    ///     print(letter.sequence, letter.name, letter.deliveries, letter.reason ?? "")
+    /// }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - name: The durable subscription; `nil` for all.
+    ///   - start: The position in the log of the first dead letter.
+    ///   - limit: The number of dead letters after which the sequence ends; `nil` for no limit.
+    ///   - follows: Whether to continue with each dead letter as it is stored.
+    ///   - order: Which dead letter comes first. Only the oldest one if the sequence follows the log.
+    ///   - uid: The uid of the owner of the durable subscriptions; `nil` for this user. Only root may read those of
+    ///     other users, unless the policy says otherwise.
+    ///   - onGap: Called with each gap: damaged dead letters, and those deleted before the sequence gets to them. Runs
+    ///     in the task that reads the sequence. If it is nil, the client's logger logs gaps as warnings.
+    /// - Throws: ``NotifyError``, such as `invalidSubscriptionName`; the sequence throws `forbidden` if this user may
+    ///   not read the dead letters.
+    public nonisolated(nonsending) func deadLetters(
+        of name: String? = nil, from start: Start = .oldest, limit: Int? = nil, follows: Bool = false,
+        order: LogOrder = .oldestFirst, uid: UInt32? = nil, onGap: (@Sendable (Gap) -> Void)? = nil
+    ) async throws(NotifyError) -> DeadLetters {
+        if let name { try DurableRequest.check(name, uid: uid) }
+        var owner = uid ?? core.uid
+        if owner == nil {
+            // Any answer shows that there was a connection, on which the daemon has reported the uid.
+            let _: Void = try await core.answer { .ping($0) }
+            owner = core.uid
+        }
+        return DeadLetters(
+            messages: try log(
+                "\(DeadLetterHeaders.namePrefix)\(owner ?? 0)", from: start, object: name, limit: limit,
+                follows: follows, order: order),
+            onGap: onGap ?? { [core] in core.logWarning($0, metadata: $0.metadata) })
+    }
+
+    /// Delivers dead letters again. Each one goes to its durable subscription alone, with no failure recorded, and is
+    /// no longer a dead letter.
+    ///
+    /// - Parameters:
+    ///   - name: The durable subscription; `nil` for all.
+    ///   - sequences: The ``DeadLetter/sequence`` of each dead letter; `nil` for all of them.
+    ///   - uid: The uid of the owner of the durable subscriptions; `nil` for this user. To name another user, this user
+    ///     needs the right to manage everything.
+    ///   - timeout: The time limit; `nil` for ``NotificationClient/Configuration/requestTimeout``.
+    /// - Throws: ``NotifyError``; `outcomeUnknown` if the connection is lost before the answer.
+    @discardableResult
+    public nonisolated(nonsending) func retryDeadLetters(
+        of name: String? = nil, sequences: [UInt64]? = nil, uid: UInt32? = nil, timeout: Duration? = nil
+    ) async throws(NotifyError) -> DeadLetterResult {
+        try await change(.retry, name, sequences, uid, timeout)
+    }
+
+    /// Deletes dead letters. The parameters are those of ``retryDeadLetters(of:sequences:uid:timeout:)``.
+    @discardableResult
+    public nonisolated(nonsending) func purgeDeadLetters(
+        of name: String? = nil, sequences: [UInt64]? = nil, uid: UInt32? = nil, timeout: Duration? = nil
+    ) async throws(NotifyError) -> DeadLetterResult {
+        try await change(.purge, name, sequences, uid, timeout)
+    }
+
+    private nonisolated(nonsending) func change(
+        _ action: NotifyWire.DeadLetters.Action, _ name: String?, _ sequences: [UInt64]?, _ uid: UInt32?,
+        _ timeout: Duration?
+    ) async throws(NotifyError) -> DeadLetterResult {
+        // Any valid name serves to check the uid.
+        try DurableRequest.check(name ?? "all", uid: uid)
+        var request = NotifyWire.DeadLetters(
+            request: 0, uid: uid ?? Remove.ownUID, action: action, durableName: name ?? "")
+        guard let sequences else { return try await ask(timeout: timeout) { [request] in .deadLetters(request, $0) } }
+        var result = DeadLetterResult()
+        for part in Set(sequences).subtracting([0]).sorted().chunks(ofCount: Limits.deadLettersPerFrame) {
+            request.sequences = Array(part)
+            let done = try await ask(timeout: timeout) { [request] in .deadLetters(request, $0) }
+            result.messages += done.messages
+            result.kept += done.kept
+        }
+        return result
+    }
+}

@@ -1,0 +1,26 @@
+import NotifyCenter
+
+/// The beginning of a sequence of stored messages, shared by its iterators.
+final class LogBeginning: Sendable {
+    let client: NotificationClient
+    private let query: LogQuery
+    /// The cursor of the first iterator at its start, if the sequence follows the log.
+    private let first = Lock<LogCursor?>(nil)
+
+    init(client: NotificationClient, query: LogQuery) {
+        self.client = client
+        self.query = query
+    }
+
+    /// The cursor for an iterator at its start.
+    nonisolated(nonsending) func cursor() async throws(NotifyError) -> LogCursor {
+        if let known = first.withLock({ $0 }) { return known }
+        let cursor = try await client.begin(query)
+        guard query.follows else { return cursor }
+        return first.withLock { first in
+            let shared = first ?? cursor
+            first = shared
+            return shared
+        }
+    }
+}

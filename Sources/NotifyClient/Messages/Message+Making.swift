@@ -1,0 +1,38 @@
+import NIOCore
+import NotifyWire
+
+extension NotificationClient.Message {
+    /// Makes a message as if it had been received, for example in a test. Answers to it have no effect.
+    ///
+    /// - Parameters:
+    ///   - sequence: The position in the daemon's order.
+    ///   - name: The name that it was posted under.
+    ///   - payload: The content.
+    ///   - object: The object; the empty string means none.
+    ///   - headers: The headers.
+    ///   - timeMicroseconds: The time at which the daemon accepted it, in microseconds since 1970-01-01T00:00:00Z.
+    ///   - uid: The uid of the poster.
+    ///   - gid: The gid of the poster.
+    ///   - pid: The pid of the poster.
+    ///   - delivery: The number of the delivery by a durable subscription, from 1.
+    ///   - isRedelivered: Whether it may have been delivered before.
+    /// - Throws: ``NotifyError`` with `invalidName`, `invalidObject` or `invalidHeaders`.
+    public init(
+        sequence: UInt64, name: String, payload: some Collection<UInt8> = [UInt8](), object: String? = nil,
+        headers: NotificationClient.Headers = [:], timeMicroseconds: UInt64 = 0, uid: UInt32 = 0, gid: UInt32 = 0,
+        pid: UInt32 = 0, delivery: Int = 1, isRedelivered: Bool = false
+    ) throws(NotifyError) {
+        let message = try NotificationClient.OutgoingMessage(
+            name: name, payload: payload, object: object, headers: headers)
+        let stamp = Stamp(sequence: sequence, timeMicroseconds: timeMicroseconds, uid: uid, gid: gid, pid: pid)
+        var buffer = ByteBuffer()
+        message.withParts { _ = Delivery.append(stamp, $0, to: &buffer) }
+        let length = buffer.readableBytes - FrameHeader.size
+        let entry = MessageBatch.Entry(
+            offset: UInt32(FrameHeader.size), length: UInt32(length), isRedelivered: isRedelivered,
+            delivery: UInt32(clamping: max(1, delivery)))
+        let batch = MessageBatch(
+            bytes: Array(buffer.readableBytesView), entries: [entry], byteCount: buffer.readableBytes)
+        self.init(batch: batch, index: 0)
+    }
+}

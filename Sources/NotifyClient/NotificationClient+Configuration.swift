@@ -1,0 +1,86 @@
+import NotifyWire
+
+extension NotificationClient {
+    /// The settings of a client. The defaults suit most programs.
+    public struct Configuration: Sendable {
+        /// The path of the daemon's socket. If it is `nil`, each attempt to connect searches for the socket as
+        /// ``NotificationClient/socketPath(explicit:environment:onSkip:)`` does.
+        public var socketPath: String?
+
+        /// The time limit for posts and other requests that wait for a connection. After this time, these requests fail
+        /// with `notConnected`. 5 seconds by default.
+        public var connectionWait = Duration.seconds(5)
+
+        /// The time limit for the answer to a request, once there is a connection. 30 seconds by default.
+        ///
+        /// A request whose answer does not arrive in time, for example because the daemon is suspended, fails with
+        /// `outcomeUnknown`, or with `timedOut` if it was not sent or changes nothing. A late answer is ignored. The
+        /// limit is checked eight times in its span, so that a request fails at most an eighth later. Requests that may
+        /// take long, such as ``NotificationClient/Administration/purge(_:before:)``, fail only if the daemon does not
+        /// respond meanwhile, and sequences wait for messages without limit.
+        ///
+        /// The parameter `timeout` of a method overrides it for one request, and includes the wait for a connection.
+        /// For no limit, set `.seconds(Int.max)`.
+        public var requestTimeout = Duration.seconds(30)
+
+        /// The waits between attempts to connect.
+        public var backoff = Backoff()
+
+        /// Whether a failure of the first attempt to connect ends the client, with `noDaemon` if no daemon listens. By
+        /// default, the client retries. It always retries if a daemon listens but the backlog of its socket is full.
+        public var requiresFirstConnection = false
+
+        /// The daemon's policy when its buffer for this connection is full of volatile messages.
+        public var overflow = Overflow.dropOldest
+
+        /// The time limit for leaving a subscription and for stopping the client. 5 seconds by default.
+        public var closingTimeout = Duration.seconds(5)
+
+        /// Called when the client has connected, lost its connection, or failed to connect; not when the client ends.
+        /// It runs on the client's event loop, so it must not block.
+        public var onConnectionChange: (@Sendable (ConnectionChange) -> Void)?
+
+        /// Called with the reason why the search for the socket has skipped one, at each attempt to connect; see
+        /// ``NotificationClient/socketPath(explicit:environment:onSkip:)``. If it is nil, the client's logger logs each
+        /// reason once.
+        package var onSkippedSocket: (@Sendable (String) -> Void)?
+
+        /// Makes a configuration with default settings.
+        public init(socketPath: String? = nil) {
+            self.socketPath = socketPath
+        }
+
+        var connectionSettings: ClientConnectionMachine.Settings {
+            ClientConnectionMachine.Settings(
+                backoff: backoff, closingTimeout: closingTimeout, requiresFirstConnection: requiresFirstConnection)
+        }
+    }
+
+    /// The daemon's policy when its buffer for a connection is full of volatile messages.
+    public enum Overflow: Hashable, Sendable, CaseIterable {
+        /// Drops the oldest messages and reports them in a ``Gap``.
+        case dropOldest
+        /// Keeps the latest message of each name and object, and reports the dropped messages in a ``Gap``.
+        case keepLatest
+        /// Closes the connection. The client reconnects, and volatile subscriptions get a ``Gap``.
+        case disconnect
+    }
+
+    /// A change of the client's connection.
+    public enum ConnectionChange: Sendable {
+        /// The client has connected to a daemon of this version.
+        case connected(daemonVersion: String)
+        /// The connection was lost, or an attempt to connect failed. The next attempt follows after `retryIn`.
+        case disconnected(NotifyError?, retryIn: Duration)
+    }
+}
+
+extension OverflowPolicy {
+    init(_ overflow: NotificationClient.Overflow) {
+        switch overflow {
+        case .dropOldest: self = .dropOldest
+        case .keepLatest: self = .keepLatest
+        case .disconnect: self = .disconnect
+        }
+    }
+}

@@ -1,0 +1,41 @@
+import NotifyWire
+
+extension NotificationClient.Subscription {
+    /// The number of messages about which the daemon is asked at most.
+    private static let maximumAsked = 1024
+
+    /// Forgets the acknowledgements that a lost connection kept from being sent, if their messages are settled since:
+    /// another member of the group has acknowledged them, for example. Completes even in a cancelled task.
+    nonisolated(nonsending) func forgetSettled() async {
+        guard let ledger, let name = spec.durableName, let uid = core.uid, core.isConnected else { return }
+        let unsent = ledger.update { $0.unsentSequences(atMost: Self.maximumAsked) }
+        for sequence in unsent {
+            guard await isSettled(sequence, name: name, uid: uid) else { return }
+            ledger.update { $0.settled(sequence) }
+        }
+    }
+
+    private nonisolated(nonsending) func isSettled(_ sequence: UInt64, name: String, uid: UInt32) async -> Bool {
+        let slot = ReplySlot<[ListedEntry]>(timeout: core.configuration.closingTimeout)
+        core.call(.list(.trace(sequence: sequence), slot, entries: []))
+        do throws(NotifyError) {
+            let entries = try await slot.wait()
+            return entries.allSatisfy { entry in
+                guard case .trace(let entry) = entry, entry.durableName == name, entry.uid == uid else { return true }
+                return entry.state.isSettled
+            }
+        } catch {
+            // What is no longer stored is not delivered again.
+            return error.code == .unknownMessage
+        }
+    }
+}
+
+extension TraceEntry.State {
+    fileprivate var isSettled: Bool {
+        switch self {
+        case .pending, .inFlight, .waiting: false
+        case .acknowledged, .beforeStart, .forbidden, .deadLetter: true
+        }
+    }
+}

@@ -1,0 +1,49 @@
+package import NotifyWire
+
+/// The rights under one policy of a reader of stored messages: those that at least one of its identities has.
+package struct ReadAccess: Sendable {
+    package var policy: AccessPolicy
+    package var identities: [Identity]
+    /// Whether every message may be read, whatever the policy says.
+    private var isUnrestricted = false
+
+    package init(policy: AccessPolicy, identity: Identity) {
+        self.init(policy: policy, identities: [identity])
+    }
+
+    package init(policy: AccessPolicy, identities: [Identity]) {
+        self.policy = policy
+        self.identities = identities
+    }
+
+    /// The rights of the daemon, which may read every message. For work of which a client receives no message.
+    package static func unrestricted(_ policy: AccessPolicy) -> ReadAccess {
+        var access = ReadAccess(policy: policy, identity: Identity(uid: 0, gid: 0))
+        access.isUnrestricted = true
+        return access
+    }
+
+    /// Whether messages of `name` may be read. For a single message, see ``permits(_:)-(MessageParts)``: a dead letter
+    /// has the name of another one.
+    package func permits(_ name: UnsafeRawBufferPointer) -> Bool {
+        isUnrestricted || policy.mayReceive(name, anyOf: identities)
+    }
+
+    /// Whether a message may be read: by its name, and for a dead letter also by the name of the message of which it
+    /// was made.
+    package func permits(_ message: MessageParts) -> Bool {
+        permits(message.name) && permitsOriginal(of: message)
+    }
+
+    /// Whether a message is no dead letter, or one of a message that may be read.
+    package func permitsOriginal(of message: MessageParts) -> Bool {
+        guard DeadLetterHeaders.isDeadLetter(message.name), !isUnrestricted else { return true }
+        return DeadLetterHeaders.withOriginalName(of: message) { permits($0) } ?? false
+    }
+
+    /// Whether `other` has the same identities and policy generation, so that decisions made under `other` are valid.
+    package func agrees(with other: ReadAccess) -> Bool {
+        policy.generation == other.policy.generation && identities == other.identities
+            && isUnrestricted == other.isUnrestricted
+    }
+}

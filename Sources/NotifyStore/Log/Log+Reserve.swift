@@ -1,0 +1,74 @@
+import NotifyLog
+import NotifySystem
+
+/// What still works on a full disk: whatever stores no message. Deletions, acknowledgements and attachments use the
+/// ``DiskReserve``.
+extension Log {
+    /// The size of the write-ahead log at which it is checkpointed while the reserve is in use.
+    static let checkpointBytesWithoutReserve = 1 << 20
+
+    /// Makes the reserve, if there is none and the disk has room for it.
+    func keepReserve() {
+        guard !reserve.isHeld, let free = options.disk.space(path)?.freeBytes else { return }
+        reserve.make(freeBytes: free - min(free, options.retention.minimumFreeBytes))
+    }
+
+    /// Makes room on a full disk for something that stores no message.
+    ///
+    /// - Parameters:
+    ///   - error: Why it failed.
+    ///   - use: What it is.
+    /// - Returns: Whether it may succeed now.
+    func releaseReserve(after error: any Error, for use: DiskReserve.Use) -> Bool {
+        guard isDiskFull(error), reserve.release(for: use) else { return false }
+        _ = restartWriteAheadLog()
+        return true
+    }
+
+    /// Runs `body` for a use, and again with the reserve if the disk is full. If the reserve was released before, the
+    /// file of the write-ahead log may still have room.
+    func withReserve<Result>(for use: DiskReserve.Use, _ body: () throws -> Result) throws -> Result {
+        do {
+            return try body()
+        } catch {
+            guard releaseReserve(after: error, for: use) || (isDiskFull(error) && restartWriteAheadLog()) else {
+                throw error
+            }
+            return try body()
+        }
+    }
+
+    private func isDiskFull(_ error: any Error) -> Bool {
+        damage == nil && (error as? SQLiteFailure)?.isFull ?? false
+    }
+
+    /// Moves the pages of the write-ahead log into the database, so that it begins again within its file.
+    ///
+    /// - Returns: Whether the database had room for them.
+    private func restartWriteAheadLog() -> Bool {
+        (try? checkpoints.run(.passive)) != nil
+    }
+}
+
+extension CommitBatch {
+    /// Whether the batch, which stores no message, makes room.
+    var isDeletion: Bool {
+        changes.contains { change in
+            switch change {
+            case .remove, .delete: true
+            case .create, .update, .replace, .setOwner, .forgetLoss, .keep, .forget: false
+            }
+        }
+    }
+}
+
+extension StorageFailure {
+    /// The failure of a request on a full disk.
+    init(diskFullAt path: String) {
+        self.init(
+            kind: .full,
+            message:
+                "the file system of '\(AccessProblem.directory(of: path))' is full: make room on it, or delete stored "
+                + "messages with \"notifyctl purge PATTERN\"")
+    }
+}

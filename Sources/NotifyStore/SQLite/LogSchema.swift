@@ -1,0 +1,103 @@
+/// The schema of a log of some version, to which that of a file is compared before anything else in the file is used.
+///
+/// The definitions in a file decide what SQLite does with it: a trigger, a conflict clause or a check can delete or
+/// refuse rows, and a view or a computed column can take for ever.
+struct LogSchema {
+    private let entries: [SchemaEntry]
+    /// The columns of each table.
+    private let columns: [String: [TableColumn]]
+    private let version: Int
+
+    /// The schema of an empty log that is migrated to a version.
+    init(version: Int) throws {
+        let database = try DatabaseConnection()
+        try Migrations.run(Array(Migrations.steps.prefix(version)), on: database)
+        entries = try database.schemaEntries()
+        var columns: [String: [TableColumn]] = [:]
+        for entry in entries where entry.type == "table" { columns[entry.name] = try database.columns(of: entry.name) }
+        self.columns = columns
+        self.version = version
+    }
+
+    /// Describes the first entry of a database's schema that differs from this one; nil if all are the same.
+    func difference(in database: DatabaseConnection) throws(SQLiteFailure) -> String? {
+        guard try database.text("PRAGMA encoding") == "UTF-8" else { return "its text is not encoded in UTF-8" }
+        return difference(in: version == 1 ? earlyEntries(try database.schemaEntries()) : try database.schemaEntries())
+    }
+
+    private func difference(in found: [SchemaEntry]) -> String? {
+        var missing = Set(entries)
+        for entry in found where missing.remove(entry) == nil {
+            let isChanged = entries.contains { $0.type == entry.type && $0.name == entry.name }
+            return isChanged
+                ? "the \(entry.title) is not defined as in a log" : "the \(entry.title) is not part of a log"
+        }
+        return missing.min { $0.name < $1.name }.map { "the \($0.title) is missing" }
+    }
+
+    /// The tables of a file that can be read row by row, whatever else its schema contains: those of a log, with all of
+    /// its columns. The rows have checksums.
+    func readableTables(in database: DatabaseConnection) throws(SQLiteFailure) -> Set<String> {
+        let found = try database.schemaEntries()
+        var tables: Set<String> = []
+        for (table, expected) in columns {
+            let entry = found.first { $0.name == table && $0.type == "table" }
+            // The text of a virtual table, whose content an extension of SQLite provides, begins otherwise.
+            guard let entry, entry.text.hasPrefix("CREATE TABLE ") else { continue }
+            if try Set(expected).isSubset(of: database.columns(of: table)) { tables.insert(table) }
+        }
+        return tables
+    }
+
+    // MARK: Version 1
+
+    /// The first logs of version 1 have the table of an earlier migrator, and the state without `flushes`.
+    private func earlyEntries(_ found: [SchemaEntry]) -> [SchemaEntry] {
+        found.filter { !Self.migratorEntries.contains($0) }.map { entry in
+            guard let state = entries.first(where: { $0.name == "state" && $0.type == "table" }),
+                Self.earlyState.contains(where: { entry == state.with(clean: $0) })
+            else { return entry }
+            return state
+        }
+    }
+
+    /// The ends of the columns of the first states.
+    private static let earlyState = [
+        "clean INTEGER NOT NULL", "clean INTEGER NOT NULL, flushes INTEGER NOT NULL",
+    ]
+
+    static let migratorEntries: Set<SchemaEntry> = [
+        SchemaEntry(
+            type: "table", name: "grdb_migrations", table: "grdb_migrations",
+            text: "CREATE TABLE grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY)"),
+        SchemaEntry(
+            type: "index", name: "sqlite_autoindex_grdb_migrations_1", table: "grdb_migrations", text: ""),
+    ]
+}
+
+extension SchemaEntry {
+    /// The state of version 1 with another end of its columns.
+    fileprivate func with(clean end: String) -> SchemaEntry {
+        let columns = "clean INTEGER NOT NULL,\n    flushes INTEGER NOT NULL"
+        return SchemaEntry(type: type, name: name, table: table, text: text.replacing(columns, with: end))
+    }
+}
+
+/// A column of a table that is stored, and its place in the primary key.
+private struct TableColumn: Hashable {
+    let name: String
+    let keyPosition: UInt64
+}
+
+extension DatabaseConnection {
+    /// The columns of a table, without those that are computed.
+    fileprivate func columns(of table: String) throws(SQLiteFailure) -> [TableColumn] {
+        let rows = try PreparedStatement(self, "PRAGMA table_xinfo(\(table))")
+        var columns: [TableColumn] = []
+        while try rows.step() {
+            guard rows.integer(6) == 0 else { continue }
+            columns.append(TableColumn(name: rows.text(1), keyPosition: rows.integer(5)))
+        }
+        return columns
+    }
+}

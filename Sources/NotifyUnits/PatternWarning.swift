@@ -1,0 +1,16 @@
+/// The warning about tokens of patterns that look like wildcards and are none.
+package enum PatternWarning {
+    /// One text for each such token.
+    package static func texts(_ patterns: [String]) -> [String] {
+        patterns.flatMap { pattern in
+            pattern.split(separator: ".").filter(looksLikeWildcard).map { token in
+                "'\(token)' in '\(pattern)' is no wildcard and matches only itself: '*' stands for one whole token, and a "
+                    + "final '>' for one or more"
+            }
+        }
+    }
+
+    private static func looksLikeWildcard(_ token: Substring) -> Bool {
+        token != "*" && token != ">" && token.contains { "*>#".contains($0) }
+    }
+}

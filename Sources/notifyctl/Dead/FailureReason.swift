@@ -1,0 +1,19 @@
+/// The reason of a failed delivery, as it is printed. Its first line is what has ended the command; the others, if any,
+/// are the end of what that has written to standard error.
+enum FailureReason {
+    private static let lineCharacters = 100
+
+    /// One line: the first one, and the last one of several. Shortened.
+    static func line(_ reason: String) -> String {
+        let lines = reason.split(separator: "\n")
+        guard let first = lines.first else { return Table.unknown }
+        let text = lines.count > 1 ? "\(first): \(lines[lines.count - 1])" : String(first)
+        return text.count > lineCharacters ? text.prefix(lineCharacters - 1) + "…" : text
+    }
+
+    /// All lines, those after the first one indented, with control characters replaced.
+    static func block(_ reason: String, indent: Int) -> String {
+        reason.split(separator: "\n", omittingEmptySubsequences: false).map { Table.printable(String($0)) }
+            .joined(separator: "\n" + String(repeating: " ", count: indent))
+    }
+}

@@ -1,0 +1,25 @@
+import Glibc
+import SystemPackage
+
+/// The lock file beside a daemon's socket, which a daemon that has opened its socket by itself holds.
+enum SocketLock {
+    /// The process that holds the lock of a socket; nil if none does, if this user may not know, or if the file is one
+    /// of another user, except root, who could have written any number to it. Changes nothing.
+    static func holder(ofSocket path: String) -> Int32? {
+        // Does not wait for the writer of a pipe.
+        guard
+            let file = try? FileDescriptor.open(
+                FilePath(path + ".lock"), .readOnly, options: [.closeOnExec, .noFollow, .nonBlocking])
+        else { return nil }
+        // Closing the file releases the lock.
+        defer { try? file.close() }
+        var status = stat()
+        guard fstat(file.rawValue, &status) == 0, [0, geteuid()].contains(status.st_uid), status.st_nlink == 1 else {
+            return nil
+        }
+        guard flock(file.rawValue, LOCK_SH | LOCK_NB) != 0, errno == EWOULDBLOCK else { return nil }
+        var text = [UInt8](repeating: 0, count: 20)
+        let count = (try? text.withUnsafeMutableBytes { try file.read(into: $0) }) ?? 0
+        return Int32(String(decoding: text[..<count], as: UTF8.self).prefix { $0.isASCII && $0.isNumber })
+    }
+}

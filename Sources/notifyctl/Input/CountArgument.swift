@@ -1,0 +1,17 @@
+import ArgumentParser
+import NotifyUnits
+
+/// The arguments for a number of things, such as that of `--count`.
+enum CountArgument {
+    /// Reads a whole number, also a negative one: the command refuses that with the range that it accepts.
+    ///
+    /// - Throws: `ValidationError` for other texts, and for a number with a superfluous 0, which other programs read as
+    ///   octal. ArgumentParser prepends the option and the value to the message.
+    static func count(_ text: String) throws -> Int {
+        let isNegative = text.hasPrefix("-")
+        guard let count = Quantity.count(isNegative ? String(text.dropFirst()) : text) else {
+            throw ValidationError("expected a whole number, such as 10")
+        }
+        return isNegative ? -count : count
+    }
+}

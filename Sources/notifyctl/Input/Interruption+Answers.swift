@@ -1,0 +1,22 @@
+extension Interruption {
+    /// How long a command that was interrupted still waits for the daemon, for example for the confirmation of its
+    /// acknowledgements.
+    static let answerLimit = Duration.seconds(3)
+
+    /// Ends the process if it still runs some time after the interruption, because the daemon does not answer. Runs in
+    /// a task beside those of the command; cancelling the task prevents the end.
+    ///
+    /// - Parameters:
+    ///   - limit: The time that the daemon has for its answers.
+    ///   - preparation: What precedes the wait for the daemon, such as the end of running commands.
+    ///   - failure: The error with which the process ends.
+    func endUnanswered(
+        after limit: (Reason) -> Duration = { _ in answerLimit }, preparation: () async -> Void = {},
+        _ failure: (Reason) -> CommandFailure
+    ) async {
+        guard let reason = await wait() else { return }
+        await preparation()
+        guard (try? await Task.sleep(for: limit(reason))) != nil else { return }
+        Notifyctl.end(with: failure(reason))
+    }
+}

@@ -1,0 +1,43 @@
+/// The option that was meant by one of another program, or of another command. The parser suggests only options that
+/// are spelled alike.
+enum UnknownOption {
+    private static let meanings: [(option: String, meant: [String])] = [
+        ("--since", ["--from"]), ("--start", ["--from"]), ("--after", ["--from"]), ("--from-beginning", ["--from"]),
+        ("--seq", ["--from"]), ("--until", ["--to", "--before"]), ("--end", ["--to"]), ("--tail", ["--follow"]),
+        ("--lines", ["--limit", "--count"]), ("-n", ["--limit", "--count"]), ("--max", ["--limit", "--count"]),
+        ("--number", ["--limit", "--count"]), ("--output", ["--format"]), ("--template", ["--format"]),
+        ("--consumer", ["--durable"]), ("--subscription", ["--durable"]), ("--queue", ["--group"]),
+        ("--shared", ["--group"]), ("--workers", ["--parallel"]), ("--jobs", ["--parallel"]), ("-j", ["--parallel"]),
+        ("--retries", ["--max-deliveries"]), ("--attempts", ["--max-deliveries"]), ("--ack-wait", ["--deadline"]),
+        ("--backoff", ["--retry-after"]), ("--uid", ["--user"]), ("--owner", ["--user"]),
+        ("--persist", ["--durability"]),
+        ("--sync", ["--durability"]), ("--stored", ["--durability"]), ("--input", ["--file"]),
+        ("--silent", ["--quiet"]),
+        ("--key", ["--object"]), ("--force", ["--yes", "--takeover"]), ("--wait", ["--timeout"]),
+    ]
+
+    /// The parser's message, with the option that was meant if there is one.
+    ///
+    /// - Parameter help: The help of the command, which lists its options.
+    static func completed(_ message: String, help: String) -> String {
+        let prefix = "Unknown option '"
+        guard message.hasPrefix(prefix) else { return message }
+        let option = message.dropFirst(prefix.count).prefix { $0 != "'" && $0 != "=" }
+        let meant = meanings.first { $0.option == option }?.meant.first { has($0, help) }
+        return meant.map { "\(prefix)\(option)'. Did you mean '\($0)'?" } ?? message
+    }
+
+    /// The parser's message, or one about an unknown option: the parser takes the value of such an option for an
+    /// argument without an option, and reports that value.
+    static func message(behind message: String, _ arguments: [String], help: String) -> String {
+        guard message.hasPrefix("The value '"), message.contains("' is invalid for '<") else { return message }
+        let option = arguments.prefix { $0 != "--" }.lazy
+            .compactMap { $0.hasPrefix("--") ? String($0.prefix { $0 != "=" }) : nil }
+            .first { !has($0, help) }
+        return option.map { "Unknown option '\($0)'" } ?? message
+    }
+
+    private static func has(_ option: String, _ help: String) -> Bool {
+        help.split(whereSeparator: { " ,\n[]".contains($0) }).contains(Substring(option))
+    }
+}

@@ -1,0 +1,37 @@
+/// When a live view requests its next report, and why none arrives.
+struct RequestPace: Sendable {
+    /// The number of intervals without an answer after which it is reported.
+    private static let toleratedIntervals = 3
+
+    /// The reason while the daemon does not answer.
+    static let unanswered = "waiting for the answer of notifyd"
+
+    /// The reason why no reports arrive, for the status line; nil if they do.
+    private(set) var failure: String?
+    private var isPending = false
+    /// The number of intervals that have passed since the pending request.
+    private var missedIntervals = 0
+
+    /// Counts an interval.
+    ///
+    /// - Returns: Whether to send a request.
+    mutating func intervalPassed() -> Bool {
+        guard isPending else { return begin() }
+        missedIntervals += 1
+        if missedIntervals >= Self.toleratedIntervals { failure = Self.unanswered }
+        return false
+    }
+
+    /// Begins a request, unless one is pending.
+    ///
+    /// - Returns: Whether to send a request.
+    mutating func begin() -> Bool {
+        guard !isPending else { return false }
+        (isPending, missedIntervals) = (true, 0)
+        return true
+    }
+
+    mutating func answered() { (isPending, failure) = (false, nil) }
+
+    mutating func failed(_ reason: String) { (isPending, failure) = (false, reason) }
+}

@@ -1,0 +1,70 @@
+import Glibc
+import Synchronization
+
+/// The terminal of this process, for a command that uses the whole screen. Safe to use from any thread.
+final class Terminal: Sendable {
+    private struct State {
+        /// The settings before the screen was entered; nil while it is not entered.
+        var original: termios?
+    }
+
+    // The alternate screen, without a cursor and without wrapping of long lines.
+    private static let enterSequence = "\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l"
+    private static let leaveSequence = "\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l"
+
+    private let input: Int32
+    private let output: Int32
+    private let state = Mutex(State())
+
+    /// Makes the terminal at these descriptors. Fails if one of them is not a terminal, or if the terminal can't move
+    /// its cursor.
+    ///
+    /// - Parameter kind: The value of `TERM`; nil for that of this process.
+    init?(input: Int32 = STDIN_FILENO, output: Int32 = STDOUT_FILENO, kind: String? = nil) {
+        guard isatty(input) == 1, isatty(output) == 1, !["", "dumb"].contains(kind ?? Self.environmentKind) else {
+            return nil
+        }
+        self.input = input
+        self.output = output
+    }
+
+    private static var environmentKind: String {
+        guard let kind = getenv("TERM") else { return "" }
+        return String(cString: kind)
+    }
+
+    var size: Screen { Screen.of(output) ?? .usual }
+
+    /// Switches to the alternate screen, and to input without echo that arrives key by key. Keys such as Ctrl-C still
+    /// send signals. May be called again, in case another program has changed the terminal meanwhile.
+    func enter() {
+        state.withLock { state in
+            var settings = termios()
+            guard tcgetattr(input, &settings) == 0 else { return }
+            if state.original == nil { state.original = settings }
+            settings.c_lflag &= ~tcflag_t(ICANON | ECHO | IEXTEN)
+            // Ctrl-S must not stop the output.
+            settings.c_iflag &= ~tcflag_t(IXON)
+            tcsetattr(input, TCSADRAIN, &settings)
+            write(Self.enterSequence)
+        }
+    }
+
+    /// Restores the screen and the settings. Does nothing if the screen is not entered.
+    func leave() {
+        state.withLock { state in
+            guard var original = state.original.take() else { return }
+            // Discards unread input, which was not meant for the shell. This comes before leaving the screen, so that
+            // input typed after the shell is visible again is kept.
+            tcsetattr(input, TCSAFLUSH, &original)
+            write(Self.leaveSequence)
+        }
+    }
+
+    private func write(_ text: String) {
+        // A terminal that accepts no output must not keep the command from ending.
+        guard Blocking.poll([(output, Int32(POLLOUT))], isWaiting: false)[0] & Int32(POLLOUT) != 0 else { return }
+        let bytes = Array(text.utf8)
+        _ = Glibc.write(output, bytes, bytes.count)
+    }
+}

@@ -1,0 +1,157 @@
+import DequeModule
+import NotifyClient
+
+/// A line of the input of `post --lines`.
+struct InputLine: Equatable, Sendable {
+    /// Counted from 1.
+    var number: Int
+    var payload: [UInt8]
+}
+
+/// What became of the lines of `post --lines`. Decides whether posting goes on.
+struct LineLedger: Sendable {
+    /// The most invalid lines that are reported one by one.
+    static let reportedInvalidLines = 10
+
+    /// The first error because of which posting stops.
+    struct Failure: Sendable {
+        var line: Int
+        var error: NotifyError
+    }
+
+    private var inFlight: Deque<InputLine> = []
+    /// The lines with a receipt, and those of them that are in the log.
+    private(set) var posted = 0
+    private(set) var stored = 0
+    /// The lines that reached no subscriber and were not stored.
+    private(set) var unreached = 0
+    private(set) var invalid = 0
+    /// The lines that are known not to be posted, in order.
+    private(set) var refused: [InputLine] = []
+    private(set) var unknown = LineRanges()
+    /// The posted lines that were sent again after a later line was posted.
+    private(set) var reordered = 0
+    /// The highest number of a posted line.
+    private var lastPosted = 0
+    private(set) var failure: Failure?
+
+    /// The lines were passed to the client.
+    mutating func submitted(_ lines: [InputLine]) {
+        inFlight.append(contentsOf: lines)
+    }
+
+    /// The outcome of the first submitted line without one.
+    ///
+    /// - Returns: What to report about an invalid line; nil for other lines, and once enough were reported.
+    mutating func received(_ outcome: NotificationClient.PostPipeline.Outcome) -> String? {
+        guard let line = inFlight.popFirst() else { return nil }
+        switch outcome {
+        case .success(let receipt):
+            posted += 1
+            if line.number < lastPosted { reordered += 1 }
+            lastPosted = max(lastPosted, line.number)
+            if receipt.durability != .volatile {
+                stored += 1
+            } else if receipt.subscribers == 0 {
+                unreached += 1
+            }
+        case .failure(let error) where error.code == .payloadTooLarge:
+            invalid += 1
+            return invalid <= Self.reportedInvalidLines ? "line \(line.number): \(error.message)" : nil
+        case .failure(let error):
+            if error.isKnownRefusal { refused.append(line) } else { unknown.append(line.number) }
+            failure = failure ?? Failure(line: line.number, error: error)
+        }
+        return nil
+    }
+
+    /// No further outcome will be received.
+    mutating func abandon() {
+        for line in inFlight { unknown.append(line.number) }
+        inFlight.removeAll()
+    }
+
+    /// Whether the lines that were not posted may be sent again, in order: the daemon refuses for now or can't be
+    /// reached, and the outcome of every line is known.
+    var isRetryable: Bool {
+        guard let failure, unknown.isEmpty else { return false }
+        return [.refusedForNow, .noDaemon].contains(ExitStatus(failure.error))
+    }
+
+    /// Takes the lines to send again.
+    mutating func takeRefused() -> [InputLine] {
+        defer { (refused, failure) = ([], nil) }
+        return refused
+    }
+
+    // MARK: The result
+
+    /// The status of the command.
+    var status: ExitStatus {
+        if !unknown.isEmpty { return .failure }
+        if let failure { return ExitStatus(failure.error) }
+        return invalid > 0 ? .invalidData : .success
+    }
+
+    /// The numbers, as one line without a period.
+    ///
+    /// - Parameter next: The line at which the input was left; nil if all lines were read.
+    func summary(next: Int?) -> String {
+        var parts = ["posted \(Self.lines(posted)) (\(stored) stored)"]
+        if reordered > 0 { parts.append("\(reordered) of them after later lines") }
+        if unreached > 0 { parts.append("\(unreached) of them reached no subscriber and were not stored") }
+        if invalid > 0 { parts.append("\(invalid) invalid") }
+        if !refused.isEmpty {
+            parts.append("\(refused.count) not posted (\(LineRanges(refused.map(\.number))))")
+        }
+        if let next { parts.append("none from line \(next) on") }
+        if !unknown.isEmpty { parts.append("unknown for \(unknown.count) (\(unknown))") }
+        return parts.joined(separator: ", ")
+    }
+
+    private static func lines(_ count: Int) -> String { "\(count) \(count == 1 ? "line" : "lines")" }
+}
+
+/// Numbers of lines in ascending order, as ranges.
+struct LineRanges: Equatable, Sendable, CustomStringConvertible {
+    /// The most ranges in the text.
+    private static let shown = 4
+
+    private var ranges: [ClosedRange<Int>] = []
+    private(set) var count = 0
+
+    init(_ numbers: [Int] = []) {
+        for number in numbers { append(number) }
+    }
+
+    var isEmpty: Bool { ranges.isEmpty }
+
+    mutating func append(_ number: Int) {
+        count += 1
+        if let last = ranges.last, last.upperBound + 1 == number {
+            ranges[ranges.count - 1] = last.lowerBound...number
+        } else {
+            ranges.append(number...number)
+        }
+    }
+
+    /// Such as `line 5` or `lines 1 to 3, 7`.
+    var description: String {
+        var texts = ranges.prefix(Self.shown).map { range in
+            range.count == 1 ? "\(range.lowerBound)" : "\(range.lowerBound) to \(range.upperBound)"
+        }
+        if ranges.count > Self.shown { texts.append("…") }
+        return (count == 1 ? "line " : "lines ") + texts.joined(separator: ", ")
+    }
+}
+
+extension NotifyError {
+    /// Whether the request was certainly not executed.
+    fileprivate var isKnownRefusal: Bool {
+        switch code {
+        case .outcomeUnknown, .connectionLost, .cancelled: false
+        case .notConnected, .noDaemon, .timedOut: true
+        default: isRefusal
+        }
+    }
+}

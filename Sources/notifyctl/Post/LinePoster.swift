@@ -1,0 +1,203 @@
+import Glibc
+import NotifyClient
+import Synchronization
+
+/// Posts one message for each line, pipelined, and prints the receipts in the order of the lines.
+struct LinePoster: Sendable {
+    /// The most lines that are passed to the client at once, between two looks at whether to go on.
+    private static let sliceLines = 256
+    /// How long an interrupted command waits for the outcomes of posted lines.
+    private static let interruptedWait = Duration.seconds(3)
+    private static let firstPause = Duration.milliseconds(100)
+    private static let longestPause = Duration.seconds(1)
+
+    let template: NotificationClient.OutgoingMessage
+    let printer: ReceiptPrinter
+    /// The time in which lines that are known not to be posted are sent again; nil to stop at the first error.
+    let retryTime: Duration?
+    private let source: LineSource
+    private let progress = ProgressBar()
+    private let interruption = Interruption()
+    private let state = State()
+
+    private final class State: Sendable {
+        let ledger = Mutex(LineLedger())
+        /// Why the input can't be read, or the output not be written.
+        let failure = Mutex<(any Error)?>(nil)
+
+        func fail(_ error: any Error) {
+            failure.withLock { $0 = $0 ?? error }
+        }
+    }
+
+    init(
+        template: NotificationClient.OutgoingMessage, input: Int32, printer: ReceiptPrinter, retryTime: Duration?
+    ) {
+        self.template = template
+        self.printer = printer
+        self.retryTime = retryTime
+        source = LineSource(input)
+    }
+
+    /// Posts until the end of the input, the first error that is not one of a single line, or an interruption.
+    ///
+    /// - Throws: `CommandFailure` that counts the lines, unless all were posted; `StandardOutput.Failure.readerClosed`.
+    func run(_ configuration: NotificationClient.Configuration) async throws {
+        // Report a lost connection even while no lines arrive: input from `tail -f`, for example, may outlive the
+        // daemon.
+        var configuration = configuration
+        configuration.onConnectionChange = ConnectionReporter().handler
+        configuration.requiresFirstConnection = retryTime == nil
+        let start = ContinuousClock.now
+        let signals = await Interruption.trapSignals()
+        let printsNothing = printer.format == .nothing
+        // The receipts show the progress on a terminal.
+        let isShown = printsNothing || isatty(STDOUT_FILENO) == 0
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await interruption.watchSignals(signals) }
+            if !printsNothing { group.addTask { await interruption.watchReader(of: STDOUT_FILENO) } }
+            if isShown { group.addTask { await progress.keepShowing { progressLine(after: .now - start) } } }
+            defer { group.cancelAll() }
+            try await postUntilInterrupted(configuration)
+        }
+        progress.clear()
+        try report(after: .now - start)
+    }
+
+    private func postUntilInterrupted(_ configuration: NotificationClient.Configuration) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                try await withNotificationClient(configuration: configuration) { try await postAll($0) }
+            }
+            group.addTask {
+                guard await interruption.wait() != nil else { return }
+                source.stop()
+                try await Task.sleep(for: Self.interruptedWait)
+            }
+            defer { group.cancelAll() }
+            do {
+                try await group.next()
+            } catch  where error is NotifyError && state.ledger.withLock({ $0.failure != nil }) {
+                // The error of the client is that of the line.
+            }
+        }
+        state.ledger.withLock { $0.abandon() }
+    }
+
+    // MARK: Posting
+
+    /// Posts the input, and sends lines again that were not posted, as long as `retryTime` permits.
+    private func postAll(_ client: NotificationClient) async throws {
+        var end: ContinuousClock.Instant?
+        var pause = Self.firstPause
+        while true {
+            let before = state.ledger.withLock { $0.posted }
+            try await attempt(client)
+            let (failure, posted) = state.ledger.withLock { ($0.isRetryable ? $0.failure : nil, $0.posted) }
+            guard let failure, let retryTime, state.failure.withLock({ $0 == nil }), interruption.reason == nil else {
+                return
+            }
+            let now = ContinuousClock.now
+            if end == nil || posted > before {
+                if end == nil {
+                    StandardError.write(
+                        "line \(failure.line): \(failure.error.message); sent again for \(SpanArgument.text(retryTime))"
+                    )
+                }
+                (end, pause) = (now + retryTime, Self.firstPause)
+            }
+            guard let end, now < end else { return }
+            try await Task.sleep(for: min(pause, end - now))
+            pause = min(pause * 2, Self.longestPause)
+            guard interruption.reason == nil else { return }
+            source.resume(with: state.ledger.withLock { $0.takeRefused() })
+        }
+    }
+
+    /// Posts lines until the end of the input or a failure, and waits for all their outcomes.
+    private func attempt(_ client: NotificationClient) async throws {
+        let pipeline = client.postPipeline()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await post(to: pipeline) }
+            group.addTask { try await printOutcomes(of: pipeline) }
+            try await group.waitForAll()
+        }
+    }
+
+    private func post(to pipeline: NotificationClient.PostPipeline) async throws {
+        defer { pipeline.finish() }
+        do {
+            while case let lines = try await source.next(Self.sliceLines), !lines.isEmpty {
+                state.ledger.withLock { $0.submitted(lines) }
+                try await pipeline.post(contentsOf: lines.lazy.map { template.with(payload: $0.payload) })
+            }
+        } catch let failure as CommandFailure {
+            state.fail(failure)
+        }
+    }
+
+    /// Prints the receipts. Goes on to receive outcomes after a failure, so that all are counted.
+    private func printOutcomes(of pipeline: NotificationClient.PostPipeline) async throws {
+        var output = StandardOutput()
+        for try await outcomes in pipeline.batches {
+            for outcome in outcomes {
+                let (report, isFailing) = state.ledger.withLock { ($0.received(outcome), $0.failure != nil) }
+                // Before a flush, which may wait for the reader of the output.
+                if isFailing { source.stop() }
+                if case .success(let receipt) = outcome { output.gather { printer.append(receipt, to: &$0) } }
+                guard let report else { continue }
+                try await flush(&output)
+                StandardError.write(report)
+            }
+            try await flush(&output)
+        }
+    }
+
+    private func flush(_ output: inout StandardOutput) async throws {
+        guard state.failure.withLock({ $0 == nil }) else { return output.discard() }
+        do {
+            try await output.flush(until: interruption)
+        } catch StandardOutput.Failure.interrupted {
+            output.discard()
+        } catch {
+            state.fail(error)
+            source.stop()
+            output.discard()
+        }
+    }
+
+    // MARK: Reports
+
+    private func progressLine(after elapsed: Duration) -> String {
+        let posted = state.ledger.withLock { $0.posted }
+        let lines = "\(posted) lines, \(Quantities.rate(from: 0, to: UInt64(posted), in: elapsed))/s"
+        guard let total = source.totalBytes, let share = ProgressBar.line(source.readBytes, of: total, width: 20) else {
+            return lines
+        }
+        return "\(share)  \(lines)"
+    }
+
+    private func report(after elapsed: Duration) throws {
+        let ledger = state.ledger.withLock { $0 }
+        let summary = ledger.summary(next: source.nextLine)
+        if let failure = ledger.failure {
+            let message = failure.error.message + Notifyctl.advice(for: failure.error)
+            throw CommandFailure(ledger.status, "stopped at line \(failure.line): \(message); \(summary)")
+        }
+        if let failure = state.failure.withLock({ $0 }) {
+            StandardError.write("stopped: \(summary)")
+            throw failure
+        }
+        switch interruption.reason {
+        case .readerClosed?:
+            StandardError.write("stopped: \(summary)")
+            throw StandardOutput.Failure.readerClosed
+        case .signal?, .timeout?, .failure?: throw CommandFailure(.failure, "interrupted: \(summary)")
+        case nil: break
+        }
+        if ledger.status != .success { throw CommandFailure(ledger.status, summary) }
+        guard printer.format != .nothing else { return }
+        let rate = Quantities.rate(from: 0, to: UInt64(ledger.posted), in: elapsed)
+        StandardError.write("\(summary) in \(BenchFormat.time(UInt64(elapsed / .nanoseconds(1)))), \(rate)/s")
+    }
+}

@@ -1,0 +1,95 @@
+import DequeModule
+import Glibc
+import NotifyClient
+import Synchronization
+
+/// The lines of the input of `post --lines`, as they are read.
+final class LineSource: Sendable {
+    private struct State {
+        /// Lines that were read and not taken yet.
+        var waiting: Deque<InputLine> = []
+        // One byte over the maximum payload of every daemon: a longer line is truncated to this length, so its post
+        // fails, and the error is reported in the order of the lines.
+        var splitter = LineSplitter(maximumBytes: NotificationClient.maximumPayloadBytes + 1)
+        var reader: InputReader
+        var readLines = 0
+        var readBytes: UInt64 = 0
+        var isAtEnd = false
+        var isStopped = false
+
+        mutating func add(_ lines: [[UInt8]]) {
+            for payload in lines {
+                readLines += 1
+                waiting.append(InputLine(number: readLines, payload: payload))
+            }
+        }
+    }
+
+    /// The size of the input, if it is a file.
+    let totalBytes: UInt64?
+    private let descriptor: Int32
+    private let state: Mutex<State>
+
+    init(_ descriptor: Int32) {
+        self.descriptor = descriptor
+        state = Mutex(State(reader: InputReader(descriptor: descriptor)))
+        var status = stat()
+        let isFile = fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+        totalBytes = isFile ? UInt64(max(0, status.st_size)) : nil
+    }
+
+    /// Waits for the next lines. Only one task may wait.
+    ///
+    /// - Returns: At most `count` lines; none at the end of the input, and after `stop`.
+    /// - Throws: `CommandFailure` if the input can't be read; `CancellationError` in a cancelled task.
+    func next(_ count: Int) async throws -> [InputLine] {
+        while true {
+            let (lines, reader) = state.withLock { state -> ([InputLine], InputReader?) in
+                if state.isStopped { return ([], nil) }
+                let lines = Array(state.waiting.prefix(count))
+                state.waiting.removeFirst(lines.count)
+                return (lines, state.isAtEnd ? nil : state.reader)
+            }
+            guard lines.isEmpty, let reader else { return lines }
+            do {
+                let chunk = try await reader.next()
+                state.withLock { state in
+                    state.readBytes += UInt64(chunk.count)
+                    state.add(
+                        chunk.isEmpty ? [state.splitter.finish()].compactMap(\.self) : state.splitter.split(chunk))
+                    state.isAtEnd = chunk.isEmpty
+                }
+            } catch is CancellationError where state.withLock({ $0.isStopped }) {
+                return []
+            }
+        }
+    }
+
+    /// Ends a wait for lines, now and later.
+    func stop() {
+        let reader = state.withLock { state in
+            state.isStopped = true
+            return state.reader
+        }
+        reader.cancel()
+    }
+
+    /// Continues after `stop`, with these lines before the others.
+    func resume(with lines: [InputLine]) {
+        state.withLock { state in
+            state.waiting.prepend(contentsOf: lines)
+            state.reader = InputReader(descriptor: descriptor)
+            state.isStopped = false
+        }
+    }
+
+    /// The number of bytes that were read.
+    var readBytes: UInt64 { state.withLock { $0.readBytes } }
+
+    /// The number of the first line that was not taken; nil if all were.
+    var nextLine: Int? {
+        state.withLock { state in
+            state.waiting.first?.number ?? (state.isAtEnd ? nil : state.readLines + 1)
+        }
+    }
+}

@@ -1,0 +1,149 @@
+import ArgumentParser
+import Glibc
+import NotifyClient
+import SystemPackage
+
+struct PostCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "post",
+        abstract: "Post a message, or one for each line of the input.",
+        discussion: """
+            Prints one line for each message: 'posted NAME sequence=N durability=REACHED subscribers=N durables=N', where \
+            subscribers is the number of connections with matching volatile subscriptions, and durables that of the \
+            durable subscriptions that the message was stored for. On a terminal, a message that reached no subscriber \
+            and was not stored is reported.
+
+            The durabilities are:
+
+              automatic  the default: stored if a durable subscription matches, else
+                         volatile
+              volatile   never stored, and not delivered to durable subscriptions
+              stored     in the log before the receipt: survives a crash of the daemon
+              synced     flushed to disk before the receipt: survives a loss of power
+
+            Without a content argument the content is read from standard input; it is empty if that is a terminal, /dev/null \
+            or closed. To post an empty message while standard input is used otherwise, give '' as content.
+
+            With --lines, a line that is too long is reported and left out. Any other error stops: one line on standard error \
+            counts the lines that are posted, those that are not, and those for which this is not known because the \
+            connection broke. With --retry, lines that are known not to be posted are sent again, in order, while storage \
+            fails or is full, a limit is reached or no daemon can be reached, and posting goes on. Later lines that were \
+            already under way may be posted before them. At the end, standard error has a summary, without --quiet, which \
+            counts the lines that were posted after later ones.
+
+            EXAMPLES
+              notifyctl post orders.created 'order 42'
+              notifyctl post backup.success '' --durability stored -H 'host: db1'
+              df --human-readable / | notifyctl post disk.report --durability stored
+              tail -f access.log | notifyctl post web.access --lines --quiet
+              notifyctl post images.new --file ./photo.jpg --object shop-1 --json
+            """)
+
+    @OptionGroup var connection: ConnectionOptions
+
+    @Argument(help: "The name of the message, such as orders.created.")
+    var name: String
+
+    @Argument(help: "The content; '-' reads all of standard input, which is the default if that is a pipe or a file.")
+    var body: String?
+
+    @Option(
+        name: .shortAndLong, help: ArgumentHelp("Read the content from a file.", valueName: "file"), completion: .file()
+    )
+    var file: String?
+
+    @Flag(name: .shortAndLong, help: "Post each line of standard input, or of the file.")
+    var lines = false
+
+    @Option(
+        help: ArgumentHelp(
+            "With --lines: go on to try for this time, since the last line that was posted.", valueName: "span"),
+        transform: { try SpanArgument.span($0) })
+    var retry: Duration?
+
+    @Option(
+        help: ArgumentHelp("An object by which subscribers can filter, in addition to the name.", valueName: "text"))
+    var object: String?
+
+    @Option(
+        name: [.customShort("H"), .long],
+        help: ArgumentHelp("A header; may be given several times.", valueName: "key:value"),
+        transform: Header.init(argument:))
+    var header: [Header] = []
+
+    @Option(
+        help: ArgumentHelp("The durability: \(Self.durabilities).", valueName: "durability"),
+        completion: .list(NotificationClient.Durability.allCases.map(\.rawValue)), transform: Self.durability)
+    var durability = NotificationClient.Durability.automatic
+
+    @Flag(name: .shortAndLong, help: "Print only errors.")
+    var quiet = false
+
+    @Flag(help: "Print one JSON object for each message.")
+    var json = false
+
+    static let durabilities = "automatic, volatile, stored or synced"
+
+    static func durability(_ argument: String) throws -> NotificationClient.Durability {
+        guard let durability = NotificationClient.Durability(rawValue: argument) else {
+            throw ValidationError("expected \(durabilities)")
+        }
+        return durability
+    }
+
+    func validate() throws {
+        try UserNames.check([name])
+        if body != nil, file != nil { throw ValidationError("give the content or --file, not both") }
+        if retry != nil, !lines { throw ValidationError("--retry needs --lines") }
+        if body != nil, lines { throw ValidationError("give the content or --lines, not both") }
+    }
+
+    func run() async throws {
+        let message = try NotificationClient.OutgoingMessage(
+            name: name, object: object, headers: .init(header.map { ($0.key, $0.value) }),
+            durability: durability)
+        let printer = ReceiptPrinter(name: name, format: quiet ? .nothing : json ? .json : .text)
+        if lines {
+            try await LinePoster(template: message, input: openInput(), printer: printer, retryTime: retry)
+                .run(connection.configuration())
+        } else {
+            try await post(message.with(payload: payload()), printer)
+        }
+    }
+
+    private func post(_ message: NotificationClient.OutgoingMessage, _ printer: ReceiptPrinter) async throws {
+        let receipt = try await withNotificationClient(configuration: connection.configuration()) { client in
+            try await client.post(message)
+        }
+        var output = StandardOutput()
+        output.gather { printer.append(receipt, to: &$0) }
+        try output.flush()
+        if !quiet, isatty(STDERR_FILENO) == 1, let notice = ReceiptPrinter.notice(receipt, requested: durability) {
+            StandardError.write(notice)
+        }
+    }
+
+    // MARK: The content
+
+    private func payload() async throws -> [UInt8] {
+        if let body, body != "-" { return CommandArguments.process.bytes(of: body) }
+        guard body != nil || file != nil || StandardInput.hasContent() else { return [] }
+        let bytes = try await InputReader(descriptor: openInput()).all(limit: NotificationClient.maximumPayloadBytes)
+        guard bytes.count <= NotificationClient.maximumPayloadBytes else {
+            throw CommandFailure(
+                .invalidData,
+                "the content is larger than \(NotificationClient.maximumPayloadBytes) bytes, the maximum of every daemon"
+            )
+        }
+        return bytes
+    }
+
+    private func openInput() throws -> Int32 {
+        guard let file else { return STDIN_FILENO }
+        do {
+            return try FileDescriptor.open(FilePath(file), .readOnly, options: .closeOnExec).rawValue
+        } catch {
+            throw CommandFailure(.unreadableInput, "can't open \(file): \(error)")
+        }
+    }
+}

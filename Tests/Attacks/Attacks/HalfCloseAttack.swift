@@ -1,0 +1,48 @@
+import NotifyWire
+import WireTestSupport
+
+/// Very many connections whose client shuts down its direction, thousands at once. Then others whose sockets are full
+/// of requests: the daemon reads those to the end.
+final class HalfCloseAttack: Attack {
+    private static let endedAtOnce = 5_000
+    private static let fullSockets = 2_000
+    /// More requests than a socket holds, for whose answers the daemon waits.
+    private static let requests: UInt64 = 25_000
+
+    private let target: Target
+    private let pings = (1...requests).flatMap { Ping(request: $0).encoded }
+    private var connections: [Connection]
+    let admitted: Int
+
+    init(_ target: Target) throws {
+        self.target = target
+        connections = try target.subscribers(to: "half.>")
+        admitted = connections.count(.subscribed)
+    }
+
+    func step() {
+        while !connections.isEmpty {
+            end(Array(connections.suffix(Self.endedAtOnce)))
+            connections.removeLast(min(Self.endedAtOnce, connections.count))
+        }
+        if let full = try? target.connections(Self.fullSockets) { fill(full) }
+        if let opened = try? target.subscribers(to: "half.>") { connections = opened }
+    }
+
+    /// Shuts down the connections at once, and waits until the daemon has closed them.
+    private func end(_ ended: [Connection]) {
+        for connection in ended { connection.shutDown() }
+        Connection.serve(ended, within: .seconds(10)) { !ended.contains(where: \.isOpen) }
+    }
+
+    /// Fills the sockets, shuts down the connections at once, and closes them once the daemon has read them to the end.
+    private func fill(_ full: [Connection]) {
+        for connection in full { connection.write(shared: pings) }
+        // The daemon reads some of the requests before it pauses a connection.
+        for _ in 0..<3 {
+            for connection in full { connection.flush() }
+        }
+        for connection in full { connection.shutDown() }
+        try? Connection(target.socket).awaitPong()
+    }
+}

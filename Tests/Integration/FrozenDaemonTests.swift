@@ -1,0 +1,72 @@
+import Foundation
+import NotifyClient
+import Testing
+
+@testable import notifyctl
+
+extension IntegrationTests {
+    /// A daemon that is suspended, and then continued.
+    @Suite struct FrozenDaemonTests {
+        @Test func `requests fail within their time limit, and later ones succeed`() async throws {
+            let daemon = try await Daemon.start()
+            var configuration = NotificationClient.Configuration(socketPath: daemon.socket)
+            configuration.requestTimeout = .milliseconds(400)
+            try await withNotificationClient(configuration: configuration) { client in
+                try await client.post("a", "1")
+                daemon.process.send(SIGSTOP)
+                try daemon.process.waitUntilStopped()
+                let error = await #expect(throws: NotifyError.self) { try await client.post("a", "2") }
+                #expect(error?.code == .outcomeUnknown)
+                let other = await #expect(throws: NotifyError.self) {
+                    try await client.post("a", "3", timeout: .milliseconds(10))
+                }
+                #expect(other?.code == .outcomeUnknown)
+                await #expect(throws: NotifyError.self) { try await client.ping() }
+                await #expect(throws: NotifyError.self) { try await client.subscribe(to: ["a"]) }
+                daemon.process.send(SIGCONT)
+                // The daemon has received the posts meanwhile.
+                var sequence: UInt64 = 0
+                while sequence == 0 {
+                    sequence = (try? await client.post("a", "4").sequence) ?? 0
+                }
+                #expect(sequence >= 4)
+            }
+        }
+
+        @Test func `a monitor goes on after a request that was not answered`() async throws {
+            let daemon = try await Daemon.start()
+            var configuration = NotificationClient.Configuration(socketPath: daemon.socket)
+            configuration.requestTimeout = .milliseconds(400)
+            let pipe = Pipe()
+            let printer = PostPrinter(
+                patterns: [">"], json: false, times: .utc, limit: 1, output: pipe.fileHandleForWriting.fileDescriptor)
+            try await withNotificationClient(configuration: configuration) { client in
+                try await client.ping()
+                daemon.process.send(SIGSTOP)
+                try daemon.process.waitUntilStopped()
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask { try await printer.run(client, until: Interruption()) }
+                    // The request of the monitor fails before the last of these.
+                    for _ in 0..<3 {
+                        let error = await #expect(throws: NotifyError.self) { try await client.ping() }
+                        #expect(error?.code == .timedOut)
+                    }
+                    daemon.process.send(SIGCONT)
+                    group.addTask {
+                        while !Task.isCancelled { _ = try? await client.post("a", "x") }
+                    }
+                    try await group.next()
+                    group.cancelAll()
+                }
+            }
+            try pipe.fileHandleForWriting.close()
+            let line = try #require(try pipe.fileHandleForReading.readToEnd())
+            expectText(String(decoding: line, as: UTF8.self), " a 1B durability=")
+        }
+
+        @Test func `a request without an answer does not end a view`() {
+            let transient = NotifyError.Code.allCases.filter { NotifyError($0, "").isTransient }
+            #expect(Set(transient) == [.connectionLost, .notConnected, .daemonClosing, .timedOut])
+        }
+    }
+}

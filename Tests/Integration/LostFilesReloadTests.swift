@@ -1,0 +1,46 @@
+import Foundation
+import NotifyWire
+import TestSupport
+import Testing
+import WireTestSupport
+
+extension IntegrationTests {
+    /// `notifyctl reload` after the files of the database were moved.
+    @Suite struct LostFilesReloadTests {
+        @Test func `a reload that can't repair the log says so, and fails`() async throws {
+            let daemon = try await Daemon.start()
+            let notifyctl = Notifyctl(daemon)
+            try RawClient(daemon).post("a", durability: .stored)
+            #expect(rename(daemon.database, daemon.folder.file("moved")) == 0)
+            _ = try daemon.folder.write("another file", to: (daemon.database as NSString).lastPathComponent)
+            let result = try await notifyctl.run("reload")
+            #expect(result.status == .status(1))
+            #expect(result.output == "reloaded\n")
+            expectText(result.errors, "the log was not repaired: the database '\(daemon.database)' was replaced")
+
+            #expect(rename(daemon.folder.file("moved"), daemon.database) == 0)
+            let again = try await notifyctl.run("reload")
+            #expect(again.status == .status(0) && again.errors == "")
+        }
+
+        /// The messages are in memory: the new log has them.
+        @Test func `what a subscription receives after the database was replaced is not reported as lost`() async throws
+        {
+            let daemon = try await Daemon.start()
+            let (notifyctl, client) = (Notifyctl(daemon), try RawClient(daemon))
+            try client.subscribe("a", durable: "reader")
+            try client.detach()
+            let posted = try (1...3).map { try client.post("a", "\($0)", durability: .stored).sequence }
+            #expect(rename(daemon.database, daemon.folder.file("moved")) == 0)
+            #expect(try await notifyctl.run("reload").status == .status(0))
+            let listed = try await notifyctl.run("subscribe", "a", "--durable", "reader", "--count", "3")
+            #expect(listed.status == .status(0) && listed.lines.count == 3)
+            #expect(listed.errors == "")
+            let stored = try await notifyctl.run("log", "--format", "{sequence}").lines.compactMap { UInt64($0) }
+            #expect(stored == posted)
+            #expect(try await daemon.stop() == .status(0))
+            try await daemon.start()
+            #expect(try await notifyctl.run("log", "--format", "{sequence}").lines.count == 3)
+        }
+    }
+}

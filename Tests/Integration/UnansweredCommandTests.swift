@@ -1,0 +1,101 @@
+import Foundation
+import Glibc
+import NotifyWire
+import TestSupport
+import Testing
+import WireTestSupport
+
+extension IntegrationTests {
+    /// Time limits and signals of notifyctl hold although the daemon, or its disk, stands still.
+    @Suite struct UnansweredCommandTests {
+        /// A generous limit for the end of a command. Each of them would wait for the daemon without it.
+        private let limit = Duration.seconds(60)
+
+        private func expectTimeout(_ process: ChildProcess, sourceLocation: SourceLocation = #_sourceLocation)
+            async throws
+        {
+            #expect(try await process.waitForExit(within: limit) == .status(124), sourceLocation: sourceLocation)
+            let errors = try await process.standardError.wait("end of errors") { $0.isAtEnd ? $0 : nil }
+            #expect(
+                errors.text == "notifyctl: timed out after 1 s; notifyd has not confirmed the subscription\n",
+                sourceLocation: sourceLocation)
+        }
+
+        private static let limited = [
+            ["wait", "a", "--durable", "w", "--timeout", "1s"],
+            ["subscribe", "a", "--durable", "s", "--timeout", "1s"],
+        ]
+
+        @Test(arguments: limited)
+        func `a timeout holds while the daemon stands still`(_ arguments: [String]) async throws {
+            let daemon = try await Daemon.start()
+            daemon.process.send(SIGSTOP)
+            try daemon.process.waitUntilStopped()
+            try await expectTimeout(Notifyctl(daemon).start(arguments))
+        }
+
+        private func expectEnd(_ process: ChildProcess, of daemon: Daemon) async throws {
+            daemon.process.send(SIGSTOP)
+            try daemon.process.waitUntilStopped()
+            process.send(SIGTERM)
+            let exit = try await process.waitForExit(within: limit)
+            if case .status = exit { return }
+            Issue.record("\(exit)")
+        }
+
+        @Test(arguments: [
+            ["subscribe", "a", "--durable", "s"], ["wait", "a", "--durable", "s"],
+            ["work", "a", "--durable", "s", "--", "true"],
+        ])
+        func `a signal ends a command while the daemon stands still`(_ arguments: [String]) async throws {
+            let daemon = try await Daemon.start()
+            let process = try Notifyctl(daemon).start(arguments)
+            try daemon.waitForSubscriptions(1)
+            try await expectEnd(process, of: daemon)
+        }
+
+        @Test func `a signal ends a followed log while the daemon stands still`() async throws {
+            let daemon = try await Daemon.start()
+            try RawClient(daemon).post("a", durability: .stored)
+            let process = try Notifyctl(daemon).start(["log", "a", "--follow"])
+            _ = try await process.waitForLines(1)
+            try await expectEnd(process, of: daemon)
+        }
+
+        /// Starts a daemon whose writes to the disk block while the returned file exists.
+        private func startWithHangingDisk() async throws -> (Daemon, hanging: String) {
+            let folder = try TemporaryFolder()
+            let library = folder.file("hang.so")
+            let source = Programs.repository + "/Tests/Attacks/Processes/HangingDisk.c"
+            let compiler = try ChildProcess(
+                "/usr/bin/env", ["clang", "-shared", "-fPIC", "-o", library, source, "-ldl"])
+            try #require(try await compiler.waitForExit() == .status(0))
+            let hanging = folder.file("hanging")
+            let daemon = try await Daemon.start(
+                environment: ["LD_PRELOAD": library, "HANGING_DISK": hanging], folder: folder)
+            return (daemon, hanging)
+        }
+
+        @Test(arguments: limited)
+        func `a timeout holds while the disk stands still`(_ arguments: [String]) async throws {
+            let (daemon, hanging) = try await startWithHangingDisk()
+            _ = try daemon.folder.write("", to: "hanging")
+            try await expectTimeout(Notifyctl(daemon).start(arguments))
+            unlink(hanging)
+        }
+
+        @Test func `a signal ends the work while the disk stands still`() async throws {
+            let (daemon, hanging) = try await startWithHangingDisk()
+            let notifyctl = Notifyctl(daemon)
+            let attached = try notifyctl.start(["work", "a", "--durable", "w", "--group", "--", "true"])
+            try daemon.waitForSubscriptions(1)
+            _ = try daemon.folder.write("", to: "hanging")
+            let unconfirmed = try notifyctl.start(["work", "a", "--durable", "new", "--group", "--", "true"])
+            for process in [attached, unconfirmed] {
+                process.send(SIGTERM)
+                _ = try await process.waitForExit(within: limit)
+            }
+            unlink(hanging)
+        }
+    }
+}

@@ -1,0 +1,56 @@
+import NotifyWire
+import Testing
+
+@testable import NotifyBroker
+
+/// Messages that clients report to have dropped.
+struct DroppedTests {
+    private let host = TestHost()
+
+    private func received(by client: Client, _ count: Int) {
+        client.subscribe(1, ["a"])
+        host.run()
+        for _ in 0..<count { client.post("a", .volatile) }
+        host.run()
+    }
+
+    private var total: UInt64? { host.counter("dropped_by_clients") }
+
+    @Test func `a client can't have dropped more than it was sent`() {
+        let client = host.connect()
+        received(by: client, 3)
+        client.send(Dropped(subscription: 1, messages: 2))
+        #expect(total == 2)
+        client.send(Dropped(subscription: 1, messages: .max))
+        #expect(total == 3)
+        client.send(Dropped(subscription: 1, messages: .max))
+        #expect(total == 3)
+        #expect(host.connection(client).counters.droppedByClient == 3)
+    }
+
+    @Test func `a message may be dropped once for each subscription`() {
+        let client = host.connect()
+        client.subscribe(2, ["a"])
+        received(by: client, 3)
+        client.send(Dropped(subscription: 1, messages: 3))
+        client.send(Dropped(subscription: 2, messages: .max))
+        #expect(total == 6)
+    }
+
+    @Test func `messages that the daemon dropped do not count for the client`() {
+        let client = host.connect()
+        received(by: client, 1)
+        client.stopTaking()
+        let payload = [UInt8](repeating: 0, count: 1 << 20)
+        for _ in 0..<8 {
+            client.post("a", payload: payload, .volatile)
+            host.run()
+        }
+        let dropped = host.connection(client).counters.dropped
+        #expect(dropped > 0)
+        client.makeRoom()
+        host.run()
+        client.send(Dropped(subscription: 1, messages: .max))
+        #expect(total == 9 - dropped)
+    }
+}

@@ -1,0 +1,351 @@
+import NotifyCenter
+import NotifyLog
+import NotifyWire
+import Testing
+import WireTestSupport
+
+@testable import NotifyBroker
+
+/// The clients of a durable subscription have one uid, but different groups. Each gets what it may receive itself.
+struct MemberRightsTests {
+    private static let group: UInt32 = 5_000
+
+    /// Only members of the group may receive names under `secret`.
+    private static func policy(_ generation: UInt32 = 0, gids: Set<UInt32> = [group]) -> AccessPolicy {
+        AccessPolicy(
+            generation: generation,
+            rules: [
+                AccessRule(.deny, [.subscribe], names: ["secret.>"]),
+                AccessRule(.allow, [.subscribe], names: ["secret.>"], gids: gids),
+            ])
+    }
+
+    private let host = TestHost(policy: policy())
+
+    private func attach(
+        _ isPrivileged: Bool, on host: TestHost? = nil, sharing: DurableSharing = .group, window: UInt32 = 0,
+        takesOver: Bool = false
+    ) -> Client {
+        let client = (host ?? self.host).connect(groups: isPrivileged ? [Self.group] : [])
+        client.subscribe(
+            1, [">"], durable: "jobs", from: .oldest, window: window, sharing: sharing, takesOver: takesOver)
+        run(host)
+        return client
+    }
+
+    /// Lets the broker finish its work, and what it does after a moment.
+    private func run(_ host: TestHost? = nil) {
+        let host = host ?? self.host
+        host.run()
+        host.advance(.milliseconds(100))
+        host.run()
+    }
+
+    private func leave(_ client: Client, on host: TestHost? = nil) {
+        (host ?? self.host).closed(client)
+        run(host)
+    }
+
+    /// Posts messages that one identity may not receive, and one after them that each may.
+    private func post(secret: Int = 4, open: Int = 1, on host: TestHost? = nil) {
+        let poster = (host ?? self.host).connect(uid: 0)
+        for _ in 0..<secret { poster.post("secret.a") }
+        for _ in 0..<open { poster.post("open.a") }
+        run(host)
+    }
+
+    private func names(_ client: Client) -> [String] { client.takeMessages().map(\.name) }
+
+    private func answerAll(_ client: Client) -> [String] {
+        let messages = client.takeMessages()
+        for message in messages { client.acknowledge(1, message.sequence...message.sequence) }
+        run()
+        return messages.map(\.name)
+    }
+
+    private func withheld(_ client: Client, on host: TestHost? = nil) -> UInt32? {
+        _ = client.take()
+        client.send(Describe(request: client.nextRequest(), durableName: "jobs"))
+        (host ?? self.host).run()
+        return client.take().compactMap {
+            if case .durableDescription(let description) = $0 { description.withheld } else { nil }
+        }.first
+    }
+
+    @Test(arguments: [false, true])
+    func `of two members of a group, each gets what it may receive, in each order of attaching`(_ isFirst: Bool) {
+        let first = attach(isFirst)
+        let second = attach(!isFirst)
+        let (privileged, other) = isFirst ? (first, second) : (second, first)
+        for _ in 0..<10 { post() }
+        let received = names(privileged)
+        #expect(received.count { $0 == "secret.a" } == 40)
+        #expect(names(other).allSatisfy { $0 == "open.a" })
+        #expect(host.durable("jobs")?.redeliveries.isEmpty == true, "no copy is needed while the member has room")
+    }
+
+    @Test func `messages that no attached member may receive wait for one that may`() {
+        leave(attach(true))
+        let other = attach(false)
+        post()
+        #expect(names(other) == ["open.a"])
+        #expect(withheld(other) == 4)
+        #expect(host.durable("jobs")?.cursor.position == 4, "the cursor passes them")
+        other.acknowledge(1, 1...5)
+        host.run()
+        let privileged = attach(true)
+        let messages = privileged.takeMessages()
+        #expect(messages.map(\.sequence).sorted() == [1, 2, 3, 4])
+        #expect(messages.allSatisfy { $0.delivery == 1 }, "no failure is counted")
+        privileged.acknowledge(1, 1...4)
+        run()
+        #expect(withheld(privileged) == 0)
+        #expect(host.store.copies.values.allSatisfy { $0.isEmpty })
+    }
+
+    @Test(arguments: [0, 1 << 20])
+    func `messages of before the attachment wait, too, from the ring and from pages`(_ ring: Int) {
+        var configuration = BrokerConfiguration()
+        configuration.tailRingBytes = ring
+        let host = TestHost(configuration, policy: Self.policy())
+        leave(attach(true, on: host), on: host)
+        post(on: host)
+        let other = attach(false, on: host)
+        #expect(names(other) == ["open.a"])
+        #expect(withheld(other, on: host) == 4)
+        #expect(attach(true, on: host).takeMessages().map(\.sequence).sorted() == [1, 2, 3, 4])
+    }
+
+    @Test func `an exclusive subscription that another identity takes over keeps what that may not receive`() {
+        let privileged = attach(true, sharing: .exclusive)
+        post()
+        #expect(names(privileged).count == 5)
+        let other = attach(false, sharing: .exclusive, takesOver: true)
+        #expect(names(other) == ["open.a"])
+        #expect(withheld(other) == 4)
+        let back = attach(true, sharing: .exclusive, takesOver: true)
+        #expect(names(back).sorted() == ["open.a", "secret.a", "secret.a", "secret.a", "secret.a"])
+    }
+
+    @Test func `a message that failed is redelivered to a member that may receive it`() {
+        let (other, privileged) = (attach(false), attach(true))
+        post(secret: 1, open: 0)
+        for message in privileged.takeMessages() { privileged.reject(1, message.sequence, delay: .zero) }
+        run()
+        #expect(privileged.takeMessages().map(\.delivery) == [2])
+        host.closed(privileged)
+        host.advance(.seconds(120))
+        run()
+        #expect(other.takeMessages().isEmpty)
+        #expect(withheld(other) == 1)
+        #expect(attach(true).takeMessages().map(\.delivery) == [3], "the failures are kept")
+    }
+
+    @Test func `what waits holds up no other message, and no member`() {
+        leave(attach(true))
+        let other = attach(false, window: 2)
+        // In less time than the deadline of a message.
+        for _ in 0..<60 {
+            let poster = host.connect(uid: 0)
+            for name in [[String]](repeating: ["secret.a", "open.a"], count: 10).joined() { poster.post(name) }
+            run()
+        }
+        var received = 0
+        while true {
+            let messages = answerAll(other)
+            guard !messages.isEmpty else { break }
+            received += messages.count
+        }
+        #expect(received == 600)
+        #expect(withheld(other) == 600)
+    }
+
+    @Test func `withheld messages stop no member when the share is used up, and the oldest are dropped`() {
+        var configuration = BrokerConfiguration()
+        configuration.userLimits.general.storedBytes = 1 << 20
+        let host = TestHost(configuration, policy: Self.policy())
+        leave(attach(true, on: host), on: host)
+        let other = attach(false, on: host)
+        var received = 0
+        var dropped: UInt64 = 0
+        for uid in 0..<40 as Range<UInt32> {
+            // Each post of another user, because the limit applies to each of them.
+            let poster = host.connect(uid: 2000 + uid)
+            poster.post("secret.a", payload: [UInt8](repeating: 1, count: 128 << 10))
+            poster.post("open.a")
+            run(host)
+            for frame in other.take() {
+                switch frame {
+                case .message(let message):
+                    received += 1
+                    other.acknowledge(1, message.sequence...message.sequence)
+                case .gap(let gap):
+                    #expect(gap.reason == .deleted)
+                    dropped += gap.dropped
+                default: break
+                }
+            }
+        }
+        run(host)
+        #expect(received == 40)
+        let left = UInt64(withheld(other, on: host) ?? 0)
+        #expect(dropped > 0 && left > 0 && dropped + left == 40)
+        let privileged = attach(true, on: host)
+        #expect(privileged.takeMessages().filter { $0.name == "secret.a" }.count == Int(left))
+    }
+
+    @Test func `a member without room gets its messages later, and holds up no other member`() {
+        let (other, privileged) = (attach(false), attach(true, window: 1))
+        for _ in 0..<10 { post(secret: 1) }
+        #expect(names(other).count { $0 == "open.a" } >= 9)
+        var secret = 0
+        while true {
+            let messages = answerAll(privileged)
+            guard !messages.isEmpty else { break }
+            secret += messages.count { $0 == "secret.a" }
+        }
+        #expect(secret == 10)
+    }
+
+    @Test func `a policy that lets no identity receive what waits drops it with a gap`() {
+        leave(attach(true))
+        let other = attach(false)
+        post()
+        _ = other.take()
+        host.core.broker.policyChanged(to: Self.policy(1, gids: [9]))
+        run()
+        let gaps = other.take().compactMap { if case .gap(let gap) = $0 { gap } else { nil } }
+        #expect(gaps == [Gap(reason: .forbidden, subscription: 1, dropped: 4, range: .init(first: 1, last: 4))])
+        #expect(host.durable("jobs")?.redeliveries.isEmpty == true)
+        #expect(host.store.copies.values.allSatisfy { $0.isEmpty })
+    }
+
+    @Test func `a policy that lets an attached member receive what waits delivers it`() {
+        leave(attach(true))
+        let other = attach(false)
+        post()
+        _ = other.take()
+        host.core.broker.policyChanged(to: Self.policy(1, gids: [1_000, Self.group]))
+        run()
+        #expect(other.takeMessages().map(\.sequence).sorted() == [1, 2, 3, 4])
+    }
+
+    @Test func `what waits survives a restart`() {
+        leave(attach(true))
+        let other = attach(false)
+        post()
+        other.acknowledge(1, 1...5)
+        leave(other)
+        let next = TestHost(policy: Self.policy(), store: host.store)
+        let again = attach(false, on: next)
+        #expect(again.takeMessages().isEmpty)
+        #expect(withheld(again, on: next) == 4)
+        #expect(attach(true, on: next).takeMessages().map(\.sequence).sorted() == [1, 2, 3, 4])
+    }
+
+    @Test func `what only a forgotten identity may receive is dropped with a gap`() {
+        leave(attach(true))
+        let other = attach(false)
+        post()
+        _ = other.take()
+        for group in 1...8 as ClosedRange<UInt32> {
+            let client = host.connect(groups: [group])
+            client.subscribe(1, [">"], durable: "jobs", sharing: .group)
+            run()
+            leave(client)
+        }
+        let gaps = other.take().compactMap { if case .gap(let gap) = $0 { gap.reason } else { nil } }
+        #expect(gaps == [.forbidden])
+    }
+
+    /// Attaches a client of another identity.
+    private func attach(group: UInt32, to host: TestHost? = nil) -> Client {
+        let client = (host ?? self.host).connect(groups: [group])
+        client.subscribe(1, [">"], durable: "jobs", sharing: .group)
+        run(host)
+        return client
+    }
+
+    private func owners(_ host: TestHost) -> [[UInt32]]? {
+        host.durable("jobs")?.identities.inOrder.map { host.core.broker.access.identity($0).groups }
+    }
+
+    @Test func `an identity with a member is not forgotten for others that attach`() {
+        let privileged = attach(true)
+        let other = attach(false)
+        leave(other)
+        for group in 1...20 as ClosedRange<UInt32> { leave(attach(group: group)) }
+        post()
+        #expect(names(privileged).count { $0 == "secret.a" } == 4)
+        #expect(owners(host)?.contains([Self.group]) == true)
+        #expect(host.store.subscription(named: "jobs")?.owners.map(\.groups) == owners(host), "the log agrees")
+    }
+
+    @Test func `attachments of new identities in one batch forget no identity with a member`() {
+        let privileged = attach(true)
+        for group in 1...7 as ClosedRange<UInt32> { leave(attach(group: group)) }
+        let clients = (11...13 as ClosedRange<UInt32>).map { host.connect(groups: [$0]) }
+        for client in clients { client.subscribe(1, [">"], durable: "jobs", sharing: .group) }
+        run()
+        post()
+        #expect(names(privileged).count { $0 == "secret.a" } == 4)
+        let kept = owners(host) ?? []
+        #expect([[Self.group], [11], [12], [13]].allSatisfy(kept.contains))
+        #expect(host.store.subscription(named: "jobs")?.owners.map(\.groups) == kept)
+    }
+
+    @Test func `a ninth identity can't attach while eight have members, and others can`() {
+        var clients = (1...8 as ClosedRange<UInt32>).map { attach(group: $0) }
+        let ninth = attach(group: 9)
+        #expect(ninth.takeErrors().map(\.code) == [ErrorCode.limitReached.rawValue])
+        #expect(attach(group: 8).takeErrors().isEmpty)
+        leave(clients.removeFirst())
+        ninth.subscribe(1, [">"], durable: "jobs", sharing: .group)
+        run()
+        #expect(ninth.takeErrors().isEmpty)
+        #expect(owners(host) == (2...9).map { [$0] })
+    }
+
+    @Test func `a failed attachment keeps no identity`() {
+        let privileged = attach(true)
+        leave(attach(false))
+        let client = host.connect(groups: [1])
+        client.subscribe(1, [">"], durable: "jobs", sharing: .group)
+        host.tick()
+        host.work(failingWith: .full)
+        host.advance(.seconds(2))
+        run()
+        #expect(client.takeErrors().map(\.code) == [ErrorCode.logFull.rawValue])
+        for client in [client, privileged] { leave(client) }
+        #expect(host.core.broker.access.identityCount == 2)
+    }
+
+    @Test func `pending messages are those that an identity that attached may receive`() {
+        leave(attach(false))
+        let poster = host.connect(uid: 0)
+        for name in ["secret.a", "secret.b", "open.a"] { poster.post(name, .stored) }
+        host.run()
+        func pending() -> [UInt64?] {
+            host.advance(.seconds(3))
+            _ = poster.take()
+            poster.send(ListRequest(request: poster.nextRequest(), subject: .backlogs))
+            host.run()
+            return poster.take().compactMap {
+                if case .durableEntry(let entry) = $0 { entry.pending?.messages } else { nil }
+            }
+        }
+        #expect(pending() == [1])
+        host.core.broker.policyChanged(to: Self.policy(1, gids: [1_000]))
+        #expect(pending() == [3])
+    }
+
+    @Test func `a message for which an identity attached is stored, whoever is attached`() {
+        leave(attach(true))
+        _ = attach(false)
+        let poster = host.connect(uid: 0)
+        poster.post("secret.a")
+        host.run()
+        let receipts = poster.take().compactMap { if case .receipt(let receipt) = $0 { receipt.stored } else { nil } }
+        #expect(receipts == [1])
+    }
+}

@@ -1,0 +1,187 @@
+import NIOCore
+import NotifyWire
+import Testing
+
+@testable import NotifyClient
+
+/// A daemon that does not answer. The requests have a time limit of 8 s, so that it is checked every second.
+@Suite(.timeLimit(.minutes(10))) struct ClientMachineTimeoutTests {
+    private func ready(postWindow: UInt32 = 8) throws -> MachineHarness {
+        var configuration = NotificationClient.Configuration.manual
+        configuration.requestTimeout = .seconds(8)
+        configuration.connectionWait = .seconds(60)
+        return try MachineHarness.ready(postWindow: postWindow, configuration)
+    }
+
+    /// Lets time pass in steps of a tenth of a second.
+    private func wait(_ harness: MachineHarness, _ seconds: Int) {
+        for _ in 0..<seconds * 10 { harness.advance(by: .milliseconds(100)) }
+    }
+
+    @Test func `a sent post has an unknown outcome, one that waits for room timed out`() async throws {
+        let harness = try ready(postWindow: 1)
+        let sent = try harness.post()
+        let waiting = try harness.post()
+        wait(harness, 7)
+        #expect(!sent.isAnswered && !waiting.isAnswered)
+        wait(harness, 2)
+        #expect(await sent.code() == .outcomeUnknown)
+        #expect(await waiting.code() == .timedOut)
+        #expect(try harness.readPosts().count == 1)
+    }
+
+    @Test func `each request has the whole limit`() async throws {
+        let harness = try ready()
+        var slots: [ReplySlot<NotificationClient.Receipt>] = []
+        for _ in 0..<30 {
+            slots.append(try harness.post())
+            harness.advance(by: .milliseconds(300))
+        }
+        // The last of them were posted 8.7 s after the first one.
+        for (index, slot) in slots.enumerated() {
+            let age = .milliseconds(9000) - .milliseconds(300) * index
+            if age < .seconds(8) { #expect(!slot.isAnswered, "after \(age)") }
+            if age > .seconds(9) { #expect(slot.isAnswered, "after \(age)") }
+        }
+        wait(harness, 9)
+        for slot in slots { #expect(await slot.code() != nil) }
+    }
+
+    @Test func `a post that waited for room and was then sent expires, too`() async throws {
+        let harness = try ready(postWindow: 1)
+        let first = try harness.post()
+        let second = try harness.post()
+        wait(harness, 5)
+        let request = try #require(try harness.readPosts().first).request
+        harness.receive {
+            NotifyWire.Receipt(request: request, sequence: 1, subscribers: 0, stored: 0, durability: .volatile)
+                .write(to: &$0)
+        }
+        #expect(await first.code() == nil)
+        #expect(try harness.readPosts().count == 1)
+        wait(harness, 9)
+        #expect(await second.code() == .outcomeUnknown)
+    }
+
+    @Test func `a late answer is ignored, and frees the window`() async throws {
+        let harness = try ready(postWindow: 1)
+        let late = try harness.post("a.b", "late")
+        let ping = harness.call { .ping($0) }
+        let frames = try harness.read()
+        wait(harness, 9)
+        #expect(await late.code() == .outcomeUnknown)
+        #expect(await ping.code() == .timedOut)
+        let next = try harness.post("a.b", "next")
+        #expect(try harness.readPosts().isEmpty)
+        harness.receive { buffer in
+            NotifyWire.Receipt(
+                request: 1, sequence: 1, subscribers: 0, stored: 0, durability: .volatile
+            ).write(to: &buffer)
+            Pong(request: 2).write(to: &buffer)
+        }
+        #expect(frames.count == 2)
+        #expect(try harness.readPosts().map(\.text) == ["next"])
+        #expect(!next.isAnswered)
+    }
+
+    @Test func `a post that timed out is not sent again after a restart of the daemon`() async throws {
+        let harness = try ready()
+        let post = try harness.post()
+        let ping = harness.call { .ping($0) }
+        _ = try harness.read()
+        wait(harness, 9)
+        #expect(await post.code() == .outcomeUnknown)
+        #expect(await ping.code() == .timedOut)
+        harness.receive { Closing(lastRequest: 0).write(to: &$0) }
+        try harness.reconnect()
+        #expect(try harness.read().isEmpty)
+    }
+
+    @Test func `changes have an unknown outcome`() async throws {
+        let harness = try ready()
+        let removal: ReplySlot<Void> = harness.call { .remove(name: "d", uid: 0, endsMembers: false, $0) }
+        let statistics = harness.call { .statistics($0) }
+        wait(harness, 9)
+        #expect(await removal.code() == .outcomeUnknown)
+        #expect(await statistics.code() == .timedOut)
+    }
+
+    @Test func `a subscription that is not confirmed has an unknown outcome`() async throws {
+        let harness = try ready()
+        let subscription = try harness.subscribe(["a"])
+        wait(harness, 9)
+        #expect(await subscription.openWaiter.code() == .outcomeUnknown)
+    }
+
+    @Test func `the wait for a connection does not count`() async throws {
+        let harness = try ready()
+        harness.disconnect()
+        let post = try harness.post()
+        let ping = harness.call { .ping($0) }
+        wait(harness, 20)
+        #expect(!post.isAnswered && !ping.isAnswered)
+        try harness.connect()
+        wait(harness, 7)
+        #expect(!post.isAnswered && !ping.isAnswered)
+        wait(harness, 2)
+        #expect(await post.code() == .outcomeUnknown)
+        #expect(await ping.code() == .timedOut)
+    }
+
+    @Test func `a limit of a single request includes the wait for a connection`() async throws {
+        let harness = try ready()
+        let sent = try harness.post(timeout: .milliseconds(100))
+        let long = try harness.post(timeout: .seconds(30))
+        harness.advance(by: .milliseconds(100))
+        #expect(await sent.code() == .outcomeUnknown)
+        wait(harness, 20)
+        #expect(!long.isAnswered)
+        wait(harness, 10)
+        #expect(await long.code() == .outcomeUnknown)
+        harness.disconnect()
+        let post = try harness.post(timeout: .seconds(2))
+        let ping = harness.call(timeout: .seconds(2)) { .ping($0) }
+        wait(harness, 2)
+        #expect(await post.code() == .timedOut)
+        #expect(await ping.code() == .timedOut)
+        try harness.connect()
+        #expect(try harness.read().isEmpty)
+    }
+
+    @Test func `requests that take long fail only if the daemon does not respond`() async throws {
+        let harness = try ready()
+        let purge = harness.call { .purge(Purge(request: 0, patterns: ["a"]), $0) }
+        _ = try harness.read()
+        for _ in 0..<5 {
+            wait(harness, 9)
+            for ping in try harness.read() where ping.kind == .ping {
+                harness.receive { Pong(request: (try? ping.read(Ping.self).request) ?? 0).write(to: &$0) }
+            }
+        }
+        #expect(!purge.isAnswered)
+        wait(harness, 27)
+        #expect(await purge.code() == .outcomeUnknown)
+    }
+
+    @Test func `a sequence waits for messages without limit`() throws {
+        let harness = try ready()
+        let read = ReadLog(
+            request: 0, first: 1, last: .max, maximumMessages: 1, isWaiting: true, object: "", patterns: ["a"])
+        let page = harness.call { .log(read, $0, page: nil) }
+        wait(harness, 60)
+        #expect(!page.isAnswered)
+    }
+
+    @Test func `an idle client has no deadline`() async throws {
+        let harness = try ready()
+        let post = try harness.post()
+        let request = try #require(try harness.readPosts().first).request
+        harness.receive {
+            NotifyWire.Receipt(request: request, sequence: 1, subscribers: 0, stored: 0, durability: .volatile)
+                .write(to: &$0)
+        }
+        #expect(await post.code() == nil)
+        wait(harness, 18)
+        #expect(harness.process { machine, _ in machine.deadline } == nil)
+    }
+}

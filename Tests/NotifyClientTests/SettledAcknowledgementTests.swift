@@ -1,0 +1,66 @@
+import NotifyWire
+import Testing
+
+@testable import NotifyClient
+
+/// A member of a group acknowledges a message after its connection was lost, so that another member receives it.
+@Suite(.timeLimit(.minutes(10))) struct SettledAcknowledgementTests {
+    /// Leaves the subscription. The daemon reports a state of the message, or that the message is not stored.
+    ///
+    /// - Returns: The code of the error; nil for success.
+    private func leave(_ state: TraceEntry.State?) async throws -> NotifyError.Code? {
+        try await FakeDaemon.run { daemon in
+            try await withNotificationClient(configuration: .test(daemon.path)) { client in
+                async let opening = client.subscribe(to: [">"], as: .durable("d", sharing: .group))
+                let first = try await daemon.accept()
+                let number = try await first.acceptSubscription().subscription
+                first.send { $0.writeRun(number, [7]) }
+                let subscription = try await opening
+                guard let message = try await subscription.messages().first(where: { _ in true }) else {
+                    return .coding
+                }
+                try await first.close()
+                let second = try await daemon.accept()
+                try await second.acceptSubscription(after: 7, isResumed: true)
+                try await client.ping()
+                try await second.expectPing()
+                message.acknowledge()
+                async let left: NotifyError.Code? = {
+                    do throws(NotifyError) {
+                        try await subscription.leave()
+                        return nil
+                    } catch {
+                        return error.code
+                    }
+                }()
+                let trace: TraceRequest = try await second.expect()
+                #expect(trace.sequence == 7)
+                if let state {
+                    second.send(
+                        TraceEntry(
+                            request: trace.request, state: state, mayHaveBeenSeen: true, uid: 0, pid: 0, client: 0,
+                            durableName: "d"))
+                    second.send(ListEnd(request: trace.request))
+                } else {
+                    second.send(ErrorFrame(request: trace.request, code: .unknownMessage, message: "not stored"))
+                }
+                try await second.expectDetach()
+                return await left
+            }
+        }
+    }
+
+    @Test(arguments: [TraceEntry.State.acknowledged, .deadLetter, .forbidden])
+    func `what another member has settled is not unknown`(state: TraceEntry.State) async throws {
+        #expect(try await leave(state) == nil)
+    }
+
+    @Test func `what is no longer stored is not unknown`() async throws {
+        #expect(try await leave(nil) == nil)
+    }
+
+    @Test(arguments: [TraceEntry.State.pending, .inFlight, .waiting])
+    func `what may still be delivered is unknown`(state: TraceEntry.State) async throws {
+        #expect(try await leave(state) == .outcomeUnknown)
+    }
+}
