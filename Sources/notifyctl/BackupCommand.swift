@@ -57,7 +57,7 @@ struct BackupCommand: AsyncParsableCommand {
             try await withNotificationClient(configuration: configuration) { client in
                 bar.show("the daemon copies its log")
                 var total: UInt64 = 0
-                func show(_ progress: NotificationClient.Administration.BackupProgress) {
+                func show(_ progress: Administration.BackupProgress) {
                     total = progress.total
                     bar.show(progress.written, of: total)
                 }

@@ -239,7 +239,7 @@ struct SubscribeRunner: Sendable {
     /// A third of the deadline of the durable subscription; nil if there is none.
     private func extensionInterval(_ client: NotificationClient) async throws -> Duration? {
         guard let durable else { return nil }
-        let deadline = try await client.durableSubscription(durable).settings.deadline ?? .zero
+        let deadline = try await client.administration.durableSubscription(durable).settings.deadline ?? .zero
         return deadline == .zero ? nil : deadline / 3
     }
 

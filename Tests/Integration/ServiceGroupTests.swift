@@ -62,7 +62,7 @@ extension IntegrationTests {
                 // No message was processed twice across the groups, so every acknowledgement was committed.
                 #expect(processed == Array(sequences.prefix(processed.count)))
                 try await withNotificationClient(configuration: .init(socketPath: daemon.socket)) { client in
-                    let kept = try await client.durableSubscriptions().first { $0.name == "d" }
+                    let kept = try await client.administration.durableSubscriptions().first { $0.name == "d" }
                     #expect(kept?.holderPID == nil)
                     #expect(kept?.cursor == processed.last)
                 }

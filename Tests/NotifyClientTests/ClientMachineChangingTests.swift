@@ -151,8 +151,8 @@ import Testing
 
     private func call(
         _ harness: MachineHarness, _ action: DurableRequest.Action, uid: UInt32? = nil
-    ) throws -> ReplySlot<NotificationClient.DurableDetails> {
-        let slot = ReplySlot<NotificationClient.DurableDetails>()
+    ) throws -> ReplySlot<NotificationClient.Administration.DurableDetails> {
+        let slot = ReplySlot<NotificationClient.Administration.DurableDetails>()
         let request = try DurableRequest(action, "d", uid: uid)
         harness.process { [now = harness.now] in $0.call(.durable(request, slot), now: now, &$1) }
         return slot
@@ -198,7 +198,7 @@ import Testing
     }
 
     @Test func `what the daemon does not know is nil`() async throws {
-        let details = NotificationClient.DurableDetails(
+        let details = NotificationClient.Administration.DurableDetails(
             DurableDescription(
                 DurableEntry(request: 1, uid: 2, durableName: "d", patterns: ["a"]), settings: .init(retryDelays: [0])))
         #expect(details.created == nil && details.lastAttachment == nil)
@@ -218,8 +218,14 @@ import Testing
         #expect(throws: NotifyError.self) { try DurableRequest(.describe, "a b", uid: nil) }
         #expect(throws: NotifyError.self) { try DurableRequest(.describe, "a", uid: .max) }
         let client = NotificationClient()
-        await #expect(throws: NotifyError.self) { try await client.editDurableSubscription("d", patterns: []) }
-        await #expect(throws: NotifyError.self) { try await client.editDurableSubscription("d", patterns: ["a..b"]) }
-        await #expect(throws: NotifyError.self) { try await client.resetDurableSubscription("d", to: .sequence(0)) }
+        await #expect(throws: NotifyError.self) {
+            try await client.administration.editDurableSubscription("d", patterns: [])
+        }
+        await #expect(throws: NotifyError.self) {
+            try await client.administration.editDurableSubscription("d", patterns: ["a..b"])
+        }
+        await #expect(throws: NotifyError.self) {
+            try await client.administration.resetDurableSubscription("d", to: .sequence(0))
+        }
     }
 }

@@ -39,8 +39,8 @@ import WireTestSupport
                 return read
             }()
             let letters = try await withNotificationClient(configuration: .test(daemon.path)) { client in
-                var letters: [NotificationClient.DeadLetter] = []
-                for try await letter in try await client.deadLetters(of: "d") { letters.append(letter) }
+                var letters: [NotificationClient.Administration.DeadLetter] = []
+                for try await letter in try await client.administration.deadLetters(of: "d") { letters.append(letter) }
                 return letters
             }
             let read = try await served
@@ -73,10 +73,10 @@ import WireTestSupport
             try await withNotificationClient(configuration: .test(daemon.path)) { client in
                 let many = Array((1...1_025).reversed()) as [UInt64]
                 let results = [
-                    try await client.retryDeadLetters(),
-                    try await client.purgeDeadLetters(of: "d", sequences: [9, 3, 9], uid: 5),
-                    try await client.retryDeadLetters(of: "d", sequences: many),
-                    try await client.retryDeadLetters(of: "d", sequences: []),
+                    try await client.administration.retryDeadLetters(),
+                    try await client.administration.purgeDeadLetters(of: "d", sequences: [9, 3, 9], uid: 5),
+                    try await client.administration.retryDeadLetters(of: "d", sequences: many),
+                    try await client.administration.retryDeadLetters(of: "d", sequences: []),
                 ]
                 #expect(results.map(\.messages) == [0, 1, 1_023, 0] && results.map(\.kept) == [1, 1, 2, 0])
             }
@@ -90,8 +90,8 @@ import WireTestSupport
 
     @Test func `bad arguments are refused before they are sent`() async {
         let client = NotificationClient()
-        await #expect(throws: NotifyError.self) { _ = try await client.deadLetters(of: "a b") }
-        await #expect(throws: NotifyError.self) { try await client.retryDeadLetters(of: "a b") }
-        await #expect(throws: NotifyError.self) { try await client.purgeDeadLetters(uid: .max) }
+        await #expect(throws: NotifyError.self) { _ = try await client.administration.deadLetters(of: "a b") }
+        await #expect(throws: NotifyError.self) { try await client.administration.retryDeadLetters(of: "a b") }
+        await #expect(throws: NotifyError.self) { try await client.administration.purgeDeadLetters(uid: .max) }
     }
 }

@@ -23,7 +23,7 @@ import Testing
                     }
                 }()
                 for existed in [false, true] {
-                    let details = try await client.createDurableSubscription(
+                    let details = try await client.administration.createDurableSubscription(
                         "billing", to: ["a.>", "b"], object: "o", from: .oldest)
                     #expect(details.existed == existed)
                 }
@@ -35,7 +35,7 @@ import Testing
     @Test func `a refusal is thrown`() async throws {
         try await FakeDaemon.run { daemon in
             try await withNotificationClient(configuration: .test(daemon.path)) { client in
-                let creating = Task { try await client.createDurableSubscription("billing", to: ["a"]) }
+                let creating = Task { try await client.administration.createDurableSubscription("billing", to: ["a"]) }
                 let connection = try await daemon.accept()
                 let subscribe: Subscribe = try await connection.expect()
                 connection.send(ErrorFrame(request: subscribe.request, code: .subscriptionMismatch, message: "other"))

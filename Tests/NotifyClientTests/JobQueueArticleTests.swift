@@ -15,7 +15,8 @@ import Testing
     ) async throws {
         try await withNotificationClient { client in
             // snippet
-            try await client.createDurableSubscription("resize", to: ["images.uploaded"], sharing: .group)
+            try await client.administration.createDurableSubscription(
+                "resize", to: ["images.uploaded"], sharing: .group)
             // end
             // snippet
             let queue = NotificationClient.SubscriptionKind.durable("resize", sharing: .group)
@@ -53,9 +54,9 @@ import Testing
             // snippet
             let settings = NotificationClient.DurableSettings(
                 deadline: .seconds(120), retryDelays: [.seconds(1), .seconds(10), .seconds(60)], maximumDeliveries: 3)
-            try await client.createDurableSubscription(
+            try await client.administration.createDurableSubscription(
                 "thumbnails", to: ["images.*"], sharing: .group, settings: settings)
-            try await client.configureDurableSubscription("thumbnails", .init(maximumInFlight: 100))
+            try await client.administration.configureDurableSubscription("thumbnails", .init(maximumInFlight: 100))
             // end
         }
         // snippet

@@ -385,7 +385,7 @@ import Testing
         try await FakeDaemon.run { daemon in
             try await withNotificationClient(configuration: .test(daemon.path)) { client in
                 async let accepted = daemon.accept()
-                async let listed = client.durableSubscriptions()
+                async let listed = client.administration.durableSubscriptions()
                 let connection = try await accepted
                 let list: ListRequest = try await connection.expect()
                 for name in ["a", "b"] {
@@ -401,7 +401,7 @@ import Testing
                 #expect(all.map(\.pending?.count.messages) == [nil, 2])
                 #expect(all.last?.pending?.oldest?.timeIntervalSince1970 == 4)
 
-                let removed = Task { try await client.removeDurableSubscription("a") }
+                let removed = Task { try await client.administration.removeDurableSubscription("a") }
                 let remove: Remove = try await connection.expect()
                 #expect(remove.durableName == "a" && remove.uid == Remove.ownUID)
                 connection.send(
@@ -490,7 +490,9 @@ import Testing
         }
         let long = String(repeating: "x", count: 256)
         #expect(await code { try await client.post("a..b") } == .invalidName)
-        #expect(await code { try await client.removeDurableSubscription("a", uid: .max) } == .invalidArgument)
+        #expect(
+            await code { try await client.administration.removeDurableSubscription("a", uid: .max) } == .invalidArgument
+        )
         #expect(await code { try await client.post("a", object: long) } == .invalidObject)
         #expect(await code { try await client.post("a", headers: ["k": "1", "k": "2"]) } == .invalidHeaders)
         #expect(await code { try await client.post("a", json: Double.nan) } == .coding)
@@ -501,7 +503,8 @@ import Testing
         #expect(
             await code { _ = try await client.subscribe(to: [">"], as: .durable("a", window: 0)) } == .invalidArgument)
         #expect(await code { _ = try await client.subscribe(to: [">"], limit: 0) } == .invalidArgument)
-        #expect(await code { try await client.removeDurableSubscription("") } == .invalidSubscriptionName)
+        #expect(
+            await code { try await client.administration.removeDurableSubscription("") } == .invalidSubscriptionName)
     }
 
     @Test func `cancelled tasks return, also if cancelled before they began`() async throws {

@@ -82,7 +82,7 @@ import UnixSignals
             }
             // end
             // snippet
-            try await client.createDurableSubscription("audit", to: ["orders.>"], from: .oldest)
+            try await client.administration.createDurableSubscription("audit", to: ["orders.>"], from: .oldest)
             let lastMinutes = NotificationClient.SubscriptionKind.volatile(from: .age(.seconds(600)))
             try await client.subscribe(to: "orders.>", as: lastMinutes, onGap: { print($0) }) { message in
                 print(message.date, message.text ?? "")
@@ -129,16 +129,16 @@ import UnixSignals
     private func manage() async throws {
         try await withNotificationClient { client in
             // snippet
-            for subscription in try await client.durableSubscriptions() {
+            for subscription in try await client.administration.durableSubscriptions() {
                 let pending = subscription.pending.map { "\($0.count.messages) pending" } ?? "not counted yet"
                 print(subscription.name, subscription.cursor, pending, "\(subscription.lost.messages) lost")
             }
-            let billing = try await client.durableSubscription("billing")
+            let billing = try await client.administration.durableSubscription("billing")
             print(billing.created as Any, billing.lastAttachment as Any)
             // end
             // snippet
-            try await client.resetDurableSubscription("billing", to: .age(.seconds(7200)))
-            try await client.editDurableSubscription("billing", patterns: ["orders.>", "refunds.>"])
+            try await client.administration.resetDurableSubscription("billing", to: .age(.seconds(7200)))
+            try await client.administration.editDurableSubscription("billing", patterns: ["orders.>", "refunds.>"])
             // end
             // snippet
             let purged = try await client.administration.purge(["metrics.>"], before: .age(.seconds(86_400)))

@@ -29,14 +29,14 @@ import Testing
             }
             // end
             // snippet
-            for try await letter in try await client.deadLetters(of: "billing") {
+            for try await letter in try await client.administration.deadLetters(of: "billing") {
                 print(letter.sequence, letter.name, letter.originalDate, letter.deliveries, letter.reason ?? "")
             }
             // end
             // snippet
-            let result = try await client.retryDeadLetters(of: "billing")
+            let result = try await client.administration.retryDeadLetters(of: "billing")
             print("\(result.messages) delivered again, \(result.kept) kept")
-            try await client.purgeDeadLetters(of: "billing", sequences: [4711])
+            try await client.administration.purgeDeadLetters(of: "billing", sequences: [4711])
             // end
         }
     }

@@ -50,7 +50,7 @@ import Testing
             ])
         func lag(isUpperBound: Bool) -> Doctor.Lag? {
             Doctor.Lag(
-                NotificationClient.DurableSubscription(
+                Administration.DurableSubscription(
                     DurableEntry(
                         request: 1, uid: 7,
                         pending: .init(

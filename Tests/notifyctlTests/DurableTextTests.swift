@@ -22,7 +22,7 @@ import Testing
 
     @Test func `what is not known is not shown as none`() {
         let subscriptions = [nil, 0, 1].map { entry(pending: $0) }
-            .map { NotificationClient.DurableSubscription($0) }
+            .map { Administration.DurableSubscription($0) }
         let table = DurableListCommand.table(subscriptions, now: now)
         #expect(
             table.lines().dropFirst().map(cells) == [
@@ -34,9 +34,9 @@ import Testing
     @Test func `a group shows its members and settings`() {
         var entry = entry(pending: 1)
         (entry.sharing, entry.members, entry.waiting, entry.inFlight) = (.group, 3, 2, 7)
-        let table = DurableListCommand.table([NotificationClient.DurableSubscription(entry)], now: now)
+        let table = DurableListCommand.table([Administration.DurableSubscription(entry)], now: now)
         #expect(table.lines().dropFirst().map(cells) == [cells("billing root 1 1m5s 7 2 0 a 64B 9 - 3 -")])
-        let details = NotificationClient.DurableDetails(DurableDescription(entry, settings: .init(defaultsFor: .group)))
+        let details = Administration.DurableDetails(DurableDescription(entry, settings: .init(defaultsFor: .group)))
         let lines = DurableShowCommand.text(details, .exact, now: now).split(separator: "\n")
         for line in [
             "members        3", "in flight      7", "waiting        2", "withheld       0", "deadline       30s",
@@ -58,7 +58,7 @@ import Testing
             (entry.pid, entry.client) = (pid, pid == 0 ? 0 : 1)
             let description = DurableDescription(
                 entry, settings: .init(defaultsFor: .exclusive), createdMicroseconds: created)
-            return DurableShowCommand.text(NotificationClient.DurableDetails(description), .exact, now: now).split(
+            return DurableShowCommand.text(Administration.DurableDetails(description), .exact, now: now).split(
                 separator: "\n"
             )
             .first { $0.hasPrefix("last attached") }
@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test func `settings without a limit are none`() {
-        let details = NotificationClient.DurableDetails(
+        let details = Administration.DurableDetails(
             DurableDescription(entry(pending: 0), settings: .init(defaultsFor: .exclusive)))
         let lines = DurableShowCommand.text(details, .exact, now: now).split(separator: "\n")
         for line in ["deadline       none", "max deliveries none", "max in flight  none"] {
@@ -79,7 +79,7 @@ import Testing
 
     @Test func `a description counts without a plural, and shows what is not known`() {
         func lines(_ entry: DurableEntry) -> [Substring] {
-            let details = NotificationClient.DurableDetails(
+            let details = Administration.DurableDetails(
                 DurableDescription(entry, settings: .init(defaultsFor: .exclusive)))
             return DurableShowCommand.text(details, .exact, now: now).split(separator: "\n")
         }

@@ -2,8 +2,8 @@ import NotifyCenter
 import NotifyWire
 
 extension NotificationClient {
-    /// Requests about the daemon as a whole: its counters, its clients and subscriptions, the posts of others, its log
-    /// and its configuration.
+    /// Requests that manage durable subscriptions and dead letters, and requests about the daemon as a whole: its
+    /// counters, its clients and subscriptions, the posts of others, its log and its configuration.
     ///
     /// ```swift
     /// let statistics = try await client.administration.statistics()
@@ -27,10 +27,10 @@ extension NotificationClient {
         }
     }
 
-    /// Requests about the daemon as a whole, which few programs need.
+    /// Requests that manage durable subscriptions and dead letters, and requests about the daemon as a whole.
     public var administration: Administration { Administration(client: self) }
 
-    /// Requests about the daemon as a whole, each with this time limit instead of ``Configuration/requestTimeout``. It
+    /// The requests of ``administration``, each with this time limit instead of ``Configuration/requestTimeout``. It
     /// includes the wait for a connection.
     public func administration(timeout: Duration) -> Administration {
         Administration(client: self, timeout: timeout)

@@ -53,7 +53,7 @@ extension NotificationClient.Administration {
             /// The sequence up to which every message is acknowledged.
             public let cursor: UInt64
             /// The messages that it may receive and that are not acknowledged; `nil` if the daemon has not counted them
-            /// yet. See ``NotificationClient/DurableSubscription/pending``.
+            /// yet. See ``DurableSubscription/pending``.
             public let behind: UInt64?
             /// Whether there may be fewer of these messages, for example because the subscription has an object.
             public let isBehindUpperBound: Bool

@@ -76,7 +76,7 @@ extension ClientMachine {
     ) throws(WireError) {
         switch try takeRequest(description.request) {
         case .call(.durable(_, let slot)):
-            effects.answer(slot, .success(NotificationClient.DurableDetails(description)))
+            effects.answer(slot, .success(NotificationClient.Administration.DurableDetails(description)))
         case .deadline(let number):
             let deadline = Duration.microseconds(description.settings.deadlineMicroseconds)
             extender.deadlineReported(number, deadline, now: now())
@@ -87,7 +87,7 @@ extension ClientMachine {
 
     mutating func deadLettersDone(_ done: DeadLettersDone, _ effects: inout Effects) throws(WireError) {
         guard case .call(.deadLetters(_, let slot)) = try takeRequest(done.request) else { throw .unexpected }
-        effects.answer(slot, .success(NotificationClient.DeadLetterResult(done)))
+        effects.answer(slot, .success(NotificationClient.Administration.DeadLetterResult(done)))
     }
 
     mutating func pongReceived(

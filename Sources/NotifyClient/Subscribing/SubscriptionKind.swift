@@ -72,7 +72,7 @@ extension NotificationClient {
         ///   - sharing: Whether several clients share the messages. If the subscription exists and is shared in another
         ///     way, the daemon refuses the request with `subscriptionHeld` or `subscriptionMismatch`.
         ///   - settings: The settings of the subscription if it does not exist yet. An existing one keeps its settings;
-        ///     ``NotificationClient/configureDurableSubscription(_:_:uid:timeout:)`` changes them.
+        ///     ``NotificationClient/Administration/configureDurableSubscription(_:_:uid:)`` changes them.
         ///   - takesOver: Whether to attach even if the subscription is exclusive and held by another client, or is
         ///     shared in the other way. The attachments of those clients end; members of the same group stay attached.
         ///     Only for the first attachment: not again after a lost connection.

@@ -61,8 +61,11 @@ struct BenchDurableCommand: AsyncParsableCommand {
     private func remove(_ names: [String]) async {
         do {
             try await withNotificationClient(configuration: options.connection.configuration()) { client in
-                let existing = Set(try await client.durableSubscriptions().filter { $0.uid == geteuid() }.map(\.name))
-                for name in names where existing.contains(name) { try await client.removeDurableSubscription(name) }
+                let existing = Set(
+                    try await client.administration.durableSubscriptions().filter { $0.uid == geteuid() }.map(\.name))
+                for name in names where existing.contains(name) {
+                    try await client.administration.removeDurableSubscription(name)
+                }
             }
         } catch {
             StandardError.write(

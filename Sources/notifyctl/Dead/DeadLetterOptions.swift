@@ -38,11 +38,13 @@ struct DeadLetterOptions: ParsableArguments {
     /// Reads the selected dead letters, oldest first. Sequences without a dead letter are left out. Gaps are reported
     /// on standard error if all dead letters are selected.
     func read(
-        _ client: NotificationClient, _ body: (NotificationClient.DeadLetter) throws -> Void
+        _ client: NotificationClient, _ body: (Administration.DeadLetter) throws -> Void
     ) async throws {
         guard let selected else {
             var isEmpty = true
-            for try await letter in try await client.deadLetters(of: durable, uid: uid, onGap: Self.report) {
+            for try await letter in try await client.administration.deadLetters(
+                of: durable, uid: uid, onGap: Self.report)
+            {
                 isEmpty = false
                 try body(letter)
             }
@@ -50,7 +52,8 @@ struct DeadLetterOptions: ParsableArguments {
             return
         }
         for sequence in selected {
-            let letters = try await client.deadLetters(of: durable, from: .sequence(sequence), limit: 1, uid: uid)
+            let letters = try await client.administration.deadLetters(
+                of: durable, from: .sequence(sequence), limit: 1, uid: uid)
             for try await letter in letters where letter.sequence == sequence { try body(letter) }
         }
     }
@@ -62,6 +65,6 @@ struct DeadLetterOptions: ParsableArguments {
     ///
     /// - Throws: `unknownSubscription` if it does not exist.
     func checkDurable(_ client: NotificationClient) async throws {
-        if let durable { _ = try await client.durableSubscription(durable, uid: uid) }
+        if let durable { _ = try await client.administration.durableSubscription(durable, uid: uid) }
     }
 }

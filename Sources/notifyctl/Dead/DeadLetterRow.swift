@@ -60,7 +60,7 @@ struct DeadLetterRow: Sendable {
 }
 
 extension DeadLetterRow {
-    init(_ letter: NotificationClient.DeadLetter) {
+    init(_ letter: Administration.DeadLetter) {
         self.init(
             sequence: letter.sequence, durable: letter.durableName,
             date: Date(timeIntervalSince1970: Double(letter.message.timeMicroseconds) / 1_000_000),

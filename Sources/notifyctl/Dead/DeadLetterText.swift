@@ -4,7 +4,7 @@ import NotifyClient
 enum DeadLetterText {
     /// Prints the result, and throws if not all selected dead letters were processed.
     static func report(
-        _ done: String, _ result: NotificationClient.DeadLetterResult, of selected: [UInt64]?
+        _ done: String, _ result: Administration.DeadLetterResult, of selected: [UInt64]?
     ) throws {
         var output = StandardOutput()
         output.append("\(done) \(letters(result.messages))\n")

@@ -33,7 +33,8 @@ struct DeadPurgeCommand: AsyncParsableCommand {
             throw CommandFailure(.failure, "nothing was deleted")
         }
         let result = try await withNotificationClient(configuration: connection.configuration()) { [letters] client in
-            let result = try await client.purgeDeadLetters(of: letters.durable, sequences: selected, uid: letters.uid)
+            let result = try await client.administration.purgeDeadLetters(
+                of: letters.durable, sequences: selected, uid: letters.uid)
             if result.messages == 0 { try await letters.checkDurable(client) }
             return result
         }

@@ -21,7 +21,8 @@ struct DeadRetryCommand: AsyncParsableCommand {
     func run() async throws {
         let selected = letters.selected
         let result = try await withNotificationClient(configuration: connection.configuration()) { [letters] client in
-            let result = try await client.retryDeadLetters(of: letters.durable, sequences: selected, uid: letters.uid)
+            let result = try await client.administration.retryDeadLetters(
+                of: letters.durable, sequences: selected, uid: letters.uid)
             // A name that was mistyped is an error.
             if result.messages == 0, result.kept == 0 { try await letters.checkDurable(client) }
             return result

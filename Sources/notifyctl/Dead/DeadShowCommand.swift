@@ -45,7 +45,7 @@ struct DeadShowCommand: AsyncParsableCommand {
     }
 
     private static func appendText(
-        _ letter: NotificationClient.DeadLetter, _ times: TimeStyle, to bytes: inout [UInt8]
+        _ letter: Administration.DeadLetter, _ times: TimeStyle, to bytes: inout [UInt8]
     ) {
         bytes.append(contentsOf: DeadLetterRow(letter).text(times).utf8)
         for (key, value) in letter.headers {
@@ -58,7 +58,7 @@ struct DeadShowCommand: AsyncParsableCommand {
         bytes.append(UInt8(ascii: "\n"))
     }
 
-    private static func appendJSON(_ letter: NotificationClient.DeadLetter, to bytes: inout [UInt8]) {
+    private static func appendJSON(_ letter: Administration.DeadLetter, to bytes: inout [UInt8]) {
         var json = JSONWriter()
         json.object { json in
             DeadLetterRow(letter).write(to: &json)

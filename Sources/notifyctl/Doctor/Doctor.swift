@@ -31,7 +31,7 @@ struct Doctor {
             let (statistics, durables, check) = try await withNotificationClient(configuration: configuration) {
                 client in
                 let statistics = try await client.administration.statistics()
-                let durables = try await client.durableSubscriptions()
+                let durables = try await client.administration.durableSubscriptions()
                 // An older daemon may not know the request. Others refuse it to users who may not manage them.
                 let isOlder = Self.isOlder(statistics.version)
                 return (statistics, durables, isOlder ? nil : try? await client.administration.check())
@@ -257,7 +257,7 @@ struct Doctor {
 
 extension Doctor.Lag {
     /// Returns nil if the daemon has not counted the messages, or knows only the most that there may be.
-    init?(_ subscription: NotificationClient.DurableSubscription) {
+    init?(_ subscription: Administration.DurableSubscription) {
         guard let pending = subscription.pending, !pending.count.isUpperBound else { return nil }
         self.init(name: subscription.name, uid: subscription.uid, behind: pending.count.messages)
     }

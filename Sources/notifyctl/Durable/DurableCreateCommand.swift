@@ -49,10 +49,10 @@ struct DurableCreateCommand: AsyncParsableCommand, PatternTaking {
 
     func run() async throws {
         // Check before connecting: wrong usage is reported even if no daemon runs.
-        try NotificationClient.validateDurableSubscription(
+        try Administration.validateDurableSubscription(
             name, to: patterns, object: object, settings: options.settings)
         let details = try await withNotificationClient(configuration: connection.configuration()) { client in
-            try await client.createDurableSubscription(
+            try await client.administration.createDurableSubscription(
                 name, to: patterns, object: object, from: from ?? .now, sharing: sharing, settings: options.settings)
         }
         if details.existed { try checkSettings(details.settings) }

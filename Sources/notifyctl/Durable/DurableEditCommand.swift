@@ -30,7 +30,7 @@ struct DurableEditCommand: AsyncParsableCommand, PatternTaking {
 
     func run() async throws {
         let details = try await withNotificationClient(configuration: connection.configuration()) { client in
-            try await client.editDurableSubscription(
+            try await client.administration.editDurableSubscription(
                 subscription.name, patterns: patterns, uid: subscription.uid)
         }
         var output = StandardOutput()

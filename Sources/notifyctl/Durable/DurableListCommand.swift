@@ -31,13 +31,14 @@ struct DurableListCommand: AsyncParsableCommand {
     func validate() throws { try options.checkInterval() }
 
     func run() async throws {
-        let printer = ListPrinter<NotificationClient.DurableSubscription>(
-            options: options, title: "durable subscriptions", fetch: { try await $0.durableSubscriptions() },
+        let printer = ListPrinter<Administration.DurableSubscription>(
+            options: options, title: "durable subscriptions",
+            fetch: { try await $0.administration.durableSubscriptions() },
             table: { look, _ in Self.table(look.items, now: Date()) }, json: { Self.write($0, now: Date(), to: &$1) })
         try await printer.run(configuration: connection.configuration())
     }
 
-    static func table(_ subscriptions: [NotificationClient.DurableSubscription], now: Date) -> Table {
+    static func table(_ subscriptions: [Administration.DurableSubscription], now: Date) -> Table {
         var table = Table([
             .text("DURABLE"), .text("USER"), .number("PENDING"), .number("OLDEST"), .number("IN-FLIGHT"),
             .number("WAITING"), .number("LOST"), .text("PATTERNS"), .number("BYTES").wide, .number("CURSOR").wide,
@@ -62,21 +63,21 @@ struct DurableListCommand: AsyncParsableCommand {
         return table
     }
 
-    static func text(_ count: NotificationClient.DurableSubscription.Count) -> String {
+    static func text(_ count: Administration.DurableSubscription.Count) -> String {
         count.isUpperBound ? "<=\(count.messages)" : "\(count.messages)"
     }
 
     /// The age of the oldest pending message in seconds; nil if there is none or it is not known.
-    private static func age(of subscription: NotificationClient.DurableSubscription, now: Date) -> UInt64? {
+    private static func age(of subscription: Administration.DurableSubscription, now: Date) -> UInt64? {
         subscription.pending?.oldest.map { UInt64(max(0, now.timeIntervalSince($0))) }
     }
 
-    static func write(_ subscription: NotificationClient.DurableSubscription, now: Date, to json: inout JSONWriter) {
+    static func write(_ subscription: Administration.DurableSubscription, now: Date, to json: inout JSONWriter) {
         json.object { writeMembers(subscription, now: now, to: &$0) }
     }
 
     static func writeMembers(
-        _ subscription: NotificationClient.DurableSubscription, now: Date, to json: inout JSONWriter
+        _ subscription: Administration.DurableSubscription, now: Date, to json: inout JSONWriter
     ) {
         json.member("durable", subscription.name)
         json.member("uid", subscription.uid)

@@ -24,7 +24,7 @@ struct DurableRemoveCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await withNotificationClient(configuration: connection.configuration()) { client in
-            try await client.removeDurableSubscription(
+            try await client.administration.removeDurableSubscription(
                 subscription.name, endsMembers: force, uid: subscription.uid)
         }
         var output = StandardOutput()

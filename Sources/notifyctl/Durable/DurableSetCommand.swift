@@ -27,7 +27,7 @@ struct DurableSetCommand: AsyncParsableCommand {
 
     func run() async throws {
         let details = try await withNotificationClient(configuration: connection.configuration()) { client in
-            try await client.configureDurableSubscription(
+            try await client.administration.configureDurableSubscription(
                 subscription.name, options.settings, uid: subscription.uid)
         }
         var output = StandardOutput()

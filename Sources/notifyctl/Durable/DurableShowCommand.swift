@@ -33,7 +33,7 @@ struct DurableShowCommand: AsyncParsableCommand {
 
     func run() async throws {
         let details = try await withNotificationClient(configuration: connection.configuration()) { client in
-            try await client.durableSubscription(subscription.name, uid: subscription.uid)
+            try await client.administration.durableSubscription(subscription.name, uid: subscription.uid)
         }
         var output = StandardOutput()
         output.append(json ? Self.json(details, now: Date()) + "\n" : Self.text(details, time.style, now: Date()))
@@ -44,7 +44,7 @@ struct DurableShowCommand: AsyncParsableCommand {
 
     private static let noLimit = "none"
 
-    static func text(_ details: NotificationClient.DurableDetails, _ times: TimeStyle, now: Date) -> String {
+    static func text(_ details: Administration.DurableDetails, _ times: TimeStyle, now: Date) -> String {
         let subscription = details.subscription
         let rows = [
             ("name", subscription.name), ("user", UserNames.name(of: subscription.uid) ?? "\(subscription.uid)"),
@@ -79,7 +79,7 @@ struct DurableShowCommand: AsyncParsableCommand {
         "process \(pid)" + (ProcessNames.program(of: pid).map { " (\($0))" } ?? "")
     }
 
-    private static func pending(_ pending: NotificationClient.DurableSubscription.Pending, now: Date) -> String {
+    private static func pending(_ pending: Administration.DurableSubscription.Pending, now: Date) -> String {
         let text = "messages: \(DurableListCommand.text(pending.count))"
         guard let oldest = pending.oldest else { return text }
         let age = Quantities.duration(seconds: UInt64(max(0, now.timeIntervalSince(oldest))))
@@ -88,7 +88,7 @@ struct DurableShowCommand: AsyncParsableCommand {
 
     /// Without one, no client has attached since the creation, unless an earlier version of the daemon was running
     /// then.
-    private static func lastAttachment(_ details: NotificationClient.DurableDetails, _ times: TimeStyle) -> String {
+    private static func lastAttachment(_ details: Administration.DurableDetails, _ times: TimeStyle) -> String {
         guard let attachment = details.lastAttachment else {
             return details.created == nil || details.subscription.holderPID != nil ? Table.unknown : "never"
         }
@@ -96,13 +96,13 @@ struct DurableShowCommand: AsyncParsableCommand {
     }
 
     private static func failure(
-        _ failure: NotificationClient.DurableDetails.Failure, _ times: TimeStyle
+        _ failure: Administration.DurableDetails.Failure, _ times: TimeStyle
     ) -> String {
         let date = failure.date.map { times.text($0) } ?? "before the daemon's start"
         return "\(date), message \(failure.sequence), delivery \(failure.failures): \(failure.reason ?? Table.unknown)"
     }
 
-    private static func expiry(_ details: NotificationClient.DurableDetails) -> String {
+    private static func expiry(_ details: Administration.DurableDetails) -> String {
         guard let expiry = details.expiry else { return "never" }
         let after = Quantities.duration(seconds: expiry.wholeSeconds)
         guard let unused = details.unused, details.subscription.holderPID == nil else {
@@ -114,7 +114,7 @@ struct DurableShowCommand: AsyncParsableCommand {
 
     // MARK: JSON
 
-    static func json(_ details: NotificationClient.DurableDetails, now: Date) -> String {
+    static func json(_ details: Administration.DurableDetails, now: Date) -> String {
         var json = JSONWriter()
         json.object { json in
             DurableListCommand.writeMembers(details.subscription, now: now, to: &json)

@@ -11,10 +11,10 @@ enum ExistingSubscription {
         sharing: NotificationClient.DurableSharing, configuration: NotificationClient.Configuration
     ) async throws {
         guard start != nil || settings != NotificationClient.DurableSettings() else { return }
-        let details: NotificationClient.DurableDetails
+        let details: Administration.DurableDetails
         do {
             details = try await withNotificationClient(configuration: configuration) { client in
-                try await client.durableSubscription(name)
+                try await client.administration.durableSubscription(name)
             }
         } catch let error as NotifyError where error.code == .unknownSubscription {
             return

@@ -75,7 +75,7 @@ struct TraceCommand: AsyncParsableCommand {
     private static func deadLetter(
         of sequence: UInt64, _ subscription: Administration.Trace.Subscription, _ client: NotificationClient
     ) async throws -> UInt64? {
-        let letters = try await client.deadLetters(
+        let letters = try await client.administration.deadLetters(
             of: subscription.name, from: .sequence(sequence), uid: subscription.uid)
         return try await letters.first { $0.originalSequence == sequence }?.sequence
     }

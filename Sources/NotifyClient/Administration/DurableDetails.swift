@@ -1,7 +1,7 @@
 public import FoundationEssentials
 import NotifyWire
 
-extension NotificationClient {
+extension NotificationClient.Administration {
     /// A durable subscription with its history, as described by the daemon.
     public struct DurableDetails: Hashable, Sendable {
         /// The attachment of a client.
@@ -24,7 +24,7 @@ extension NotificationClient {
             public let reason: String?
         }
 
-        /// What ``NotificationClient/durableSubscriptions(timeout:)`` lists.
+        /// What ``durableSubscriptions()`` lists.
         public let subscription: DurableSubscription
         /// How the subscription repeats its messages. All settings have a value.
         public let settings: DurableSettings

@@ -1,7 +1,7 @@
 public import FoundationEssentials
 import NotifyWire
 
-extension NotificationClient {
+extension NotificationClient.Administration {
     /// A message of a durable subscription that could not be processed, with the reason.
     public struct DeadLetter: Sendable {
         /// The dead letter as a message, under `notifyd.dead.` and the uid of the subscription's owner. Its payload is
@@ -17,8 +17,8 @@ extension NotificationClient {
             description = headers
         }
 
-        /// The sequence of the dead letter, by which ``NotificationClient/retryDeadLetters(of:sequences:uid:timeout:)``
-        /// names it.
+        /// The sequence of the dead letter, by which
+        /// ``NotificationClient/Administration/retryDeadLetters(of:sequences:uid:)`` names it.
         public var sequence: UInt64 { message.sequence }
         /// The name of the durable subscription.
         public var durableName: String { message.object ?? "" }

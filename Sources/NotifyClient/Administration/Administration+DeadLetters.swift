@@ -1,9 +1,9 @@
 import Algorithms
 import NotifyWire
 
-extension NotificationClient {
-    /// The result of ``retryDeadLetters(of:sequences:uid:timeout:)`` or
-    /// ``purgeDeadLetters(of:sequences:uid:timeout:)``.
+extension NotificationClient.Administration {
+    /// The result of ``retryDeadLetters(of:sequences:uid:)`` or
+    /// ``purgeDeadLetters(of:sequences:uid:)``.
     public struct DeadLetterResult: Hashable, Sendable {
         /// The number of dead letters that were delivered again or deleted.
         public internal(set) var messages: UInt64
@@ -23,7 +23,7 @@ extension NotificationClient {
     /// Reads dead letters: messages of durable subscriptions that were rejected too often or have failed.
     ///
     /// ```swift
-    /// for try await letter in try await client.deadLetters(of: "billing") {
+    /// for try await letter in try await client.administration.deadLetters(of: "billing") {
     ///     print(letter.sequence, letter.name, letter.deliveries, letter.reason ?? "")
     /// }
     /// ```
@@ -52,7 +52,7 @@ extension NotificationClient {
             owner = core.uid
         }
         return DeadLetters(
-            messages: try log(
+            messages: try client.log(
                 "\(DeadLetterHeaders.namePrefix)\(owner ?? 0)", from: start, object: name, limit: limit,
                 follows: follows, order: order),
             onGap: onGap ?? { [core] in core.logWarning($0, metadata: $0.metadata) })
@@ -66,36 +66,34 @@ extension NotificationClient {
     ///   - sequences: The ``DeadLetter/sequence`` of each dead letter; `nil` for all of them.
     ///   - uid: The uid of the owner of the durable subscriptions; `nil` for this user. To name another user, this user
     ///     needs the right to manage everything.
-    ///   - timeout: The time limit; `nil` for ``NotificationClient/Configuration/requestTimeout``.
     /// - Throws: ``NotifyError``; `outcomeUnknown` if the connection is lost before the answer.
     @discardableResult
     public nonisolated(nonsending) func retryDeadLetters(
-        of name: String? = nil, sequences: [UInt64]? = nil, uid: UInt32? = nil, timeout: Duration? = nil
+        of name: String? = nil, sequences: [UInt64]? = nil, uid: UInt32? = nil
     ) async throws(NotifyError) -> DeadLetterResult {
-        try await change(.retry, name, sequences, uid, timeout)
+        try await change(.retry, name, sequences, uid)
     }
 
-    /// Deletes dead letters. The parameters are those of ``retryDeadLetters(of:sequences:uid:timeout:)``.
+    /// Deletes dead letters. The parameters are those of ``retryDeadLetters(of:sequences:uid:)``.
     @discardableResult
     public nonisolated(nonsending) func purgeDeadLetters(
-        of name: String? = nil, sequences: [UInt64]? = nil, uid: UInt32? = nil, timeout: Duration? = nil
+        of name: String? = nil, sequences: [UInt64]? = nil, uid: UInt32? = nil
     ) async throws(NotifyError) -> DeadLetterResult {
-        try await change(.purge, name, sequences, uid, timeout)
+        try await change(.purge, name, sequences, uid)
     }
 
     private nonisolated(nonsending) func change(
-        _ action: NotifyWire.DeadLetters.Action, _ name: String?, _ sequences: [UInt64]?, _ uid: UInt32?,
-        _ timeout: Duration?
+        _ action: NotifyWire.DeadLetters.Action, _ name: String?, _ sequences: [UInt64]?, _ uid: UInt32?
     ) async throws(NotifyError) -> DeadLetterResult {
         // Any valid name serves to check the uid.
         try DurableRequest.check(name ?? "all", uid: uid)
         var request = NotifyWire.DeadLetters(
             request: 0, uid: uid ?? Remove.ownUID, action: action, durableName: name ?? "")
-        guard let sequences else { return try await ask(timeout: timeout) { [request] in .deadLetters(request, $0) } }
+        guard let sequences else { return try await ask { [request] in .deadLetters(request, $0) } }
         var result = DeadLetterResult()
         for part in Set(sequences).subtracting([0]).sorted().chunks(ofCount: Limits.deadLettersPerFrame) {
             request.sequences = Array(part)
-            let done = try await ask(timeout: timeout) { [request] in .deadLetters(request, $0) }
+            let done = try await ask { [request] in .deadLetters(request, $0) }
             result.messages += done.messages
             result.kept += done.kept
         }

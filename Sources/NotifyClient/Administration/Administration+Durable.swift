@@ -2,7 +2,7 @@ import NotifyCenter
 import NotifyWire
 
 /// Durable subscriptions, apart from receiving from them.
-extension NotificationClient {
+extension NotificationClient.Administration {
     /// Creates a durable subscription without receiving from it. The daemon keeps matching messages from then on.
     ///
     /// An existing subscription with these patterns and this object is not changed, whether a client is attached to it
@@ -15,22 +15,21 @@ extension NotificationClient {
     ///   - start: Where the subscription begins.
     ///   - sharing: Whether several clients share its messages.
     ///   - settings: How it repeats its messages.
-    ///   - timeout: The time limit; `nil` for ``NotificationClient/Configuration/requestTimeout``.
     /// - Returns: The subscription, with ``DurableDetails/existed``.
     /// - Throws: ``NotifyError``, such as `subscriptionMismatch` if the subscription exists with other patterns,
     ///   another object, or another sharing.
     @discardableResult
     public nonisolated(nonsending) func createDurableSubscription(
         _ name: String, to patterns: [String], object: String? = nil, from start: Start = .now,
-        sharing: DurableSharing = .exclusive, settings: DurableSettings = DurableSettings(), timeout: Duration? = nil
+        sharing: DurableSharing = .exclusive, settings: DurableSettings = DurableSettings()
     ) async throws(NotifyError) -> DurableDetails {
         let kind = SubscriptionKind.durable(name, from: start, sharing: sharing, settings: settings)
         let spec = try SubscriptionSpec(patterns: patterns, object: object, kind: kind, limit: 0)
         let request = try DurableRequest(.create(spec), name, uid: nil)
-        return try await ask(timeout: timeout) { .durable(request, $0) }
+        return try await ask { .durable(request, $0) }
     }
 
-    /// Checks arguments of ``createDurableSubscription(_:to:object:from:sharing:settings:timeout:)`` as far as that is
+    /// Checks arguments of ``createDurableSubscription(_:to:object:from:sharing:settings:)`` as far as that is
     /// possible without the daemon.
     package static func validateDurableSubscription(
         _ name: String, to patterns: [String], object: String?, settings: DurableSettings = DurableSettings()
@@ -47,35 +46,33 @@ extension NotificationClient {
     ///     `unknownSubscription`. Otherwise no client may be attached.
     ///   - uid: The uid of the owner; `nil` for this user. To name another user, this user needs the right to manage
     ///     everything.
-    ///   - timeout: The time limit; `nil` for ``NotificationClient/Configuration/requestTimeout``.
     /// - Throws: ``NotifyError``, such as `unknownSubscription`, `subscriptionInUse` while a client is attached to it,
     ///   or `invalidArgument` for 4,294,967,295, which is no user's uid.
     public nonisolated(nonsending) func removeDurableSubscription(
-        _ name: String, endsMembers: Bool = false, uid: UInt32? = nil, timeout: Duration? = nil
+        _ name: String, endsMembers: Bool = false, uid: UInt32? = nil
     ) async throws(NotifyError) {
         try DurableRequest.check(name, uid: uid)
-        try await ask(timeout: timeout) { (slot: ReplySlot<Void>) in
+        try await ask { (slot: ReplySlot<Void>) in
             .remove(name: name, uid: uid ?? Remove.ownUID, endsMembers: endsMembers, slot)
         }
     }
 
     /// Describes a durable subscription.
     ///
-    /// The daemon counts the pending messages as for ``durableSubscriptions(timeout:)``.
+    /// The daemon counts the pending messages as for ``durableSubscriptions()``.
     ///
     /// - Parameters:
     ///   - name: The subscription's name.
     ///   - uid: The uid of the owner; `nil` for this user. To name another user, this user needs the right to manage
     ///     everything.
-    ///   - timeout: The time limit; `nil` for ``NotificationClient/Configuration/requestTimeout``.
     /// - Throws: ``NotifyError``, such as `unknownSubscription`.
     public nonisolated(nonsending) func durableSubscription(
-        _ name: String, uid: UInt32? = nil, timeout: Duration? = nil
+        _ name: String, uid: UInt32? = nil
     )
         async throws(NotifyError) -> DurableDetails
     {
         let request = try DurableRequest(.describe, name, uid: uid)
-        return try await ask(timeout: timeout) { .durable(request, $0) }
+        return try await ask { .durable(request, $0) }
     }
 
     /// Lists the durable subscriptions of this user. If this user may manage everything, the list contains the
@@ -84,12 +81,11 @@ extension NotificationClient {
     /// The daemon counts the pending messages in its log: usually, the counts are at most 5 seconds old. If counting
     /// takes longer, it answers with older counts, of the last minute; if there are none, after 5 seconds without them.
     ///
-    /// - Parameter timeout: The time limit; `nil` for ``NotificationClient/Configuration/requestTimeout``.
     /// - Throws: ``NotifyError``.
-    public nonisolated(nonsending) func durableSubscriptions(timeout: Duration? = nil) async throws(NotifyError)
+    public nonisolated(nonsending) func durableSubscriptions() async throws(NotifyError)
         -> [DurableSubscription]
     {
-        try await list(.subject(.backlogs), timeout: timeout).compactMap { entry in
+        try await list(.subject(.backlogs)).compactMap { entry in
             if case .durable(let entry) = entry { DurableSubscription(entry) } else { nil }
         }
     }
@@ -105,16 +101,15 @@ extension NotificationClient {
     ///   - start: Where the subscription continues.
     ///   - uid: The uid of the owner; `nil` for this user. To name another user, this user needs the right to manage
     ///     everything.
-    ///   - timeout: The time limit; `nil` for ``NotificationClient/Configuration/requestTimeout``.
     /// - Returns: The subscription after the reset.
     /// - Throws: ``NotifyError``, such as `unknownSubscription`, or `invalidArgument` for a sequence beyond the end of
     ///   the log.
     @discardableResult
     public nonisolated(nonsending) func resetDurableSubscription(
-        _ name: String, to start: Start, uid: UInt32? = nil, timeout: Duration? = nil
+        _ name: String, to start: Start, uid: UInt32? = nil
     ) async throws(NotifyError) -> DurableDetails {
         let request = try DurableRequest(.reset(start.position()), name, uid: uid)
-        return try await ask(timeout: timeout) { .durable(request, $0) }
+        return try await ask { .durable(request, $0) }
     }
 
     /// Replaces the patterns of a durable subscription. Its cursor and its acknowledgements stay: it delivers the
@@ -128,17 +123,16 @@ extension NotificationClient {
     ///   - patterns: The patterns of names to match, 1 to 64.
     ///   - uid: The uid of the owner; `nil` for this user. To name another user, this user needs the right to manage
     ///     everything.
-    ///   - timeout: The time limit; `nil` for ``NotificationClient/Configuration/requestTimeout``.
     /// - Returns: The subscription with its new patterns.
     /// - Throws: ``NotifyError``, such as `unknownSubscription`, or `forbidden` if the owner may not receive what a
     ///   pattern matches.
     @discardableResult
     public nonisolated(nonsending) func editDurableSubscription(
-        _ name: String, patterns: [String], uid: UInt32? = nil, timeout: Duration? = nil
+        _ name: String, patterns: [String], uid: UInt32? = nil
     ) async throws(NotifyError) -> DurableDetails {
         try Self.validateDurableSubscription(name, to: patterns, object: nil)
         let request = try DurableRequest(.edit(patterns: patterns), name, uid: uid)
-        return try await ask(timeout: timeout) { .durable(request, $0) }
+        return try await ask { .durable(request, $0) }
     }
 
     /// Changes settings of a durable subscription. Attached clients stay attached, and messages that were delivered
@@ -149,14 +143,13 @@ extension NotificationClient {
     ///   - settings: The settings to change; those that are `nil` stay as they are.
     ///   - uid: The uid of the owner; `nil` for this user. To name another user, this user needs the right to manage
     ///     everything.
-    ///   - timeout: The time limit; `nil` for ``NotificationClient/Configuration/requestTimeout``.
     /// - Returns: The subscription with its new settings.
     /// - Throws: ``NotifyError``, such as `unknownSubscription`, or `invalidArgument` for values out of range.
     @discardableResult
     public nonisolated(nonsending) func configureDurableSubscription(
-        _ name: String, _ settings: DurableSettings, uid: UInt32? = nil, timeout: Duration? = nil
+        _ name: String, _ settings: DurableSettings, uid: UInt32? = nil
     ) async throws(NotifyError) -> DurableDetails {
         let request = try DurableRequest(.configure(settings.changes()), name, uid: uid)
-        return try await ask(timeout: timeout) { .durable(request, $0) }
+        return try await ask { .durable(request, $0) }
     }
 }

@@ -1,7 +1,7 @@
 public import FoundationEssentials
 import NotifyWire
 
-extension NotificationClient {
+extension NotificationClient.Administration {
     /// A durable subscription, as listed by the daemon.
     public struct DurableSubscription: Hashable, Sendable {
         /// A number of messages that is exact or an upper bound.
