@@ -41,8 +41,9 @@ extension NotificationClient.Administration {
     /// - Throws: ``NotifyError``, such as `invalidSubscriptionName`; the sequence throws `forbidden` if this user may
     ///   not read the dead letters.
     public nonisolated(nonsending) func deadLetters(
-        of name: String? = nil, from start: Start = .oldest, limit: Int? = nil, follows: Bool = false,
-        order: LogOrder = .oldestFirst, uid: UInt32? = nil, onGap: (@Sendable (Gap) -> Void)? = nil
+        of name: String? = nil, from start: NotificationClient.Start = .oldest, limit: Int? = nil,
+        follows: Bool = false, order: NotificationClient.LogOrder = .oldestFirst, uid: UInt32? = nil,
+        onGap: (@Sendable (NotificationClient.Gap) -> Void)? = nil
     ) async throws(NotifyError) -> DeadLetters {
         if let name { try DurableRequest.check(name, uid: uid) }
         var owner = uid ?? core.uid

@@ -20,10 +20,11 @@ extension NotificationClient.Administration {
     ///   another object, or another sharing.
     @discardableResult
     public nonisolated(nonsending) func createDurableSubscription(
-        _ name: String, to patterns: [String], object: String? = nil, from start: Start = .now,
-        sharing: DurableSharing = .exclusive, settings: DurableSettings = DurableSettings()
+        _ name: String, to patterns: [String], object: String? = nil, from start: NotificationClient.Start = .now,
+        sharing: NotificationClient.DurableSharing = .exclusive,
+        settings: NotificationClient.DurableSettings = .init()
     ) async throws(NotifyError) -> DurableDetails {
-        let kind = SubscriptionKind.durable(name, from: start, sharing: sharing, settings: settings)
+        let kind = NotificationClient.SubscriptionKind.durable(name, from: start, sharing: sharing, settings: settings)
         let spec = try SubscriptionSpec(patterns: patterns, object: object, kind: kind, limit: 0)
         let request = try DurableRequest(.create(spec), name, uid: nil)
         return try await ask { .durable(request, $0) }
@@ -32,7 +33,8 @@ extension NotificationClient.Administration {
     /// Checks arguments of ``createDurableSubscription(_:to:object:from:sharing:settings:)`` as far as that is
     /// possible without the daemon.
     package static func validateDurableSubscription(
-        _ name: String, to patterns: [String], object: String?, settings: DurableSettings = DurableSettings()
+        _ name: String, to patterns: [String], object: String?,
+        settings: NotificationClient.DurableSettings = .init()
     ) throws(NotifyError) {
         _ = try SubscriptionSpec(
             patterns: patterns, object: object, kind: .durable(name, settings: settings), limit: 0)
@@ -106,7 +108,7 @@ extension NotificationClient.Administration {
     ///   the log.
     @discardableResult
     public nonisolated(nonsending) func resetDurableSubscription(
-        _ name: String, to start: Start, uid: UInt32? = nil
+        _ name: String, to start: NotificationClient.Start, uid: UInt32? = nil
     ) async throws(NotifyError) -> DurableDetails {
         let request = try DurableRequest(.reset(start.position()), name, uid: uid)
         return try await ask { .durable(request, $0) }
@@ -147,7 +149,7 @@ extension NotificationClient.Administration {
     /// - Throws: ``NotifyError``, such as `unknownSubscription`, or `invalidArgument` for values out of range.
     @discardableResult
     public nonisolated(nonsending) func configureDurableSubscription(
-        _ name: String, _ settings: DurableSettings, uid: UInt32? = nil
+        _ name: String, _ settings: NotificationClient.DurableSettings, uid: UInt32? = nil
     ) async throws(NotifyError) -> DurableDetails {
         let request = try DurableRequest(.configure(settings.changes()), name, uid: uid)
         return try await ask { .durable(request, $0) }

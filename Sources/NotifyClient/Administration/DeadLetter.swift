@@ -6,11 +6,11 @@ extension NotificationClient.Administration {
     public struct DeadLetter: Sendable {
         /// The dead letter as a message, under `notifyd.dead.` and the uid of the subscription's owner. Its payload is
         /// that of the original message.
-        public let message: Message
+        public let message: NotificationClient.Message
         private let description: DeadLetterHeaders
 
         /// - Returns: nil if the message is not a dead letter.
-        init?(_ message: Message) {
+        init?(_ message: NotificationClient.Message) {
             let headers = message.batch.withDelivery(message.index) { DeadLetterHeaders(reading: $0.parts.headers) }
             guard let headers else { return nil }
             self.message = message
@@ -44,8 +44,8 @@ extension NotificationClient.Administration {
         /// The pid of the poster of the original message.
         public var pid: UInt32 { description.stamp.pid }
         /// The headers of the original message.
-        public var headers: Headers {
-            Headers(message.headers.filter { !HeaderList.isReserved($0.key) })
+        public var headers: NotificationClient.Headers {
+            NotificationClient.Headers(message.headers.filter { !HeaderList.isReserved($0.key) })
         }
         /// A copy of the payload.
         public var payload: [UInt8] { message.payload }
@@ -55,8 +55,8 @@ extension NotificationClient.Administration {
 
     /// Dead letters of the daemon's log, as an asynchronous sequence.
     public struct DeadLetters: AsyncSequence, Sendable {
-        let messages: StoredMessages
-        let onGap: @Sendable (Gap) -> Void
+        let messages: NotificationClient.StoredMessages
+        let onGap: @Sendable (NotificationClient.Gap) -> Void
 
         /// Makes an iterator, which begins at the start.
         public func makeAsyncIterator() -> Iterator {
@@ -65,8 +65,8 @@ extension NotificationClient.Administration {
 
         /// Reads dead letters. Damaged ones, and those deleted meanwhile, are reported as gaps, and left out.
         public struct Iterator: AsyncIteratorProtocol {
-            var messages: StoredMessages.Iterator
-            let onGap: (Gap) -> Void
+            var messages: NotificationClient.StoredMessages.Iterator
+            let onGap: (NotificationClient.Gap) -> Void
 
             /// The next dead letter; `nil` at the end and in a cancelled task.
             public mutating func next(

@@ -27,7 +27,7 @@ extension NotificationClient.Administration {
         /// What ``durableSubscriptions()`` lists.
         public let subscription: DurableSubscription
         /// How the subscription repeats its messages. All settings have a value.
-        public let settings: DurableSettings
+        public let settings: NotificationClient.DurableSettings
         /// When the subscription was created; `nil` if an earlier version of the daemon created it.
         public let created: Date?
         /// The last attachment that received messages, present or past; `nil` if there was none since the subscription
@@ -49,7 +49,7 @@ extension NotificationClient.Administration {
 
         init(_ description: DurableDescription) {
             subscription = DurableSubscription(description.entry)
-            settings = DurableSettings(description.settings)
+            settings = NotificationClient.DurableSettings(description.settings)
             created = Date(sinceEpoch: description.createdMicroseconds)
             lastAttachment = Date(sinceEpoch: description.attachedMicroseconds).map { date in
                 Attachment(date: date, pid: description.attachedPID)

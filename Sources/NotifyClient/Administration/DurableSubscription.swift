@@ -31,7 +31,7 @@ extension NotificationClient.Administration {
         /// The object that it matches; `nil` if it matches messages with any object or none.
         public let object: String?
         /// Whether several clients share its messages.
-        public let sharing: DurableSharing
+        public let sharing: NotificationClient.DurableSharing
         /// The sequence up to which every message is acknowledged, or waits for its next delivery.
         public let cursor: UInt64
         /// The pid of the attached client, or of the first member of a group; `nil` if none is attached.
@@ -52,7 +52,7 @@ extension NotificationClient.Administration {
             uid = entry.uid
             patterns = entry.patterns
             object = entry.object.isEmpty ? nil : entry.object
-            sharing = DurableSharing(entry.sharing)
+            sharing = NotificationClient.DurableSharing(entry.sharing)
             members = Int(entry.members)
             waiting = Int(entry.waiting)
             cursor = entry.cursor
