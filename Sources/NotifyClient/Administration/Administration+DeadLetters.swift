@@ -46,17 +46,18 @@ extension NotificationClient.Administration {
         onGap: (@Sendable (NotificationClient.Gap) -> Void)? = nil
     ) async throws(NotifyError) -> DeadLetters {
         if let name { try DurableRequest.check(name, uid: uid) }
+        let core = client.core
         var owner = uid ?? core.uid
         if owner == nil {
             // Any answer shows that there was a connection, on which the daemon has reported the uid.
-            let _: Void = try await core.answer { .ping($0) }
+            let _: Void = try await ask { .ping($0) }
             owner = core.uid
         }
         return DeadLetters(
             messages: try client.log(
                 "\(DeadLetterHeaders.namePrefix)\(owner ?? 0)", from: start, object: name, limit: limit,
                 follows: follows, order: order),
-            onGap: onGap ?? { [core] in core.logWarning($0, metadata: $0.metadata) })
+            onGap: onGap ?? { core.logWarning($0, metadata: $0.metadata) })
     }
 
     /// Delivers dead letters again. Each one goes to its durable subscription alone, with no failure recorded, and is
