@@ -1,5 +1,6 @@
 import Glibc
 import NIOCore
+import NotifySystem
 import NotifyWire
 import SystemPackage
 
@@ -107,7 +108,11 @@ final class BackupTarget: BackupOutput {
     }
 
     func write(_ bytes: ByteBuffer) throws(NotifyError) {
-        guard bytes.write(toDescriptor: descriptor) else { throw Self.failure("can't write", path) }
+        do throws(Errno) {
+            try bytes.writeWhole(to: descriptor)
+        } catch {
+            throw NotifyError(.fileNotWritten, "can't write '\(path)': \(error)", cause: error)
+        }
     }
 
     /// Flushes the file and gives it its name.
@@ -161,9 +166,10 @@ final class BackupStream: BackupOutput {
     init(descriptor: Int32) { self.descriptor = descriptor }
 
     func write(_ bytes: ByteBuffer) throws(NotifyError) {
-        guard bytes.write(toDescriptor: descriptor) else {
-            let reason = Errno(rawValue: errno)
-            throw NotifyError(.fileNotWritten, "can't write the backup: \(reason)", cause: reason)
+        do throws(Errno) {
+            try bytes.writeWhole(to: descriptor)
+        } catch {
+            throw NotifyError(.fileNotWritten, "can't write the backup: \(error)", cause: error)
         }
     }
 
@@ -171,23 +177,9 @@ final class BackupStream: BackupOutput {
 }
 
 extension ByteBuffer {
-    /// Writes all bytes. Returns false, with `errno`, if that fails.
-    fileprivate func write(toDescriptor descriptor: Int32) -> Bool {
-        withUnsafeReadableBytes { bytes in
-            var rest = bytes[...]
-            while !rest.isEmpty {
-                let count = Glibc.write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
-                if count < 0, errno == EINTR { continue }
-                if count < 0, errno == EAGAIN {
-                    // Another process may have made the descriptor non-blocking.
-                    var output = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-                    poll(&output, 1, -1)
-                    continue
-                }
-                guard count > 0 else { return false }
-                rest = rest.dropFirst(count)
-            }
-            return true
+    fileprivate func writeWhole(to descriptor: Int32) throws(Errno) {
+        try Errno.typed {
+            try withUnsafeReadableBytes { try FileDescriptor(rawValue: descriptor).writeWhole($0) }
         }
     }
 }
