@@ -343,11 +343,6 @@ for target in package.targets where target.type != .system {
     ]
     if Context.environment["CI"] != nil {
         settings.append(.treatAllWarnings(as: .error))
-        // Models and simulations compute for minutes without optimization. Assertions and exclusivity checks remain. The
-        // other tests hold objects as long as their scopes, which only code without optimization promises.
-        if !target.isTest || ["NotifyBrokerTests", "NotifyStoreTests"].contains(target.name) {
-            settings.append(.unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug)))
-        }
     }
     // Exclusivity checks at run time took a tenth of the instructions of a post. Debug builds, which tests use, have
     // them.

@@ -87,7 +87,14 @@ struct InterruptedStartTests {
         return header.count == 20 && header[0] == 0xD9 && header[16...].allSatisfy { $0 == 0 }
     }
 
-    @Test(arguments: OldSchema.allCases, Interruption.allCases)
+    /// The migration of the oldest log has the steps of all others.
+    private static var migrations: [(OldSchema, Interruption)] {
+        OldSchema.allCases.flatMap { schema in
+            (schema == OldSchema.allCases.first ? Interruption.allCases : [.powerLoss]).map { (schema, $0) }
+        }
+    }
+
+    @Test(arguments: migrations)
     func `the next start completes a migration`(_ schema: OldSchema, _ interruption: Interruption) async throws {
         let operations = try await interruptEach(interruption) { folder in
             try folder.execute(schema.sql)
@@ -104,8 +111,8 @@ struct InterruptedStartTests {
     }
 
     /// SQLite rewrites the database in a transaction, so a failure leaves the migrated log as it was.
-    @Test(arguments: OldSchema.allCases)
-    func `a log that can't be rewritten works, and says so`(_ schema: OldSchema) async throws {
+    @Test func `a log that can't be rewritten works, and says so`() async throws {
+        let schema = try #require(OldSchema.allCases.first)
         var problems = 0
         for operation in 0..<200 {
             let folder = try TemporaryFolder()

@@ -6,8 +6,7 @@ import Testing
 /// restarts.
 @Suite(.timeLimit(.minutes(10)))
 struct RetentionModelTests {
-    @Test(arguments: 0..<2)
-    func `nothing is deleted early or without its gap, and nothing stays too long`(round: Int) async throws {
+    @Test func `nothing is deleted early or without its gap, and nothing stays too long`() async throws {
         let seed = UInt64.random(in: 0 ... .max)
         print("seed \(seed)")
         var model = try RetentionModel(seed: seed)
