@@ -112,8 +112,8 @@ extension NotificationClient.Administration {
             /// Delivered to the attached client and not acknowledged.
             case inFlight
             /// Acknowledged, stored as a dead letter (see
-            /// ``NotificationClient/deadLetters(of:from:limit:follows:order:uid:onGap:)``), or skipped because the
-            /// policy did not let the owner receive the name.
+            /// ``NotificationClient/Administration/deadLetters(of:from:limit:follows:order:uid:onGap:)``), or skipped
+            /// because the policy did not let the owner receive the name.
             case acknowledged
             /// The message was posted before the subscription began.
             case beforeStart
