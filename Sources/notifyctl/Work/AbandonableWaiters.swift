@@ -32,7 +32,7 @@ final class AbandonableWaiters: Sendable {
                 return (state.last, state.limit)
             }
             guard let number else { return continuation.resume(returning: nil) }
-            if let limit { end([number], after: limit) }
+            if let limit { end([number], after: limit, of: clock) }
             future.whenComplete { result in
                 guard self.remove(number) else { return }
                 continuation.resume(with: result.map { $0 })
@@ -46,12 +46,14 @@ final class AbandonableWaiters: Sendable {
             state.limit = limit
             return Array(state.waiters.keys)
         }
-        end(numbers, after: limit)
+        end(numbers, after: limit, of: clock)
     }
 
-    private func end(_ numbers: [Int], after limit: Duration) {
-        Task { [clock] in
-            try? await clock.sleep(for: limit)
+    private func end(_ numbers: [Int], after limit: Duration, of clock: some Clock<Duration>) {
+        // Now, because the task may begin much later.
+        let deadline = clock.now.advanced(by: limit)
+        Task {
+            try? await clock.sleep(until: deadline, tolerance: nil)
             let waiters = state.withLock { state in numbers.compactMap { state.waiters.removeValue(forKey: $0) } }
             for waiter in waiters { waiter() }
         }
