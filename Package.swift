@@ -148,6 +148,10 @@ let package = Package(
             dependencies: ["NotifyWire", .product(name: "NIOCore", package: "swift-nio")],
             path: "Tests/WireTestSupport"),
         .target(name: "PolicyModel", dependencies: ["NotifyCenter", "NotifyLog"], path: "Tests/PolicyModel"),
+        .target(
+            name: "FuzzTargets",
+            dependencies: ["NotifyServer", "NotifyLog", "NotifyCenter", "PolicyModel", "TestSupport"],
+            path: "Tests/Fuzz/Targets"),
         .testTarget(name: "NotifyCenterTests", dependencies: ["NotifyCenter", "CenterConformance", "TestSupport"]),
         .testTarget(
             name: "NotifyFoundationTests",
@@ -206,8 +210,7 @@ let package = Package(
             name: "NotifyServerTests",
             dependencies: [
                 "NotifyServer", "NotifyBroker", "NotifyStore", "NotifyWire", "NotifyLog", "NotifyCenter",
-                "NotifySystem",
-                "notifyd", "TestSupport",
+                "NotifySystem", "FuzzTargets", "notifyd", "TestSupport",
                 .product(name: "SystemPackage", package: "swift-system"),
                 .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"), "WireTestSupport",
@@ -297,8 +300,8 @@ if isFuzzed {
         .systemLibrary(name: "CFuzzer", path: "Tests/Fuzz/CFuzzer"),
         .executableTarget(
             name: "Fuzz",
-            dependencies: ["NotifyServer", "NotifyLog", "NotifyCenter", "PolicyModel", "TestSupport", "CFuzzer"],
-            path: "Tests/Fuzz", exclude: ["CFuzzer", "Corpus", "README.md", "dictionary", "run"]),
+            dependencies: ["FuzzTargets", "CFuzzer"],
+            path: "Tests/Fuzz", exclude: ["CFuzzer", "Corpus", "README.md", "Targets", "dictionary", "run"]),
     ]
 }
 if isInProcessOnly {

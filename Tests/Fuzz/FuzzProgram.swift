@@ -1,4 +1,5 @@
 import CFuzzer
+import FuzzTargets
 import Glibc
 
 /// Passes the inputs of libFuzzer to the target that `FUZZ_TARGET` names. The file of the target is written below
@@ -17,7 +18,11 @@ enum FuzzProgram {
         var arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = CommandLine.unsafeArgv
         exit(
             LLVMFuzzerRunDriver(&count, &arguments) { input, size in
-                FuzzProgram.target.test(UnsafeRawBufferPointer(start: input, count: size))
+                do throws(Violation) {
+                    try FuzzProgram.target.test(UnsafeRawBufferPointer(start: input, count: size))
+                } catch {
+                    fatalError("\(error)")
+                }
                 return 0
             })
     }

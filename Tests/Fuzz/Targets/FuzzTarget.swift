@@ -4,8 +4,8 @@ import NotifyServer
 
 /// A file of the daemon's configuration with the input as its content. The configuration is loaded as at the start of
 /// the daemon.
-struct FuzzTarget: Sendable {
-    enum File: String {
+package struct FuzzTarget: Sendable {
+    package enum File: String, CaseIterable {
         case configuration
         case policy
     }
@@ -15,7 +15,8 @@ struct FuzzTarget: Sendable {
     private let path: String
     private let sources: ConfigurationSources
 
-    init(_ file: File, in folder: String) {
+    /// - Parameter folder: An existing folder, in which the file is written.
+    package init(_ file: File, in folder: String) {
         switch file {
         case .configuration: path = folder + "/notifyd.yaml"
         case .policy:
@@ -28,18 +29,18 @@ struct FuzzTarget: Sendable {
             options: CommandLineOptions(), context: context, defaults: DefaultPaths(for: context))
     }
 
-    /// Ends the process if the input violates a property.
-    func test(_ input: UnsafeRawBufferPointer) {
-        write(input)
+    /// Throws an error if the input violates a property.
+    package func test(_ input: UnsafeRawBufferPointer) throws(Violation) {
+        try write(input)
         switch (load(), load()) {
         case (.success(let first), .success(let second)):
-            require(first == second, "loading twice gives two configurations")
-            PolicyChecks(rules: first.policy, input).run()
+            try require(first == second, "loading twice gives two configurations")
+            try PolicyChecks(rules: first.policy, input).run()
         case (.failure(let first), .failure(let second)):
-            require("\(first)" == "\(second)", "loading twice gives two errors: \(first), \(second)")
-            check("\(first)")
+            try require("\(first)" == "\(second)", "loading twice gives two errors: \(first), \(second)")
+            try check("\(first)")
         default:
-            fatalError("loading twice gives an error once")
+            throw Violation("loading twice gives an error once")
         }
     }
 
@@ -48,25 +49,35 @@ struct FuzzTarget: Sendable {
     }
 
     /// Checks that an error names file and line, and can be printed as one line.
-    private func check(_ error: String) {
+    private func check(_ error: String) throws(Violation) {
         let place = error.dropFirst(path.utf8.count)
         let line = place.dropFirst().prefix { $0.isNumber }
-        require(
+        try require(
             error.hasPrefix(path) && place.hasPrefix(":") && (Int(line) ?? 0) > 0
                 && place.dropFirst(1 + line.count).hasPrefix(": "), "an error without file and line: \(error)")
-        require(
+        try require(
             error.unicodeScalars.allSatisfy { !Self.unprintable.contains($0.properties.generalCategory) },
             "an error with control characters: \(error.debugDescription)")
-        require(error.utf8.count <= 2000, "an error of \(error.utf8.count) bytes")
+        try require(error.utf8.count <= 2000, "an error of \(error.utf8.count) bytes")
     }
 
-    private func write(_ input: UnsafeRawBufferPointer) {
+    private func write(_ input: UnsafeRawBufferPointer) throws(Violation) {
         let file = open(path, O_CREAT | O_WRONLY | O_TRUNC, 0o600)
-        require(file >= 0 && Glibc.write(file, input.baseAddress, input.count) == input.count, "cannot write \(path)")
+        try require(
+            file >= 0 && Glibc.write(file, input.baseAddress, input.count) == input.count, "cannot write \(path)")
         close(file)
     }
 }
 
-func require(_ condition: Bool, _ problem: @autoclosure () -> String) {
-    if !condition { fatalError(problem()) }
+/// A property that an input violates.
+package struct Violation: Error, CustomStringConvertible {
+    package let description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+}
+
+func require(_ condition: Bool, _ problem: @autoclosure () -> String) throws(Violation) {
+    if !condition { throw Violation(problem()) }
 }

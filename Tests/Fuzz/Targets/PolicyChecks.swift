@@ -51,38 +51,40 @@ struct PolicyChecks {
         return tokens.joined(separator: ".")
     }
 
-    func run() {
+    func run() throws(Violation) {
         for identity in identities {
-            for name in names { checkName(name.text, name.tokens, identity) }
-            for pattern in patterns where !pattern.string.contains("$") { checkPattern(pattern, identity) }
+            for name in names { try checkName(name.text, name.tokens, identity) }
+            for pattern in patterns where !pattern.string.contains("$") { try checkPattern(pattern, identity) }
         }
     }
 
-    private func checkName(_ name: String, _ tokens: [PolicyModel.Token], _ identity: Identity) {
+    private func checkName(
+        _ name: String, _ tokens: [PolicyModel.Token], _ identity: Identity
+    ) throws(Violation) {
         let isPermitted = AccessRight.allCases.map { model.permits($0, tokens, identity) }
-        Array(name.utf8).withUnsafeBytes { bytes in
+        try Array(name.utf8).withUnsafeBytes { bytes throws(Violation) in
             for (right, expected) in zip(AccessRight.allCases, isPermitted) {
                 let decision = policy.decision(policy.nameRules(right, bytes), identity)
-                require(decision.isAllowed == expected, "\(right) '\(name)' of \(identity): \(decision)")
+                try require(decision.isAllowed == expected, "\(right) '\(name)' of \(identity): \(decision)")
             }
             let answers = (policy.mayPost(bytes, identity), policy.mayReceive(bytes, identity))
-            require(answers == (isPermitted[0], isPermitted[1]), "'\(name)' of \(identity): \(answers)")
+            try require(answers == (isPermitted[0], isPermitted[1]), "'\(name)' of \(identity): \(answers)")
         }
     }
 
-    private func checkPattern(_ pattern: NamePattern, _ identity: Identity) {
+    private func checkPattern(_ pattern: NamePattern, _ identity: Identity) throws(Violation) {
         let tokens = PolicyModel.tokens(pattern.string)
         let (maySubscribe, mayManage) = (
             policy.maySubscribe(pattern, identity), policy.manageDecision(pattern, identity).isAllowed
         )
         for name in names {
             if !maySubscribe, PolicyModel.matches(tokens, name.tokens, .subscribe, identity.uid) {
-                require(
+                try require(
                     !model.permits(.subscribe, name.tokens, identity),
                     "'\(pattern)' is refused, and '\(name.text)' is allowed to \(identity)")
             }
             if mayManage, PolicyModel.matches(tokens, name.tokens, .manage, identity.uid) {
-                require(
+                try require(
                     model.permits(.manage, name.tokens, identity),
                     "'\(pattern)' is allowed, and '\(name.text)' is denied to \(identity)")
             }
