@@ -18,7 +18,7 @@ enum FuzzProgram {
         var arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = CommandLine.unsafeArgv
         exit(
             LLVMFuzzerRunDriver(&count, &arguments) { input, size in
-                do throws(Violation) {
+                do {
                     try FuzzProgram.target.test(UnsafeRawBufferPointer(start: input, count: size))
                 } catch {
                     fatalError("\(error)")

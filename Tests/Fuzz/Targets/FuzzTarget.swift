@@ -30,7 +30,7 @@ package struct FuzzTarget: Sendable {
     }
 
     /// Throws an error if the input violates a property.
-    package func test(_ input: UnsafeRawBufferPointer) throws(Violation) {
+    package func test(_ input: UnsafeRawBufferPointer) throws {
         try write(input)
         switch (load(), load()) {
         case (.success(let first), .success(let second)):
@@ -49,7 +49,7 @@ package struct FuzzTarget: Sendable {
     }
 
     /// Checks that an error names file and line, and can be printed as one line.
-    private func check(_ error: String) throws(Violation) {
+    private func check(_ error: String) throws {
         let place = error.dropFirst(path.utf8.count)
         let line = place.dropFirst().prefix { $0.isNumber }
         try require(
@@ -61,7 +61,7 @@ package struct FuzzTarget: Sendable {
         try require(error.utf8.count <= 2000, "an error of \(error.utf8.count) bytes")
     }
 
-    private func write(_ input: UnsafeRawBufferPointer) throws(Violation) {
+    private func write(_ input: UnsafeRawBufferPointer) throws {
         let file = open(path, O_CREAT | O_WRONLY | O_TRUNC, 0o600)
         try require(
             file >= 0 && Glibc.write(file, input.baseAddress, input.count) == input.count, "cannot write \(path)")

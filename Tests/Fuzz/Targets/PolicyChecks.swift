@@ -51,7 +51,7 @@ struct PolicyChecks {
         return tokens.joined(separator: ".")
     }
 
-    func run() throws(Violation) {
+    func run() throws {
         for identity in identities {
             for name in names { try checkName(name.text, name.tokens, identity) }
             for pattern in patterns where !pattern.string.contains("$") { try checkPattern(pattern, identity) }
@@ -60,9 +60,9 @@ struct PolicyChecks {
 
     private func checkName(
         _ name: String, _ tokens: [PolicyModel.Token], _ identity: Identity
-    ) throws(Violation) {
+    ) throws {
         let isPermitted = AccessRight.allCases.map { model.permits($0, tokens, identity) }
-        try Array(name.utf8).withUnsafeBytes { bytes throws(Violation) in
+        try Array(name.utf8).withUnsafeBytes { bytes in
             for (right, expected) in zip(AccessRight.allCases, isPermitted) {
                 let decision = policy.decision(policy.nameRules(right, bytes), identity)
                 try require(decision.isAllowed == expected, "\(right) '\(name)' of \(identity): \(decision)")
@@ -72,7 +72,7 @@ struct PolicyChecks {
         }
     }
 
-    private func checkPattern(_ pattern: NamePattern, _ identity: Identity) throws(Violation) {
+    private func checkPattern(_ pattern: NamePattern, _ identity: Identity) throws {
         let tokens = PolicyModel.tokens(pattern.string)
         let (maySubscribe, mayManage) = (
             policy.maySubscribe(pattern, identity), policy.manageDecision(pattern, identity).isAllowed
