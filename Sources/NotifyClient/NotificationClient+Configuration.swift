@@ -3,8 +3,17 @@ import NotifyWire
 extension NotificationClient {
     /// The settings of a client. The defaults suit most programs.
     public struct Configuration: Sendable {
-        /// The path of the daemon's socket. If it is `nil`, each attempt to connect searches for the socket as
-        /// ``NotificationClient/socketPath(explicit:environment:onSkip:)`` does.
+        /// The path of the daemon's socket: at most 107 bytes, the limit for Unix sockets. If it is `nil`, each attempt to
+        /// connect searches for the socket.
+        ///
+        /// The sources of the path, in order of precedence: this property; the variable `NOTIFYD_SOCKET`; the first
+        /// existing socket of the user's own daemon; the system's `/run/notifyd/notifyd.sock`.
+        ///
+        /// The user's own daemon listens at `notifyd/notifyd.sock` in `$XDG_RUNTIME_DIR` or `/run/user/UID`, or at
+        /// `/tmp/notifyd-UID/notifyd.sock`. A socket that another user could have put there is skipped, and the search
+        /// goes on: each of these folders and the socket must belong to this user or to root, and no other user may write
+        /// to the folders. `$XDG_RUNTIME_DIR` belongs to another user, for example, after `su`. The client's logger logs
+        /// each reason once.
         public var socketPath: String?
 
         /// The time limit for posts and other requests that wait for a connection. After this time, these requests fail
@@ -23,8 +32,12 @@ extension NotificationClient {
         /// For no limit, set `.seconds(Int.max)`.
         public var requestTimeout = Duration.seconds(30)
 
-        /// The waits between attempts to connect.
-        public var backoff = Backoff()
+        /// The shortest and the longest wait between attempts to connect; from 50 milliseconds to 2 seconds by default.
+        ///
+        /// The first wait, after a connection was lost or the first attempt failed, is the shortest. It doubles with each
+        /// further failure. Each wait is shortened at random by up to half, so that many clients do not reconnect at the
+        /// same time.
+        public var backoff = Duration.milliseconds(50)...Duration.seconds(2)
 
         /// Whether a failure of the first attempt to connect ends the client, with `noDaemon` if no daemon listens. By
         /// default, the client retries. It always retries if a daemon listens but the backlog of its socket is full.
@@ -40,9 +53,8 @@ extension NotificationClient {
         /// It runs on the client's event loop, so it must not block.
         public var onConnectionChange: (@Sendable (ConnectionChange) -> Void)?
 
-        /// Called with the reason why the search for the socket has skipped one, at each attempt to connect; see
-        /// ``NotificationClient/socketPath(explicit:environment:onSkip:)``. If it is nil, the client's logger logs each
-        /// reason once.
+        /// Called with the reason why the search for the socket has skipped one, at each attempt to connect, in place of
+        /// the logger.
         package var onSkippedSocket: (@Sendable (String) -> Void)?
 
         /// Makes a configuration with default settings.
@@ -52,7 +64,8 @@ extension NotificationClient {
 
         var connectionSettings: ClientConnectionMachine.Settings {
             ClientConnectionMachine.Settings(
-                backoff: backoff, closingTimeout: closingTimeout, requiresFirstConnection: requiresFirstConnection)
+                backoff: Backoff(waits: backoff), closingTimeout: closingTimeout,
+                requiresFirstConnection: requiresFirstConnection)
         }
     }
 

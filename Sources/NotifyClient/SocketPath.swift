@@ -1,15 +1,7 @@
 import Glibc
 
 extension NotificationClient {
-    /// Finds the path of the daemon's socket.
-    ///
-    /// The sources of the path, in order of precedence: the argument; the variable `NOTIFYD_SOCKET`; the first existing
-    /// socket of the user's own daemon; the system's `/run/notifyd/notifyd.sock`.
-    ///
-    /// The user's own daemon listens at `notifyd/notifyd.sock` in `$XDG_RUNTIME_DIR` or `/run/user/UID`, or at
-    /// `/tmp/notifyd-UID/notifyd.sock`. A socket that another user could have put there is skipped, and the search goes
-    /// on: each of these folders and the socket must belong to this user or to root, and no other user may write to the
-    /// folders. `$XDG_RUNTIME_DIR` belongs to another user, for example, after `su`.
+    /// Finds the path of the daemon's socket, as ``Configuration/socketPath`` describes.
     ///
     /// - Parameters:
     ///   - path: A path that takes precedence over all others.
@@ -17,7 +9,7 @@ extension NotificationClient {
     ///   - onSkip: Called with the reason why a socket was skipped: one line without a final period.
     /// - Throws: ``NotifyError`` with `invalidSocketPath` if the path is empty or longer than 107 bytes, the limit for
     ///   Unix sockets.
-    public static func socketPath(
+    package static func socketPath(
         explicit path: String? = nil, environment: [String: String]? = nil, onSkip: ((String) -> Void)? = nil
     ) throws(NotifyError) -> String {
         try SocketSearch(environment: environment, onSkip: onSkip).path(explicit: path)

@@ -16,7 +16,7 @@ struct MessagePrinter {
         var isEmpty = true
         for try await batch in batches {
             for gap in batch.gaps { StandardError.write("\(gap)") }
-            var rest = batch.messages[...]
+            var rest = batch[...]
             if !rest.isEmpty { isEmpty = false }
             while !rest.isEmpty { rest = try await printSome(of: rest, to: &output, until: interruption) }
         }
@@ -27,9 +27,9 @@ struct MessagePrinter {
     ///
     /// - Returns: The remaining messages.
     private func printSome(
-        of messages: Slice<NotificationClient.Subscription.MessageSlice>, to output: inout StandardOutput,
+        of messages: Slice<NotificationClient.Subscription.Batch>, to output: inout StandardOutput,
         until interruption: Interruption
-    ) async throws -> Slice<NotificationClient.Subscription.MessageSlice> {
+    ) async throws -> Slice<NotificationClient.Subscription.Batch> {
         var ends: [Int] = []
         for message in messages {
             output.gather { format.append(message, to: &$0) }

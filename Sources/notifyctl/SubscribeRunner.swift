@@ -168,7 +168,7 @@ struct SubscribeRunner: Sendable {
                     let interval = try await extensionInterval(client)
                     try await run(program, for: subscription, extendingEvery: interval, until: interruption)
                 } else if let arrival {
-                    let batches = try subscription.batches.prefix { $0.messages.isEmpty || arrival.take() }
+                    let batches = try subscription.batches.prefix { $0.isEmpty || arrival.take() }
                     if try await MessagePrinter(format: format).print(batches, until: interruption) {
                         arrival.process()
                     }

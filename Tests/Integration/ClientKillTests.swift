@@ -19,7 +19,7 @@ extension IntegrationTests {
             let daemon = try await Daemon.start()
             var configuration = NotificationClient.Configuration(socketPath: daemon.socket)
             configuration.connectionWait = .seconds(300)
-            configuration.backoff = NotificationClient.Backoff(initial: .milliseconds(5), maximum: .milliseconds(20))
+            configuration.backoff = .milliseconds(5) ... .milliseconds(20)
             let reader = NotificationClient(configuration: configuration)
             let running = Task { try await reader.run() }
             let subscription = try await reader.subscribe(to: ["load.>"], as: .durable("reader", window: 64))

@@ -13,7 +13,7 @@ extension IntegrationTests {
         {
             var configuration = NotificationClient.Configuration(socketPath: daemon.socket)
             configuration.connectionWait = wait
-            configuration.backoff = NotificationClient.Backoff(initial: .milliseconds(5), maximum: .milliseconds(50))
+            configuration.backoff = .milliseconds(5) ... .milliseconds(50)
             return configuration
         }
 

@@ -36,7 +36,7 @@ extension IntegrationTests {
                 try await client.withSubscription(to: "load", as: kind) { subscription in
                     for try await batch in subscription.batches {
                         #expect(batch.gaps.allSatisfy { $0.reason == .consumerTooSlow })
-                        for message in batch.messages {
+                        for message in batch {
                             #expect(message.sequence > last)
                             last = message.sequence
                             if message.text == "live" { continue }

@@ -55,7 +55,7 @@ extension IntegrationTests {
             var (delivered, missed) = (0, 0)
             for try await batch in subscription.batches {
                 missed += batch.gaps.reduce(0) { $0 + Int($1.missed ?? 0) }
-                for message in batch.messages {
+                for message in batch {
                     // Messages must arrive in order and without repetitions.
                     #expect(message.text == "\(delivered + missed)")
                     delivered += 1

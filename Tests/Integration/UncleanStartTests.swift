@@ -10,7 +10,7 @@ extension IntegrationTests {
             let daemon = try await Daemon.start()
             var configuration = NotificationClient.Configuration(socketPath: daemon.socket)
             configuration.connectionWait = .seconds(300)
-            configuration.backoff = NotificationClient.Backoff(initial: .milliseconds(5), maximum: .milliseconds(50))
+            configuration.backoff = .milliseconds(5) ... .milliseconds(50)
             let client = NotificationClient(configuration: configuration)
             let running = Task { try await client.run() }
             let subscription = try await client.subscribe(to: ["watched"])

@@ -14,7 +14,7 @@ import Testing
     }
 
     private static let settings = ClientConnectionMachine.Settings(
-        backoff: .init(initial: .seconds(2), maximum: .seconds(8)), greetingTimeout: .seconds(10),
+        backoff: .init(waits: .seconds(2) ... .seconds(8)), greetingTimeout: .seconds(10),
         closingTimeout: .seconds(5))
     private static let lost = NotifyError(.connectionLost, "lost")
     private static let slow = NotifyError(.tooSlow, "slow")

@@ -22,7 +22,7 @@ struct ClientMachineHistoryTests {
     }
 
     private func sequences(_ page: ReceivedLogPage) -> [UInt64] {
-        page.contents.flatMap { $0.messages.map(\.sequence) }
+        page.contents.flatMap { $0.map(\.sequence) }
     }
 
     @Test func `a page may arrive in several reads, between other frames`() async throws {

@@ -65,7 +65,7 @@ import Testing
             let fourth = try await subscription.messages(as: Int.self, onGap: { _ in }).first { _ in true }
             #expect(try fourth?.value == 4)
             let batch = try await subscription.batches.first { _ in true }
-            #expect(batch?.messages.map(\.text) == (5...10).map(String.init))
+            #expect(batch?.map(\.text) == (5...10).map(String.init))
             guard try await events.next() == nil else {
                 Issue.record("a message was read twice")
                 return

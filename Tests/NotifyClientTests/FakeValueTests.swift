@@ -42,8 +42,11 @@ import Testing
     @Test func `sequences can be sent to another task`() {
         func check(_: (some Sendable).Type) {}
         check(NotificationClient.Subscription.Messages.self)
-        check(NotificationClient.Subscription.DecodedMessages<Int>.self)
-        check(NotificationClient.Subscription.Batches.self)
         check(NotificationClient.StoredMessages.self)
+        func check(_ subscription: NotificationClient.Subscription, _ pipeline: NotificationClient.PostPipeline) {
+            let _: any Sendable & AsyncSequence = subscription.messages(as: Int.self)
+            let _: any Sendable & AsyncSequence = subscription.batches
+            let _: any Sendable & AsyncSequence = pipeline.results
+        }
     }
 }

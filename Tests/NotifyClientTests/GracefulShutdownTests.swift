@@ -24,7 +24,7 @@ import Testing
             case .batches:
                 try await client.withSubscription(to: ">", as: .durable("d")) { subscription in
                     for try await batch in subscription.batches {
-                        for message in batch.messages {
+                        for message in batch {
                             try await process(message.text ?? "")
                             message.acknowledge()
                         }

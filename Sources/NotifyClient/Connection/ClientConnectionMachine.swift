@@ -1,7 +1,7 @@
 /// The state of the client's connection. A pure state machine: events return actions, and time is an argument.
 struct ClientConnectionMachine: ~Copyable {
     struct Settings: Sendable {
-        var backoff = NotificationClient.Backoff()
+        var backoff: Backoff
         /// The time limit from the connect to the welcome.
         var greetingTimeout = Duration.seconds(10)
         /// The time limit from the daemon's `closing`, or from `stop`, to the end of the connection.

@@ -17,16 +17,20 @@ extension NotificationClient {
         let beginning: LogBeginning
 
         /// Makes an iterator, which begins at the start.
-        public func makeAsyncIterator() -> Iterator { Iterator(batches: batches.makeAsyncIterator()) }
+        public func makeAsyncIterator() -> Iterator {
+            Iterator(batches: Batches(beginning: beginning).makeAsyncIterator())
+        }
 
         /// Messages and gaps in batches, for consumers that process many messages at once.
-        public var batches: Batches { Batches(beginning: beginning) }
+        public var batches: some AsyncSequence<Subscription.Batch, NotifyError> & Sendable {
+            Batches(beginning: beginning)
+        }
 
         /// Reads messages, and gaps in the place of damaged and deleted messages.
         public struct Iterator: AsyncIteratorProtocol {
             var batches: Batches.Iterator
             private var gaps: ArraySlice<Gap> = []
-            private var messages: Slice<Subscription.MessageSlice>?
+            private var messages: Slice<Subscription.Batch>?
 
             init(batches: Batches.Iterator) {
                 self.batches = batches
@@ -41,7 +45,7 @@ extension NotificationClient {
                     if let message = messages?.popFirst() { return .message(message) }
                     guard let batch = try await batches.next(isolation: actor) else { return nil }
                     gaps = batch.gaps[...]
-                    messages = batch.messages[...]
+                    messages = batch[...]
                 }
             }
 
@@ -55,14 +59,12 @@ extension NotificationClient {
 
 extension NotificationClient.StoredMessages {
     /// The stored messages in batches.
-    public struct Batches: AsyncSequence, Sendable {
+    struct Batches: AsyncSequence, Sendable {
         let beginning: LogBeginning
 
-        /// Makes an iterator, which begins at the start.
-        public func makeAsyncIterator() -> Iterator { Iterator(beginning: beginning) }
+        func makeAsyncIterator() -> Iterator { Iterator(beginning: beginning) }
 
-        /// Reads the batches.
-        public struct Iterator: AsyncIteratorProtocol {
+        struct Iterator: AsyncIteratorProtocol {
             private let beginning: LogBeginning
             private var cursor: LogCursor?
             private var contents: ArraySlice<NotificationClient.Subscription.Batch> = []
@@ -71,8 +73,7 @@ extension NotificationClient.StoredMessages {
                 self.beginning = beginning
             }
 
-            /// The next batch; `nil` at the end and in a cancelled task.
-            public mutating func next(
+            mutating func next(
                 isolation actor: isolated (any Actor)?
             ) async throws(NotifyError) -> NotificationClient.Subscription.Batch? {
                 do {
@@ -90,8 +91,7 @@ extension NotificationClient.StoredMessages {
                 }
             }
 
-            /// The next batch; `nil` at the end and in a cancelled task.
-            public mutating nonisolated(nonsending) func next()
+            mutating nonisolated(nonsending) func next()
                 async throws(NotifyError) -> NotificationClient.Subscription.Batch?
             {
                 try await next(isolation: #isolation)

@@ -6,7 +6,13 @@ extension NotificationClient.Subscription {
     ///
     /// - Parameter onGap: Called with each gap, in its place between the messages. Runs in the task that reads the
     ///   messages, on the actor of that task.
-    public func messages(onGap: @escaping (NotificationClient.Gap) -> Void) -> Messages.ReportingGaps {
+    public func messages(
+        onGap: @escaping (NotificationClient.Gap) -> Void
+    ) -> some AsyncSequence<NotificationClient.Message, NotifyError> {
+        reportingMessages(onGap)
+    }
+
+    private func reportingMessages(_ onGap: @escaping (NotificationClient.Gap) -> Void) -> Messages.ReportingGaps {
         Messages.ReportingGaps(subscription: self, onGap: onGap)
     }
 
@@ -28,8 +34,11 @@ extension NotificationClient.Subscription {
     /// ```
     ///
     /// - Parameter type: The type to decode, as ``NotificationClient/Message/decode(as:)`` does.
-    public func messages<Value: Decodable>(as type: Value.Type) -> DecodedMessages<Value> {
-        DecodedMessages(messages: messages())
+    /// - Returns: A sequence that throws ``NotifyError`` if the daemon or a failed client ended the subscription.
+    public func messages<Value: Decodable>(as type: Value.Type)
+        -> some AsyncSequence<NotificationClient.DecodedMessage<Value>, NotifyError> & Sendable
+    {
+        DecodedMessages<Value>(messages: messages())
     }
 
     /// The messages of the subscription, with their payloads decoded from JSON, as ``messages(as:)`` yields them.
@@ -39,8 +48,8 @@ extension NotificationClient.Subscription {
     ///   - onGap: As in ``messages(onGap:)``.
     public func messages<Value: Decodable>(
         as type: Value.Type, onGap: @escaping (NotificationClient.Gap) -> Void
-    ) -> DecodedMessages<Value>.ReportingGaps {
-        DecodedMessages<Value>.ReportingGaps(messages: messages(onGap: onGap))
+    ) -> some AsyncSequence<NotificationClient.DecodedMessage<Value>, NotifyError> {
+        DecodedMessages<Value>.ReportingGaps(messages: reportingMessages(onGap))
     }
 }
 
@@ -56,13 +65,11 @@ extension NotificationClient.Subscription {
         }
 
         /// The messages of a subscription, with a closure that is called with each gap.
-        public struct ReportingGaps: AsyncSequence {
+        struct ReportingGaps: AsyncSequence {
             let subscription: NotificationClient.Subscription
             let onGap: (NotificationClient.Gap) -> Void
 
-            /// Makes an iterator, which continues where the last one stopped. Only one task at a time may read a
-            /// subscription.
-            public func makeAsyncIterator() -> Iterator {
+            func makeAsyncIterator() -> Iterator {
                 Iterator(events: subscription.makeAsyncIterator(), onGap: onGap)
             }
         }
@@ -94,41 +101,29 @@ extension NotificationClient.Subscription {
     }
 
     /// The messages of a subscription, with their payloads decoded.
-    public struct DecodedMessages<Value: Decodable>: AsyncSequence, Sendable {
+    struct DecodedMessages<Value: Decodable>: AsyncSequence, Sendable {
         let messages: Messages
 
-        /// Makes an iterator, which continues where the last one stopped. Only one task at a time may read a
-        /// subscription.
-        public func makeAsyncIterator() -> Iterator { Iterator(messages: messages.makeAsyncIterator()) }
+        func makeAsyncIterator() -> Iterator { Iterator(messages: messages.makeAsyncIterator()) }
 
         /// The messages of a subscription, with their payloads decoded, and a closure that is called with each gap.
-        public struct ReportingGaps: AsyncSequence {
+        struct ReportingGaps: AsyncSequence {
             let messages: Messages.ReportingGaps
 
-            /// Makes an iterator, which continues where the last one stopped. Only one task at a time may read a
-            /// subscription.
-            public func makeAsyncIterator() -> Iterator { Iterator(messages: messages.makeAsyncIterator()) }
+            func makeAsyncIterator() -> Iterator { Iterator(messages: messages.makeAsyncIterator()) }
         }
 
         /// Reads the messages and decodes their payloads.
-        public struct Iterator: AsyncIteratorProtocol {
+        struct Iterator: AsyncIteratorProtocol {
             var messages: Messages.Iterator
 
-            /// The next message; `nil` at the end.
-            ///
-            /// - Throws: ``NotifyError`` if the daemon or a failed client ended the subscription; not if a payload
-            ///   cannot be decoded.
-            public mutating func next(
+            mutating func next(
                 isolation actor: isolated (any Actor)?
             ) async throws(NotifyError) -> NotificationClient.DecodedMessage<Value>? {
                 try await messages.next(isolation: actor).map { NotificationClient.DecodedMessage(decoding: $0) }
             }
 
-            /// The next message; `nil` at the end.
-            ///
-            /// - Throws: ``NotifyError`` if the daemon or a failed client ended the subscription; not if a payload
-            ///   cannot be decoded.
-            public mutating nonisolated(nonsending) func next()
+            mutating nonisolated(nonsending) func next()
                 async throws(NotifyError) -> NotificationClient.DecodedMessage<Value>?
             {
                 try await next(isolation: #isolation)

@@ -58,69 +58,55 @@ extension NotificationClient {
             buffer.finish()
         }
 
-        /// The outcomes, in the order of posting. Only one task may read them.
-        public var results: Results { Results(buffer: buffer) }
+        /// The outcomes, in the order of posting. Only one task may read them. Throws ``NotifyError`` with `cancelled` in a
+        /// cancelled task.
+        public var results: some AsyncSequence<Outcome, NotifyError> & Sendable { Results(buffer: buffer) }
 
-        /// The outcomes in batches, as they become known. Only one task may read them.
-        public var batches: Batches { Batches(buffer: buffer) }
+        /// The outcomes in batches, as they become known, none of them empty. Only one task may read them. Throws as
+        /// ``results`` does.
+        public var batches: some AsyncSequence<[Outcome], NotifyError> & Sendable { Batches(buffer: buffer) }
     }
 }
 
 extension NotificationClient.PostPipeline {
-    /// The outcomes in batches, none of them empty.
-    public struct Batches: AsyncSequence, Sendable {
+    /// The outcomes in batches.
+    struct Batches: AsyncSequence, Sendable {
         let buffer: PipelineBuffer
 
-        /// Makes an iterator, which continues where the last one stopped.
-        public func makeAsyncIterator() -> Iterator { Iterator(buffer: buffer) }
+        func makeAsyncIterator() -> Iterator { Iterator(buffer: buffer) }
 
-        /// Reads the batches.
-        public struct Iterator: AsyncIteratorProtocol {
+        struct Iterator: AsyncIteratorProtocol {
             let buffer: PipelineBuffer
 
-            /// The next batch; `nil` at the end.
-            ///
-            /// - Throws: ``NotifyError`` with `cancelled` in a cancelled task.
-            public mutating func next(
+            mutating func next(
                 isolation actor: isolated (any Actor)?
             ) async throws(NotifyError) -> [Outcome]? {
                 let batch = try await buffer.next()
                 return batch.isEmpty ? nil : batch
             }
 
-            /// The next batch; `nil` at the end.
-            ///
-            /// - Throws: ``NotifyError`` with `cancelled` in a cancelled task.
-            public mutating nonisolated(nonsending) func next() async throws(NotifyError) -> [Outcome]? {
+            mutating nonisolated(nonsending) func next() async throws(NotifyError) -> [Outcome]? {
                 try await next(isolation: #isolation)
             }
         }
     }
 
     /// The outcomes, one by one.
-    public struct Results: AsyncSequence, Sendable {
+    struct Results: AsyncSequence, Sendable {
         let buffer: PipelineBuffer
 
-        /// Makes an iterator, which continues where the last one stopped.
-        public func makeAsyncIterator() -> Iterator { Iterator(buffer: buffer) }
+        func makeAsyncIterator() -> Iterator { Iterator(buffer: buffer) }
 
-        /// Reads the outcomes.
-        public struct Iterator: AsyncIteratorProtocol {
+        struct Iterator: AsyncIteratorProtocol {
             let buffer: PipelineBuffer
 
-            /// The next outcome; `nil` at the end.
-            ///
-            /// - Throws: ``NotifyError`` with `cancelled` in a cancelled task.
-            public mutating func next(
+            mutating func next(
                 isolation actor: isolated (any Actor)?
             ) async throws(NotifyError) -> Outcome? {
                 try await buffer.nextOutcome()
             }
 
-            /// The next outcome; `nil` at the end.
-            ///
-            /// - Throws: ``NotifyError`` with `cancelled` in a cancelled task.
-            public mutating nonisolated(nonsending) func next() async throws(NotifyError) -> Outcome? {
+            mutating nonisolated(nonsending) func next() async throws(NotifyError) -> Outcome? {
                 try await next(isolation: #isolation)
             }
         }

@@ -103,30 +103,25 @@ extension NotificationClient {
 
         /// Messages and gaps in batches, as they arrive, for consumers that process many messages at once, for example
         /// with one write.
-        public var batches: Batches { Batches(subscription: self) }
+        public var batches: some AsyncSequence<Batch, NotifyError> & Sendable { Batches(subscription: self) }
     }
 }
 
 // MARK: - Reading
 
 extension NotificationClient.Subscription {
-    /// Gaps and messages that arrived together; the gaps precede the messages.
-    public struct Batch: Sendable {
+    /// Messages that arrived together, in order, and the gaps before them. It may have gaps alone.
+    public struct Batch: Sendable, RandomAccessCollection {
         /// The gaps before the messages.
         public let gaps: [NotificationClient.Gap]
-        /// The messages, in order.
-        public let messages: MessageSlice
+        private let batch: MessageBatch?
+        private let range: Range<Int>
 
         init(_ taken: DeliveryBuffer.Taken) {
             gaps = taken.gaps
-            messages = MessageSlice(batch: taken.batch, range: taken.range)
+            batch = taken.batch
+            range = taken.range
         }
-    }
-
-    /// Messages that arrived together.
-    public struct MessageSlice: Sendable, RandomAccessCollection {
-        let batch: MessageBatch?
-        let range: Range<Int>
 
         /// The position of the first message.
         public var startIndex: Int { range.lowerBound }
@@ -142,19 +137,15 @@ extension NotificationClient.Subscription {
     }
 
     /// The subscription in batches.
-    public struct Batches: AsyncSequence, Sendable {
+    struct Batches: AsyncSequence, Sendable {
         let subscription: NotificationClient.Subscription
 
-        /// Makes an iterator, which continues where the last one stopped. Only one task at a time may read a
-        /// subscription.
-        public func makeAsyncIterator() -> Iterator { Iterator(subscription: subscription) }
+        func makeAsyncIterator() -> Iterator { Iterator(subscription: subscription) }
 
-        /// Reads the batches.
-        public struct Iterator: AsyncIteratorProtocol {
+        struct Iterator: AsyncIteratorProtocol {
             let subscription: NotificationClient.Subscription
 
-            /// The next batch; `nil` at the end.
-            public mutating func next(
+            mutating func next(
                 isolation actor: isolated (any Actor)?
             ) async throws(NotifyError) -> Batch? {
                 guard try await subscription.readSnapshot() else { return nil }
@@ -162,8 +153,7 @@ extension NotificationClient.Subscription {
                 return taken.isEmpty ? nil : Batch(taken)
             }
 
-            /// The next batch; `nil` at the end.
-            public mutating nonisolated(nonsending) func next() async throws(NotifyError) -> Batch? {
+            mutating nonisolated(nonsending) func next() async throws(NotifyError) -> Batch? {
                 try await next(isolation: #isolation)
             }
         }

@@ -13,12 +13,12 @@ struct BenchReceiver: Sendable {
         for try await batch in subscription.batches {
             for gap in batch.gaps { measurement.dropped += try Self.dropped(gap) }
             measurement.end = MonotonicTime.now
-            for received in batch.messages {
+            for received in batch {
                 guard let time = message.time(of: received) else { continue }
                 measurement.latencies.record(measurement.end - time)
                 received.acknowledge()
             }
-            BenchProgress.received.add(UInt64(batch.messages.count), ordering: .relaxed)
+            BenchProgress.received.add(UInt64(batch.count), ordering: .relaxed)
             if measurement.latencies.count + measurement.dropped >= count { break }
         }
         return measurement

@@ -66,7 +66,7 @@ extension NotificationClient.Configuration {
     /// A configuration for a manual clock.
     static var manual: Self {
         var configuration = Self(socketPath: "/nowhere")
-        configuration.backoff = .init(initial: .milliseconds(1), maximum: .milliseconds(10))
+        configuration.backoff = .milliseconds(1) ... .milliseconds(10)
         return configuration
     }
 
