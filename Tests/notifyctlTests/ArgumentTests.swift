@@ -149,6 +149,15 @@ import Testing
         #expect(message.hasSuffix("': expected a whole number, such as 10"))
     }
 
+    @Test(arguments: ["trace", "dead list --id", "dead retry d --id"], ["0", "010", "x", "18446744073709551615"])
+    func `a text that is no sequence is refused`(arguments: String, text: String) throws {
+        let words = arguments.split(separator: " ").map(String.init)
+        #expect(throws: Never.self) { try Notifyctl.parseAsRoot(words + ["10"]) }
+        let error = #expect(throws: (any Error).self) { try Notifyctl.parseAsRoot(words + [text]) }
+        let message = try Notifyctl.message(for: #require(error))
+        #expect(message.contains("expected the sequence of a message, such as 4711"))
+    }
+
     @Test func `examples fit on a line of a terminal`() {
         var commands: [any ParsableCommand.Type] = [Notifyctl.self]
         var examples = 0

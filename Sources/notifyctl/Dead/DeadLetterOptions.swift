@@ -8,7 +8,8 @@ struct DeadLetterOptions: ParsableArguments {
 
     @Option(
         name: .customLong("id"), parsing: .upToNextOption,
-        help: ArgumentHelp("Only the dead letters with these sequences.", valueName: "sequence"))
+        help: ArgumentHelp("Only the dead letters with these sequences.", valueName: "sequence"),
+        transform: { try SequenceArgument.sequence($0) })
     var sequences: [UInt64] = []
 
     @Option(
@@ -17,10 +18,6 @@ struct DeadLetterOptions: ParsableArguments {
             "The owner of the durable subscriptions, by name or uid; you by default.", valueName: "user"),
         completion: .shellCommand("cut -d : -f 1 /etc/passwd"), transform: { try UserNames.uid(argument: $0) })
     var uid: UInt32?
-
-    func validate() throws {
-        if sequences.contains(0) { throw ValidationError("--id must be at least 1") }
-    }
 
     /// Each given sequence once, in order; nil if all dead letters are selected.
     var selected: [UInt64]? { sequences.isEmpty ? nil : Set(sequences).sorted() }

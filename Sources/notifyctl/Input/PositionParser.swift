@@ -60,7 +60,8 @@ struct PositionParser {
     private func sequence(_ text: String) throws(PositionProblem) -> NotificationClient.Start? {
         var scanner = TextScanner(text)
         let isMarked = scanner.skip("seq:")
-        guard let number = scanner.number(digits: 1...20), scanner.isAtEnd,
+        let digits = scanner.text
+        guard let number = scanner.number(digits: 1...20), scanner.isAtEnd, !digits.hasPrefix("0"),
             (1...Self.highestSequence).contains(number)
         else { return nil }
         if !isMarked, Self.epochs.contains(where: { $0.contains(number) }) { throw .ambiguous(text) }

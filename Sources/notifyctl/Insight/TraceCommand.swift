@@ -34,7 +34,8 @@ struct TraceCommand: AsyncParsableCommand {
 
     @OptionGroup var connection: ConnectionOptions
 
-    @Argument(help: "The sequence of the message, as in its receipt.")
+    @Argument(
+        help: "The sequence of the message, as in its receipt.", transform: { try SequenceArgument.sequence($0) })
     var sequence: UInt64
 
     @Flag(help: "Print one JSON object.")
