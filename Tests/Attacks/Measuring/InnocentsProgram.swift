@@ -24,7 +24,7 @@ struct InnocentsProgram: ParsableCommand {
         let capacity = innocents.measureCapacity()
         Output.write("capacity rate=\(Int(capacity))")
         commands.wait(for: "go")
-        let before = innocents.delivered
+        let (before, workBefore) = (innocents.delivered, loop.processorTime)
         let begin = ContinuousClock.now
         let wanted = share == 0 ? Double.greatestFiniteMagnitude : share * capacity
         let start = innocents.posted
@@ -36,7 +36,8 @@ struct InnocentsProgram: ParsableCommand {
             Connection.serve(innocents.connections + [pinger.connection], waitingMilliseconds: 1)
         }
         let seconds = (ContinuousClock.now - begin) / .seconds(1)
-        let rate = Double(innocents.delivered - before) / seconds
+        let delivered = Double(innocents.delivered - before)
+        let cost = (loop.processorTime - workBefore) / .microseconds(1) / max(1, delivered)
         pinger.finish()
         innocents.settle()
         for connection in innocents.connections where !connection.isOpen {
@@ -44,7 +45,7 @@ struct InnocentsProgram: ParsableCommand {
         }
         if let refusal = innocents.refusal { Output.write("refused \(refusal)") }
         Output.write(
-            "innocents wanted=\(wanted) rate=\(rate) posted=\(innocents.posted) lost=\(innocents.lost) "
+            "innocents wanted=\(wanted) rate=\(delivered / seconds) cost=\(cost) posted=\(innocents.posted) lost=\(innocents.lost) "
                 + "disordered=\(innocents.disordered) pings=\(pinger.count) ping=\(pinger.worst / .milliseconds(1)) "
                 + "work=\(pinger.worstOfProcessor / .milliseconds(1)) "
                 + "workBegin=\((pinger.worstBegin - begin) / .seconds(1))")

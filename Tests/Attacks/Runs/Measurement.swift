@@ -31,6 +31,8 @@ struct Measurement {
     var disordered: Int { Int(innocents["disordered"] ?? 1e9) }
     /// Deliveries to the innocents per second.
     var rate: Double { innocents["rate"] ?? 0 }
+    /// The CPU time of the event loop for each delivery to the innocents, in microseconds.
+    var cost: Double { innocents["cost"] ?? .infinity }
     /// ``rate`` as a share of the rate at which the innocents were to post.
     var rateShare: Double { rate / (innocents["wanted"] ?? .infinity) }
     /// The maximum elapsed time of a ping, in milliseconds.
@@ -49,8 +51,11 @@ extension Measurement: CustomStringConvertible {
         let resident = "\(residentBefore >> 20) -> \(peak >> 20) -> \(residentAfter >> 20) MB"
         return "resident \(resident), ledger \(ledger), worst ping \(rounded(ping)) ms "
             + "(work \(rounded(work)) ms, at \(rounded(workBegin)) s), innocents: lost \(lost), out of order \(disordered), "
-            + "\(Int(rate))/s = \(rateShare.isFinite && rateShare > 1e-9 ? "\(Int(rateShare * 100)) %" : "unlimited")\(note)"
+            + "\(Int(rate))/s = \(rateShare.isFinite && rateShare > 1e-9 ? "\(Int(rateShare * 100)) %" : "unlimited"), "
+            + "\(costText)\(note)"
     }
+
+    var costText: String { "\((cost * 1000).rounded() / 1000) us of work each" }
 
     private func rounded(_ value: Double) -> String { "\((value * 10).rounded() / 10)" }
 }

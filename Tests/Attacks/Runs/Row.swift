@@ -29,11 +29,11 @@ struct Row: Sendable {
     }
 
     /// A row whose attack is run in pairs: at another size as the reference, and at its own size. The pair with the
-    /// median ratio of the innocents' rates counts.
+    /// median ratio of the event loop's CPU time for each delivery to the innocents counts.
     ///
     /// - Parameters:
-    ///   - pairs: The number of pairs. The rate of a single run varies by a third, because the programs share two cores
-    ///     with everything else on the machine.
+    ///   - pairs: The number of pairs. The CPU time of a single run varies, because the programs share two cores, their
+    ///     caches and the memory with everything else on the machine.
     ///   - share: The share of the daemon's capacity at which the innocents post; 0 for as fast as possible.
     ///   - size: The size of the reference run.
     ///   - rule: Returns the exceeded limits of this row alone. The limits of every row are checked as well.
@@ -49,12 +49,12 @@ struct Row: Sendable {
                     [.init(kind: kind, size: size)], for: .seconds(seconds), isSetUpMeasured: false)
             }
             let runs = try (0..<pairs).map { _ in try (reference: measure(size), own: measure(kind.size)) }
-            let ordered = runs.sorted { $0.own.rate * $1.reference.rate < $1.own.rate * $0.reference.rate }
+            let ordered = runs.sorted { $0.own.cost * $1.reference.cost < $1.own.cost * $0.reference.cost }
             let reference = ordered[pairs / 2].reference
             var measurement = ordered[pairs / 2].own
             // Every run must keep the limits of every row.
             let others = (0..<pairs).filter { $0 != pairs / 2 }.map { ordered[$0].own }
-            measurement.note += ", \(Int(reference.rate))/s and \(reference.peak >> 20) MB at the size \(size)"
+            measurement.note += "; at the size \(size): \(reference.costText), \(reference.peak >> 20) MB"
             return (
                 measurement,
                 ([measurement] + others).flatMap { Limits.always($0) + Limits.effect($0, of: kind) }
@@ -118,8 +118,9 @@ extension Row {
             .fanOut, "100,000 subscriptions of one client on '>'", share: 0, comparedWith: FanOutAttack.connectionCount,
             pairs: 5
         ) {
-            let share = $0.rate / $1.rate
-            return share >= Limits.rateShare ? [] : ["\(Int(share * 100)) % of the rate with one subscription each"]
+            let share = $0.cost / $1.cost
+            return share <= 1 / Limits.rateShare
+                ? [] : ["\(Int(share * 100)) % of the CPU time that one subscription each takes"]
         },
         Row(.unread, "unread answers") { Limits.agreement($0) },
         Row(.stoppedDurable, "40 stopped durable subscribers under load", share: 0.2, comparedWith: 1) {
