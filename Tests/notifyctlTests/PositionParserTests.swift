@@ -34,7 +34,7 @@ import Testing
     @Test(
         arguments: [
             ("now", .now), ("oldest", .oldest), ("1", .sequence(1)), ("20261122", .sequence(20_261_122)),
-            ("007", .sequence(7)), ("9007199254740991", .sequence(1 << 53 - 1)), ("0s", .age(.zero)),
+            ("8", .sequence(8)), ("9007199254740991", .sequence(1 << 53 - 1)), ("0s", .age(.zero)),
             ("90s", .age(.seconds(90))), ("15m", .age(.seconds(900))), ("2h", .age(.seconds(7200))),
             ("7d", .age(.seconds(604_800))), ("1w", .age(.seconds(604_800))), ("1h30m", .age(.seconds(5400))),
             ("1.5h", .age(.seconds(5400))), ("500ms", .age(.milliseconds(500))), ("seq:7", .sequence(7)),
