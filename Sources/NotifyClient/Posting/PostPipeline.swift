@@ -18,7 +18,7 @@ extension NotificationClient {
     /// ```
     public final class PostPipeline: Sendable {
         /// The outcome of one post.
-        public typealias Outcome = Result<Receipt, NotifyError>
+        package typealias Outcome = Result<Receipt, NotifyError>
 
         private let core: ClientCore
         private let buffer: PipelineBuffer
@@ -60,11 +60,15 @@ extension NotificationClient {
 
         /// The outcomes, in the order of posting. Only one task may read them. Throws ``NotifyError`` with `cancelled` in a
         /// cancelled task.
-        public var results: some AsyncSequence<Outcome, NotifyError> & Sendable { Results(buffer: buffer) }
+        public var results: some AsyncSequence<Result<Receipt, NotifyError>, NotifyError> & Sendable {
+            Results(buffer: buffer)
+        }
 
         /// The outcomes in batches, as they become known, none of them empty. Only one task may read them. Throws as
         /// ``results`` does.
-        public var batches: some AsyncSequence<[Outcome], NotifyError> & Sendable { Batches(buffer: buffer) }
+        public var batches: some AsyncSequence<[Result<Receipt, NotifyError>], NotifyError> & Sendable {
+            Batches(buffer: buffer)
+        }
     }
 }
 
