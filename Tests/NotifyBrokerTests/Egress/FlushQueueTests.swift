@@ -13,6 +13,21 @@ struct FlushQueueTests {
         #expect((0..<6).map { _ in queue.next() } == [id(1), id(10), id(2), id(11), id(3), nil])
         #expect(queue.isEmpty)
     }
+
+    @Test func `users that come and go take turns`() {
+        var queue = FlushQueue()
+        queue.append(id(1), of: 100)
+        queue.append(id(20), of: 200)
+        queue.append(id(21), of: 200)
+        queue.append(id(30), of: 300)
+        #expect((0..<3).map { _ in queue.next() } == [id(1), id(20), id(30)])
+        queue.append(id(40), of: 400)
+        queue.append(id(2), of: 100)
+        #expect((0..<3).map { _ in queue.next() } == [id(2), id(21), id(40)])
+        #expect(queue.isEmpty && queue.next() == nil)
+        queue.append(id(31), of: 300)
+        #expect(queue.next() == id(31) && queue.isEmpty)
+    }
 }
 
 struct OutputPacerTests {
