@@ -16,6 +16,7 @@ struct ForgedRowTests {
         case segmentMessages, segmentBytes, segmentEntries, segmentEnd, segmentTime
         case nextSequence, logTime, sinceBoot, wallTime
         case messageSequence
+        case deletionMark, deletionEnd, deletionCount
     }
 
     private let folder: TemporaryFolder
@@ -69,6 +70,9 @@ struct ForgedRowTests {
         case .sinceBoot: try changeState(connection) { $0.sinceBoot = UInt64(bitPattern: Int64.min) }
         case .wallTime: try changeState(connection) { $0.wallTime = UInt64(bitPattern: Int64.min) }
         case .messageSequence: break
+        case .deletionMark: try insertDeletion(connection, mark: UInt64(Int64.max), last: 4, count: 4)
+        case .deletionEnd: try insertDeletion(connection, mark: 9, last: Limits.sequenceEnd, count: 4)
+        case .deletionCount: try insertDeletion(connection, mark: 9, last: 4, count: .max)
         }
     }
 
@@ -112,6 +116,11 @@ struct ForgedRowTests {
                 reason: "why", frameChecksum: Checksum.of(body), kept: kept, name: "a")
             try row.insert(body, with: insert)
         }
+    }
+
+    private func insertDeletion(_ connection: DatabaseConnection, mark: UInt64, last: UInt64, count: UInt64) throws {
+        let event = DeletionLog.Event(name: Array("a".utf8), first: 1, last: last, count: count)
+        try DeletionRow(mark: mark, events: [event]).write(with: PreparedStatement(connection, DeletionRow.insert))
     }
 
     private func changeSegments(_ connection: DatabaseConnection, _ change: (inout SegmentRow) -> Void) throws {

@@ -170,29 +170,4 @@ struct StoreDeletionMarkTests {
         }
         #expect(try await read(store, after: 18, mark: mark).deleted == nil)
     }
-
-    @Test func `many deletions are summed up, and none is forgotten`() {
-        var log = DeletionLog(at: .seconds(1))
-        let mark = log.mark
-        for number in 1...20_000 as ClosedRange<UInt64> {
-            let name = number % 4 == 0 ? "rare" : "a"
-            log.note(.init(name: Array(name.utf8), first: number, last: number, count: 1))
-        }
-        #expect(log.events.count <= 4_096)
-        func missed(_ pattern: NamePattern) -> Loss? {
-            log.missed(
-                by: PageRequest(
-                    reader: ReaderID(slot: 0, generation: 0),
-                    filter: SubscriptionFilter(patterns: [pattern], object: nil), access: .of(uid: 0), after: 0,
-                    maximumMessages: 1, deletionMark: mark), scanned: .max, isEnd: true)
-        }
-        #expect(missed("rare") == Loss(first: 4, last: 20_000, count: 5_000, isUpperBound: true))
-        #expect(missed("other") == nil)
-        // Beyond so many names, they are no longer known.
-        for number in 20_001...40_000 as ClosedRange<UInt64> {
-            log.note(.init(name: Array("n\(number)".utf8), first: number, last: number, count: 1))
-        }
-        #expect(log.events.count <= 4_096)
-        #expect(missed(">")?.count == 40_000 && missed("other")?.isUpperBound == true)
-    }
 }

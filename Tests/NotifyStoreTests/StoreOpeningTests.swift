@@ -126,10 +126,10 @@ struct StoreOpeningTests {
 
     @Test func `a newer schema is refused`() throws {
         try Store.open(path: folder.database).close(nextSequence: 1)
-        try folder.execute("PRAGMA user_version = 7")
+        try folder.execute("PRAGMA user_version = 8")
         let error = try #require(throws: StoreError.self) { try Store.open(path: folder.database) }
         #expect(error.code == .newerSchema)
-        #expect(error.message.contains("newer notifyd (schema 7, this one supports 6)"))
+        #expect(error.message.contains("newer notifyd (schema 8, this one supports 7)"))
         let found = try #require(throws: StoreError.self) { try Store.check(path: folder.database) }
         #expect(found.message == error.message)
     }

@@ -62,7 +62,7 @@ private struct LogRestore {
         let replaced = try readReplaced()
         let next = max(recovered.nextSequence, replaced.firstUnused(for: log.state))
         guard next < Limits.sequenceEnd else { throw StoreError(.damaged, "the next sequence \(next) is out of range") }
-        try log.renew(nextSequence: next, recovered.subscriptions)
+        try log.renew(nextSequence: next, recovered.subscriptions, replacing: replaced.deletionMark)
         log.close()
         let kept = try exchange()
         for mark in replaced.marks { mark.remove() }
@@ -110,6 +110,8 @@ private struct LogRestore {
         /// Nil if the log can't be read.
         var logID: [UInt8]?
         var nextSequence: UInt64 = 0
+        /// The mark of its deletions.
+        var deletionMark: UInt64 = 0
         var unreadable: String?
         /// Obsolete once the log is replaced.
         var marks: [SequenceMark] = []
@@ -139,6 +141,7 @@ private struct LogRestore {
             defer { opened.log.close() }
             replaced.logID = opened.log.state.logID
             replaced.nextSequence = max(replaced.nextSequence, opened.recovered.nextSequence)
+            replaced.deletionMark = opened.log.deletions.mark
             if let mark = opened.mark { replaced.marks.append(mark) }
         } catch {
             guard [.damaged, .notADatabase].contains(error.code) else { throw error }
@@ -188,9 +191,15 @@ private struct LogRestore {
 
 extension Log {
     /// Makes the log another one, which continues at a sequence, and flushes its file. Its subscriptions are used from
-    /// now on, so that none expires for the time since the backup.
-    fileprivate func renew(nextSequence: UInt64, _ subscriptions: [DurableRecord]) throws {
+    /// now on, so that none expires for the time since the backup. The marks of its deletions are above those of the
+    /// replaced log, whose readers learn of all of them.
+    fileprivate func renew(
+        nextSequence: UInt64, _ subscriptions: [DurableRecord], replacing deletionMark: UInt64
+    ) throws {
+        deletions.raiseMarks(above: deletionMark)
         try inTransaction(.full) { statements in
+            try replaceDeletions(through: UInt64(Int64.max), statements)
+            try DeletionRow(mark: deletions.mark, events: []).write(with: statements.insertDeletion)
             for record in subscriptions { try update(record.id, record.progress, used: clock.now, statements) }
             try changeState(statements) { state in
                 state.isClean = true

@@ -151,6 +151,7 @@ private final class FileRepairer: LogScanReceiver {
     /// so the copies are written without them.
     private var copies: [(row: RedeliveryRow, body: [UInt8])] = []
     private var copyBytes = 0
+    private var deletions: DeletionLog
     private var oldest: UInt64?
     private var lost = LostMessages()
     private var result: FileRepair
@@ -165,6 +166,7 @@ private final class FileRepairer: LogScanReceiver {
         log.makesRoom = false
         try log.readState()
         log.clock = LogClock(.system, continuing: log.state.clock)
+        deletions = DeletionLog(at: log.clock.now)
         let state = tables.contains("state") ? try? StateRow(in: source.connection) : nil
         sourceClock = state.map { LogClock(.system, continuing: $0.clock) }
         result = FileRepair(path: source.path, newPath: newPath)
@@ -237,6 +239,18 @@ private final class FileRepairer: LogScanReceiver {
         log.checkpointIfDue()
     }
 
+    // MARK: Deletions
+
+    func deletion(_ row: DeletionRow) { deletions.read(row) }
+
+    /// Writes the deletions, and notes what the repair does not keep, in the transaction under way.
+    private func finishDeletions(_ scan: LogScan, _ names: borrowing NameTable) {
+        if scan.areDeletionsDamaged { deletions.noteUnknown(through: log.state.nextSequence - 1) }
+        deletions.moveToNewDatabase()
+        log.deletions = deletions
+        for event in lost.events(names) { log.deletions.note(event) }
+    }
+
     /// Removes the copies for subscriptions that are lost, and those of messages that a subscription without progress
     /// receives from the log again.
     private func removeCopies(ofRestarted ids: [DurableID]) throws {
@@ -299,6 +313,7 @@ private final class FileRepairer: LogScanReceiver {
                 if let epoch = scan.state?.epoch { state.epoch = epoch }
                 state.clock = log.clock.mark
             }
+            finishDeletions(scan, names)
         }
         try log.checkpoints.run(.truncate)
     }

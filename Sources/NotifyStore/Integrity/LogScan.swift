@@ -20,6 +20,8 @@ protocol LogScanReceiver: AnyObject {
     ///
     /// - Parameter body: The body of the message's frame.
     func redelivery(_ row: RedeliveryRow, body: UnsafeRawBufferPointer) throws
+    /// A sound row of deletions.
+    func deletion(_ row: DeletionRow)
     func unreadableMessages(_ sequences: ClosedRange<Int64>)
 }
 
@@ -41,6 +43,7 @@ final class LogScan {
         case names
         case subscriptions
         case redeliveries
+        case deletions
         case messages
         case end
     }
@@ -58,6 +61,8 @@ final class LogScan {
     /// The ranges of ids of subscriptions that can't be read.
     private(set) var unreadableSubscriptions: [ClosedRange<Int64>] = []
     private var subscriptionsSeen: Set<UInt64> = []
+    /// Whether rows of deletions are damaged.
+    private(set) var areDeletionsDamaged = false
     private var isWithoutLosses = false
     private var stage = Stage.schema
     /// The tables of the file that can be read.
@@ -94,6 +99,7 @@ final class LogScan {
             case .names: try readNames(&names)
             case .subscriptions: try readSubscriptions()
             case .redeliveries: try readRedeliveries()
+            case .deletions: try readDeletions()
             case .messages: try readMessages(names)
             case .end: break
             }
@@ -110,14 +116,18 @@ final class LogScan {
     }
 
     /// Opens a table. A table of a file that can't be opened is reported, and counts as empty.
-    func open(_ columns: String, from table: String, key: String) throws -> RowScan? {
+    ///
+    /// - Parameter isSkipping: Whether to skip what can't be read; by default in a file.
+    func open(
+        _ columns: String, from table: String, key: String, isSkipping: Bool? = nil
+    ) throws -> RowScan? {
         let name = String(table.prefix { $0 != " " })
         guard target == .openLog || tables.contains(name) else {
             findings.add(.database, "the table \(name) can't be read: its columns are not those of a log")
             return nil
         }
         do {
-            return try RowScan(connection, columns, from: table, key: key, isSkipping: target == .file)
+            return try RowScan(connection, columns, from: table, key: key, isSkipping: isSkipping ?? (target == .file))
         } catch {
             guard target == .file, !error.isEndless else { throw error }
             findings.add(.database, "the table \(table) can't be read: \(error)")
@@ -245,9 +255,10 @@ final class LogScan {
     private func readRedeliveries() throws {
         guard let row = try rows?.next() else {
             noteUnreadable(.subscription, "copies of messages with the ids")
-            rows = nil
-            messages = try MessageScan(self, through: through)
-            stage = .messages
+            // Around what can't be read, also in the open log, which works without it.
+            rows = try open(DeletionRow.columns, from: "deletions", key: "mark", isSkipping: true)
+            areDeletionsDamaged = rows == nil
+            stage = .deletions
             return
         }
         guard let copy = RedeliveryRow(row), copy.message(in: row) != nil else {
@@ -259,6 +270,24 @@ final class LogScan {
         // A sequence is not used again while a subscription has its message.
         highest = max(highest, copy.sequence)
         try receiver?.redelivery(copy, body: row.bytes(RedeliveryRow.frameColumn))
+    }
+
+    private func readDeletions() throws {
+        guard let row = try rows?.next() else {
+            noteUnreadable(.segment, "records of deleted messages with the marks")
+            if rows?.unreadable.isEmpty == false { areDeletionsDamaged = true }
+            rows = nil
+            messages = try MessageScan(self, through: through)
+            stage = .messages
+            return
+        }
+        guard let deletions = DeletionRow(row) else {
+            areDeletionsDamaged = true
+            return findings.add(
+                .segment, "the record of deleted messages with the mark \(Int64(bitPattern: row.integer(0))) is damaged"
+            )
+        }
+        receiver?.deletion(deletions)
     }
 
     private func readMessages(_ names: borrowing NameTable) throws {

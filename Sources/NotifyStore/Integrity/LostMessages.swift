@@ -22,6 +22,22 @@ struct LostMessages {
         ranges.append((range.lowerBound, min(range.upperBound, Limits.sequenceEnd - 1), count))
     }
 
+    /// The messages as deletions, for readers of the log.
+    func events(_ names: borrowing NameTable) -> [DeletionLog.Event] {
+        var events: [DeletionLog.Event] = []
+        for (id, lost) in sequences {
+            guard let first = lost.first, let last = lost.last else { continue }
+            var event = DeletionLog.Event(first: first, last: last, count: UInt64(lost.count))
+            if let id, let name = names.number(ofID: id) { event.name = names.withBytes(of: name) { Array($0) } }
+            events.append(event)
+        }
+        for range in ranges {
+            let count = min(range.count, range.last - range.first + 1)
+            events.append(.init(first: range.first, last: range.last, count: count, isSum: true))
+        }
+        return events
+    }
+
     /// What a subscription has lost that it had not acknowledged; nil if nothing. The number is an upper bound if
     /// messages may have been delivered, or may not be for the subscription.
     func loss(

@@ -32,6 +32,7 @@ extension CurrentLog {
         log = nil
         let opened = try Log.open(at: path, options)
         opened.log.adopt(old)
+        opened.log.deletions = old.deletions
         use(opened)
         return .reopened(
             "the write-ahead log of the database '\(path)' was missing and was recreated; no data was lost")
@@ -59,8 +60,7 @@ extension CurrentLog {
         let opened = try Log.open(at: path, options)
         opened.log.adopt(old)
         use(opened)
-        let kept = UInt64(continuation.messages.reduce(0) { $0 + $1.entries.count })
-        opened.log.noteLost(by: old, exceptFrom: continuation.firstSequence, kept: kept)
+        let kept = continuation.messageCount
         return .replaced(
             "the database '\(path)' was missing and was recreated; stored messages lost: "
                 + "\(old.statistics.logMessages - min(kept, old.statistics.logMessages)); kept from memory: \(kept); "
@@ -128,12 +128,15 @@ extension Log {
             log.makesRoom = false
             try log.readState()
             log.clock = LogClock(options.clock, continuing: old.clock.mark)
+            log.deletions = old.deletions
+            log.deletions.moveToNewDatabase()
             for block in continuation.messages {
                 try log.commit(CommitBatch(id: 0, blocks: [block])).result.get()
                 log.checkpointIfDue()
             }
             try log.inTransaction(.full) { statements in
                 for record in continuation.subscriptions { try log.apply(.create(record), statements) }
+                log.noteLost(by: old, exceptFrom: continuation)
                 try log.changeState(statements) { state in
                     state.isClean = false
                     state.epoch = old.state.epoch
@@ -186,10 +189,9 @@ extension Log {
         return copies
     }
 
-    /// Takes over the statistics, the deletions and the highest committed sequence of the log that this one replaces.
+    /// Takes over the statistics and the highest committed sequence of the log that this one replaces.
     fileprivate func adopt(_ old: Log) {
         persistedThrough = max(persistedThrough, old.persistedThrough)
-        deletions = old.deletions
         readWork = old.readWork
         statistics.commits = old.statistics.commits
         statistics.syncs = old.statistics.syncs
@@ -198,23 +200,21 @@ extension Log {
 }
 
 extension Log {
-    /// Notes the messages of a log that this one replaces, for readers.
-    ///
-    /// - Parameters:
-    ///   - first: The first message that this log has again; nil if it has none.
-    ///   - kept: The number of these messages.
-    fileprivate func noteLost(by old: Log, exceptFrom first: UInt64?, kept: UInt64) {
+    /// Notes the messages of a log that this one replaces as deleted, in the transaction under way, apart from those
+    /// that this log has again.
+    fileprivate func noteLost(by old: Log, exceptFrom continuation: LogContinuation) {
+        let last = continuation.firstSequence.map { $0 - 1 } ?? old.persistedThrough
+        let kept = continuation.messageCount
         guard old.statistics.logMessages > kept else { return }
-        deletions.note(
-            .init(
-                name: nil, first: 1, last: first.map { $0 - 1 } ?? old.persistedThrough,
-                count: old.statistics.logMessages - kept))
+        deletions.note(.init(first: 1, last: last, count: min(last, old.statistics.logMessages - kept)))
     }
 }
 
 extension LogContinuation {
     /// The first of the messages in memory; nil if there are none.
     fileprivate var firstSequence: UInt64? { messages.first?.entries.first?.sequence }
+
+    fileprivate var messageCount: UInt64 { messages.reduce(0) { $0 + UInt64($1.entries.count) } }
 
     /// The number of messages in memory that a subscription has not acknowledged.
     fileprivate func unread(of subscription: DurableRecord) -> UInt64 {

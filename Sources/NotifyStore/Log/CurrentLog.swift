@@ -197,7 +197,7 @@ final class CurrentLog: @unchecked Sendable {
             isMaintaining = try log.maintain()
         } catch {
             // The next pass tries again.
-            if log.releaseReserve(after: error, for: .deletion) {
+            if log.mayRetry(after: error, for: .deletion) {
                 log.pace.request()
             } else {
                 log.retentionFailed(error)

@@ -16,7 +16,7 @@ extension Log {
             try checkDamage()
             try undoRefusedBatch()
             do {
-                try write(batch)
+                do { try write(batch) } catch is UnwritableDeletions { try write(batch) }
             } catch {
                 guard failure(error).kind == .full else { throw error }
                 do {
@@ -47,13 +47,16 @@ extension Log {
         try statements.begin.run()
         do {
             try body(statements)
+            if deletions.hasRows { try writeDeletions(statements) }
             try statements.commit.run()
         } catch {
             if connection.isInTransaction { try? statements.rollBack.run() }
             self.state = state
+            deletions.rollBack(isFull: (error as? SQLiteFailure)?.isFull ?? false)
             checkpoints.noteFailure(error)
             throw error
         }
+        if deletions.commit() { replaceStaleDeletions() }
     }
 
     private func write(_ batch: CommitBatch) throws {
@@ -63,7 +66,6 @@ extension Log {
         let removed = try recordsRemoved(by: batch)
         openSegment.begin()
         batchDeletion = nil
-        batchDeletions = []
         missingCopies = [:]
         do {
             try inTransaction(isFlushed ? .full : .normal) { statements in

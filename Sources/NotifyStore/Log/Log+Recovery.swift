@@ -23,11 +23,11 @@ extension Log {
         var contents = try readSegments()
         try readOpenSegment()
         contents.add(openSegment.entries, names)
-        deletions = DeletionLog(at: clock.now)
         let next = max(mark, persistedThrough + 1)
         guard next < Limits.sequenceEnd else {
             throw StoreError(.damaged, "the log's next sequence \(next) is out of range")
         }
+        let damagedDeletions = try readDeletions(before: next)
         let records = try readSubscriptions()
         try track(records)
         isMarkedInUse = !wasClean
@@ -47,6 +47,10 @@ extension Log {
             recovered.problem =
                 "the log is damaged: copies of messages that durable subscriptions were to receive again are lost "
                 + "(\(damaged)); \"notifyctl check\" lists the damage"
+        } else if damagedDeletions > 0 {
+            recovered.problem =
+                "the log is damaged: records of deleted messages are lost (\(damagedDeletions)), so readers of the log "
+                + "that began before the start are told the most messages that can have been deleted"
         }
         return recovered
     }
@@ -56,7 +60,7 @@ extension Log {
     func markInUse() throws {
         guard !isMarkedInUse else { return }
         do {
-            try inTransaction(.full, markInUse)
+            try inRepeatableTransaction(.full, markInUse)
             isMarkedInUse = true
         } catch let failure as SQLiteFailure where failure.isFull {}
     }
@@ -76,7 +80,7 @@ extension Log {
             throw damage.storageFailure
         }
         try undoRefusedBatch()
-        try inTransaction(.full) { statements in
+        try inRepeatableTransaction(.full) { statements in
             try changeState(statements) { state in
                 state.clock = clock.mark
                 state.isClean = true

@@ -19,7 +19,7 @@ extension Log {
     ///   - error: Why it failed.
     ///   - use: What it is.
     /// - Returns: Whether it may succeed now.
-    func releaseReserve(after error: any Error, for use: DiskReserve.Use) -> Bool {
+    private func releaseReserve(after error: any Error, for use: DiskReserve.Use) -> Bool {
         guard isDiskFull(error), reserve.release(for: use) else { return false }
         _ = restartWriteAheadLog()
         return true
@@ -31,11 +31,21 @@ extension Log {
         do {
             return try body()
         } catch {
-            guard releaseReserve(after: error, for: use) || (isDiskFull(error) && restartWriteAheadLog()) else {
+            guard mayRetry(after: error, for: use) || (isDiskFull(error) && restartWriteAheadLog()) else {
                 throw error
             }
             return try body()
         }
+    }
+
+    /// Makes something that stores no message possible that has failed.
+    ///
+    /// - Parameters:
+    ///   - error: Why it failed.
+    ///   - use: What it is.
+    /// - Returns: Whether it may succeed now.
+    func mayRetry(after error: any Error, for use: DiskReserve.Use) -> Bool {
+        error is UnwritableDeletions || releaseReserve(after: error, for: use)
     }
 
     private func isDiskFull(_ error: any Error) -> Bool {

@@ -62,8 +62,6 @@ final class Log {
     var unreportedDeletion: Deletion?
     /// What was deleted, for readers.
     var deletions = DeletionLog()
-    /// What the batch that is being written deletes, for readers.
-    var batchDeletions: [DeletionLog.Event] = []
     /// What the batch that is being written deletes; nil if it deletes nothing.
     var batchDeletion: Deletion?
     /// The messages of which the current batch should have kept a copy, and that the log no longer contains.
@@ -179,6 +177,7 @@ final class Statements {
     let pageCount, freePages: PreparedStatement
     let createSubscription, updateSubscription, setOwner, replaceFilter, removeSubscription: PreparedStatement
     let readLoss, insertLoss, forgetLoss, removeLoss: PreparedStatement
+    let insertDeletion, forgetDeletions: PreparedStatement
     let deleteMessages, deleteSegment, removeName, messageKeys, segmentBelow, segmentAbove: PreparedStatement
     let takeMessages, returnMessages, forgetTaken: PreparedStatement
     let segmentsFrom, scanMessages, readMessages, readMessage: PreparedStatement
@@ -230,6 +229,8 @@ final class Statements {
         insertLoss = try prepare("INSERT OR REPLACE INTO losses VALUES (?, ?, ?, ?, ?, ?)")
         forgetLoss = try prepare("DELETE FROM losses WHERE subscription = ? AND last <= ?")
         removeLoss = try prepare("DELETE FROM losses WHERE subscription = ?")
+        insertDeletion = try prepare(DeletionRow.insert)
+        forgetDeletions = try prepare("DELETE FROM deletions WHERE mark <= ?")
         deleteMessages = try prepare("DELETE FROM messages WHERE sequence BETWEEN ? AND ?")
         takeMessages = try prepare(
             "INSERT INTO temp.taken SELECT * FROM main.messages WHERE sequence BETWEEN ? AND ? ORDER BY sequence")

@@ -1,15 +1,17 @@
 import NotifyLog
 import NotifyWire
 
-/// The deletions of messages since the log was opened, so that a reader of pages learns what was deleted before it got
-/// there. Bounded: of many deletions, the older ones are summed up for each name, and at last for all names together.
-/// A reader whose mark is that of an earlier opening gets all of them; deletions before the opening are unknown.
+/// The deletions of messages, so that a reader of pages learns what was deleted before it got there. The database has
+/// them in rows, so that this also holds for a reader that continues after a restart.
+///
+/// Bounded: of many deletions, the older ones are summed up for each name, and at last for all names together. None is
+/// dropped. A reader whose mark is of another log, as far as that can be known, gets all of them.
 struct DeletionLog {
     /// Messages of a name that were deleted.
     struct Event: Equatable {
-        /// Ascends with each deletion.
+        /// Ascends with each transaction that deletes messages.
         var mark: UInt64 = 0
-        /// Nil if the messages have several names.
+        /// Nil if the messages have several names, or if it is unknown.
         var name: [UInt8]?
         /// A range that includes the messages.
         var first: UInt64
@@ -22,46 +24,194 @@ struct DeletionLog {
             mark = max(mark, other.mark)
             if name != other.name { name = nil }
             (first, last) = (min(first, other.first), max(last, other.last))
-            count += other.count
+            // A file from elsewhere can have any counts.
+            count = min(count + other.count, last - first + 1)
             isSum = true
+        }
+
+        func hasRange(of other: Event) -> Bool {
+            first == other.first && last == other.last && isSum == other.isSum
+        }
+
+        func marked(_ mark: UInt64) -> Event {
+            var event = self
+            event.mark = mark
+            return event
+        }
+
+        /// Whether a log can have the numbers.
+        var isPossible: Bool {
+            first > 0 && first <= last && last < Limits.sequenceEnd && count > 0 && count <= last - first + 1
         }
     }
 
-    private static let maximumEvents = 4_096
+    static let maximumEvents = 4_096
 
+    /// Ascending by mark. Those of one transaction have the same mark.
     private(set) var events: [Event] = []
-    /// Marks the deletions so far. At least 2. Begins with the log's time, which does not go back when the clock is
-    /// set.
+    /// Marks the deletions so far. At least 2. At least the log's time when it was opened, which does not go back when
+    /// the clock is set.
     private(set) var mark: UInt64
-    /// The mark at the start. A lower one, or one above `mark`, is of an earlier opening.
-    private let start: UInt64
+
+    /// The deletions of the transaction that is under way.
+    private var noted: [Event] = []
+    /// The row for them.
+    private var row: DeletionRow?
+
+    /// The deletions with a higher mark are not in the database.
+    private var writtenThrough: UInt64
+    /// The rows up to this mark are not those of the deletions here; nil if all rows are.
+    private(set) var staleThrough: UInt64?
+    /// Whether the disk has room for rows.
+    enum Room {
+        case enough
+        /// A transaction with rows has failed. The next one writes none.
+        case none
+        /// Rows wait.
+        case scarce
+    }
+
+    var room = Room.enough
+    /// Whether the table is damaged, so that it is not changed.
+    var isUnwritable = false
 
     /// - Parameter time: The log's time.
     init(at time: Duration = .zero) {
         mark = UInt64(max(2, time.microseconds))
-        start = mark
+        writtenThrough = mark
     }
 
+    // MARK: Adding
+
+    /// Notes a deletion of the transaction that is under way.
     mutating func note(_ event: Event) {
-        guard event.count > 0 else { return }
-        mark += 1
-        var event = event
-        event.mark = mark
-        if events.count == Self.maximumEvents { compact() }
-        events.append(event)
+        guard event.isPossible else { return }
+        noted.append(event)
+    }
+
+    /// Whether the transaction under way has rows to write.
+    var hasRows: Bool { !noted.isEmpty || mark > writtenThrough }
+
+    /// The rows that the transaction under way has to write: that of its deletions, and those for which there was no
+    /// room earlier.
+    mutating func takeRows() -> [DeletionRow] {
+        if !noted.isEmpty {
+            row = DeletionRow(mark: mark + 1, fitting: noted)
+            noted = []
+        }
+        guard isWritable else { return [] }
+        return rows(above: writtenThrough) + (row.map { [$0] } ?? [])
+    }
+
+    var isWritable: Bool { room == .enough && !isUnwritable }
+
+    /// Adds the deletions of the committed transaction.
+    ///
+    /// - Returns: Whether it had some.
+    mutating func commit() -> Bool {
+        let row = row.take()
+        if let row { append(row) }
+        if isWritable { writtenThrough = mark }
+        if room == .none { room = .scarce }
+        return row != nil
+    }
+
+    /// Forgets the deletions of the transaction that has failed.
+    ///
+    /// - Parameter isFull: Whether the disk was full.
+    mutating func rollBack(isFull: Bool) {
+        if isFull, row != nil || mark > writtenThrough { room = .none }
+        (noted, row) = ([], nil)
+    }
+
+    /// Adds a row of the database. Rows must ascend.
+    mutating func read(_ row: DeletionRow) {
+        append(row)
+        writtenThrough = mark
+    }
+
+    private mutating func append(_ row: DeletionRow) {
+        while events.count + row.events.count > Self.maximumEvents { compact() }
+        events += row.events
+        mark = max(mark, row.mark)
+    }
+
+    /// Adds an upper bound of deletions of which nothing is known.
+    ///
+    /// - Parameter last: The highest sequence of a message until now.
+    mutating func noteUnknown(through last: UInt64) {
+        // Those of damaged rows are replaced, too.
+        staleThrough = UInt64(Int64.max)
+        note(Event(first: 1, last: last, count: last, isSum: true))
+        _ = takeRows()
+        if let row = row.take() { append(row) }
     }
 
     /// Sums up the older half by name, or if there are too many names, altogether.
     private mutating func compact() {
-        let old = events.prefix(Self.maximumEvents / 2)
+        let end = events[(events.count - 1) / 2].mark
+        let old = events.prefix { $0.mark <= end }
         var sums: [[UInt8]?: Event] = [:]
         for event in old where sums[event.name]?.add(event) == nil { sums[event.name] = event }
-        if sums.count > Self.maximumEvents / 4, var all = old.first {
+        if sums.count > old.count / 2, var all = old.first {
             for event in old.dropFirst() { all.add(event) }
             sums = [nil: all]
         }
         events.replaceSubrange(..<old.endIndex, with: sums.values.sorted { $0.mark < $1.mark })
+        staleThrough = max(staleThrough ?? 0, end)
     }
+
+    // MARK: Rows
+
+    /// The rows of the deletions with marks up to a mark.
+    func rows(through end: UInt64) -> [DeletionRow] { Self.rows(of: events.prefix { $0.mark <= end }) }
+
+    private func rows(above start: UInt64) -> [DeletionRow] {
+        guard let last = events.last, last.mark > start else { return [] }
+        return Self.rows(of: events.drop { $0.mark <= start })
+    }
+
+    private static func rows(of events: ArraySlice<Event>) -> [DeletionRow] {
+        var rows: [DeletionRow] = []
+        var rest = events
+        while let mark = rest.first?.mark {
+            let part = rest.prefix { $0.mark == mark }
+            rows.append(DeletionRow(mark: mark, events: Array(part)))
+            rest = rest.dropFirst(part.count)
+        }
+        return rows
+    }
+
+    /// The rows up to a mark are in the database now.
+    mutating func rewritten(through end: UInt64) {
+        if let stale = staleThrough, stale <= end { staleThrough = nil }
+        writtenThrough = max(writtenThrough, min(end, mark))
+    }
+
+    /// Continues in another database, which has no rows yet.
+    mutating func moveToNewDatabase() {
+        (writtenThrough, staleThrough) = (0, nil)
+        (room, isUnwritable) = (.enough, false)
+    }
+
+    /// Gives all deletions marks above those that the readers of this log and of another one may have, so that each of
+    /// these readers gets all of them.
+    ///
+    /// - Parameter other: The mark of the other log.
+    mutating func raiseMarks(above other: UInt64) {
+        mark = max(mark, other)
+        var previous: UInt64 = 0
+        for index in events.indices {
+            if events[index].mark != previous { mark += 1 }
+            previous = events[index].mark
+            events[index].mark = mark
+        }
+        // That of a row that only keeps the mark.
+        mark += 1
+        writtenThrough = mark
+    }
+
+    // MARK: Reading
 
     /// The messages of a request that were deleted since its mark, in the part of its range that a page has read. A
     /// deletion that spans several pages is reported by each of them for its own part, as an upper bound.
@@ -73,7 +223,8 @@ struct DeletionLog {
         guard request.deletionMark > 0 else { return nil }
         var (start, end) = (request.after + 1, request.through)
         if !isEnd { if request.isDescending { start = max(start, scanned) } else { end = min(end, scanned) } }
-        let isKnown = (self.start...mark).contains(request.deletionMark)
+        // All deletions have higher marks than one from before all of them.
+        let isKnown = request.deletionMark <= mark
         var missed: Loss?
         for event in events.reversed() {
             guard !isKnown || event.mark > request.deletionMark else { break }
@@ -85,6 +236,7 @@ struct DeletionLog {
                     || event.name.map { $0.withUnsafeBytes { DeadLetterHeaders.isDeadLetter($0) } } ?? true
                     || (first, last) != (event.first, event.last))
             if missed?.add(loss) == nil { missed = loss }
+            if let all = missed { missed?.count = min(all.count, all.last - all.first + 1) }
         }
         return missed
     }
@@ -94,34 +246,5 @@ extension PageRequest {
     /// Whether messages of a name may be for the reader; true if the name is unknown.
     fileprivate func mayMatch(_ name: [UInt8]?) -> Bool {
         name?.withUnsafeBytes { filter.matches(name: $0) && access.permits($0) } ?? true
-    }
-}
-
-extension Log {
-    /// Notes deleted messages of a segment, for readers.
-    func noteDeleted(_ entries: [SegmentEntry], in segment: Segment) {
-        for entry in entries {
-            guard let name = name(of: entry.key) else { continue }
-            deletions.note(
-                .init(name: name, first: segment.first, last: segment.last, count: UInt64(entry.messages)))
-        }
-    }
-
-    /// Notes deleted messages, for readers.
-    func noteDeleted(_ parts: [SegmentEntry.Key: DeletedPart]) {
-        for event in events(of: parts) { deletions.note(event) }
-    }
-
-    func events(of parts: [SegmentEntry.Key: DeletedPart]) -> [DeletionLog.Event] {
-        parts.compactMap { key, part in
-            guard let first = part.sequences.first, let last = part.sequences.last, let name = name(of: key) else {
-                return nil
-            }
-            return .init(name: name, first: first, last: last, count: UInt64(part.sequences.count))
-        }
-    }
-
-    private func name(of key: SegmentEntry.Key) -> [UInt8]? {
-        names.number(ofID: key.name).map { names.withBytes(of: $0) { Array($0) } }
     }
 }

@@ -10,6 +10,9 @@ enum Varint {
         bytes.append(UInt8(rest))
     }
 
+    /// The number of bytes of an encoded integer.
+    static func byteCount(_ value: UInt64) -> Int { max(1, (70 - value.leadingZeroBitCount) / 7) }
+
     /// Decodes integers one after another. Returns nil at the end, for an incomplete integer, and for an integer of
     /// more than ten bytes.
     struct Reader {
@@ -33,6 +36,13 @@ enum Varint {
                 shift += 7
             }
             return nil
+        }
+
+        /// Takes bytes that are no integer; nil if fewer are left.
+        mutating func next(bytes count: UInt64) -> UnsafeRawBufferPointer? {
+            guard count <= bytes.count - offset else { return nil }
+            defer { offset += Int(count) }
+            return UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + Int(count)])
         }
     }
 }

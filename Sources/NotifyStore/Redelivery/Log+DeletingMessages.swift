@@ -59,7 +59,7 @@ extension Log {
             addLosses(of: entry, parts[entry.key]?.sequences ?? [], to: behind, &deletion)
         }
         try write(deletion.losses, statements)
-        batchDeletions += events(of: parts)
+        noteDeleted(parts)
         deletion.deadLettersThrough = sequences.last ?? 0
         if batchDeletion?.add(deletion) == nil { batchDeletion = deletion }
         return rest.filter { $0.messages > 0 }
@@ -88,7 +88,6 @@ extension Log {
     func noteDeletedMessages() {
         guard let deleted = batchDeletion.take(), !deleted.usage.isEmpty else { return }
         deletion.add(deleted)
-        for event in batchDeletions { deletions.note(event) }
         statistics.logMessages -= deleted.usage.values.reduce(0) { $0 + UInt64($1.messages) }
         // Names without messages are removed.
         pace.request()

@@ -37,9 +37,9 @@ extension Log {
             }
             try replace(row, with: kept, statements)
             try write(result.losses, statements)
+            noteDeleted(deleted, in: row.segment)
         }
         deletion.add(result)
-        noteDeleted(deleted, in: row.segment)
         statistics.logMessages -= deleted.reduce(0) { $0 + UInt64($1.messages) }
     }
 

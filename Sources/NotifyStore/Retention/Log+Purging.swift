@@ -163,11 +163,11 @@ extension Log {
                 try replace(row, with: kept + rest.filter { $0.messages > 0 }, statements)
             }
             try write(result.losses, statements)
+            noteDeleted(parts)
         }
         result.isPurge = true
         statistics.logMessages -= result.usage.values.reduce(0) { $0 + UInt64($1.messages) }
         deletion.add(result)
-        noteDeleted(parts)
         return row.replacing(kept + rest.filter { $0.messages > 0 })
     }
 

@@ -61,6 +61,7 @@ extension Log {
     private func beginSurvey() throws {
         guard survey == nil, isSurveyDue else { return }
         let now = clock.now
+        replaceStaleDeletions()
         if openSegment.isOld(now: now, options) { try closeOldSegment() }
         pace.began()
         var survey = RetentionSurvey(options.retention, now: now, nextName: names.nextID, copyBytes: copyBytes)

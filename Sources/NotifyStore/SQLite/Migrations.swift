@@ -9,6 +9,7 @@ enum Migrations {
     /// The step at index n migrates from version n to version n + 1.
     static let steps: [Step] = [
         createTables, keepGenerationAndIdentity, keepUsageAndStart, boundSegments, keepEarlierOwners, describeCopies,
+        keepDeletions,
     ]
 
     /// Runs the steps that the database lacks, in one transaction. If one fails, the database is unchanged.
@@ -150,5 +151,18 @@ enum Migrations {
     @Sendable
     private static func keepEarlierOwners(_ database: DatabaseConnection) throws {
         try database.execute("ALTER TABLE subscriptions ADD COLUMN earlier_owners TEXT NOT NULL DEFAULT ''")
+    }
+
+    /// Adds the deletions of messages. Those before are unknown.
+    @Sendable
+    private static func keepDeletions(_ database: DatabaseConnection) throws {
+        try database.execute(
+            """
+            CREATE TABLE deletions (
+                mark INTEGER PRIMARY KEY,
+                parts BLOB NOT NULL,
+                crc INTEGER NOT NULL
+            ) STRICT;
+            """)
     }
 }

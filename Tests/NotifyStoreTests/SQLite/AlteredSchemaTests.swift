@@ -100,6 +100,10 @@ struct AlteredSchemaTests {
                 DROP TABLE old;
                 """, difference: "the table 'messages' is not defined as in a log"),
         Alteration(sql: "DROP TABLE segments", difference: "the table 'segments' is missing"),
+        Alteration(sql: "DROP TABLE deletions", difference: "the table 'deletions' is missing"),
+        Alteration(
+            sql: "CREATE TRIGGER t AFTER INSERT ON deletions BEGIN DELETE FROM messages; END",
+            difference: "the trigger 't' of 'deletions' is not part of a log"),
         Alteration(sql: "CREATE TABLE '\u{1B}[2J\u{202E}' (x)", difference: "the table '?[2J?' is not part of a log"),
     ]
 

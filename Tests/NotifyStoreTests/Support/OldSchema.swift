@@ -7,9 +7,10 @@ enum OldSchema: String, CaseIterable, Sendable {
     case version3
     case version4
     case version5
+    case version6
 
     /// Whether the rows have checksums, so that an SQL statement that changes them damages the log.
-    var hasChecksums: Bool { self == .version4 || self == .version5 }
+    var hasChecksums: Bool { [.version4, .version5, .version6].contains(self) }
 
     /// A log that was closed cleanly with the next sequence 9000. It contains three subscriptions, and messages up to
     /// sequence 8193 in three segments. Two of the segments are closed. The subscription id 1 is no longer used.
@@ -22,6 +23,8 @@ enum OldSchema: String, CaseIterable, Sendable {
         case .version3: Self.version3Tables + Self.rows + Self.version3Subscriptions + Self.version3Usage
         case .version4: Self.version4Tables + "\n" + Self.version4Rows
         case .version5: Self.version4Tables + "\n" + Self.version4Rows + "\n" + Self.version5Change
+        case .version6:
+            [Self.version4Tables, Self.version4Rows, Self.version5Change, Self.version6Change].joined(separator: "\n")
         }
     }
 
@@ -316,6 +319,27 @@ enum OldSchema: String, CaseIterable, Sendable {
     private static let version5Change = """
         ALTER TABLE subscriptions ADD COLUMN earlier_owners TEXT NOT NULL DEFAULT '';
         PRAGMA user_version = 5;
+        """
+
+    private static let version6Change = """
+        DROP TABLE redeliveries;
+        CREATE TABLE redeliveries (
+            id INTEGER PRIMARY KEY,
+            subscription INTEGER NOT NULL,
+            sequence INTEGER NOT NULL,
+            failures INTEGER NOT NULL,
+            due INTEGER NOT NULL,
+            dead INTEGER NOT NULL,
+            reason TEXT NOT NULL,
+            frame_crc INTEGER NOT NULL,
+            crc INTEGER NOT NULL,
+            kept INTEGER NOT NULL,
+            name TEXT NOT NULL,
+            frame BLOB NOT NULL,
+            UNIQUE (subscription, sequence)
+        ) STRICT;
+        CREATE INDEX redelivery_ages ON redeliveries (kept);
+        PRAGMA user_version = 6;
         """
 
     private static let version1Rows =

@@ -1,0 +1,161 @@
+import NotifyWire
+
+/// The deletions of one transaction, or a part of the sums of earlier ones, as stored in the database.
+struct DeletionRow: Equatable {
+    /// The columns of a row, in the order in which `init` reads them.
+    ///
+    /// - `mark`: the mark of the deletions
+    /// - `parts`: the deletions, encoded; empty in a row that only keeps the mark
+    static let columns = "mark, parts, crc"
+    static let insert = "INSERT OR REPLACE INTO deletions VALUES (?, coalesce(?, x''), ?)"
+
+    /// The most deletions in a row.
+    static let maximumEvents = 2_048
+    /// The most bytes of the deletions of one transaction, so that the row fits in a page.
+    static let maximumBytes = 4_000
+    /// The highest mark that a sound row can have. Marks begin with the log's time.
+    private static let highestMark: UInt64 = 1 << 56
+
+    let mark: UInt64
+    /// All have the mark.
+    let events: [DeletionLog.Event]
+    private let parts: [UInt8]
+
+    /// - Parameter events: At most ``maximumEvents``.
+    init(mark: UInt64, events: [DeletionLog.Event]) {
+        self.mark = mark
+        self.events = events.map { $0.marked(mark) }
+        parts = Self.encode(events)
+    }
+
+    /// The row of a transaction. If its deletions have more names than fit in the row, those with the fewest messages
+    /// are summed up.
+    init(mark: UInt64, fitting events: [DeletionLog.Event]) {
+        let events = Self.merge(events)
+        let base = events.map(\.first).min() ?? 0
+        let isFitting = events.reduce(Varint.byteCount(base)) { $0 + Self.byteCount($1, base) } <= Self.maximumBytes
+        self.init(mark: mark, events: isFitting ? events : Self.reduce(events, base))
+    }
+
+    /// Reads the current row of a statement that selects ``columns``. Returns nil if the row is damaged.
+    init?(_ row: PreparedStatement) {
+        let (mark, parts) = (row.integer(0), row.blob(1))
+        guard (2...Self.highestMark).contains(mark), let events = Self.decode(parts) else { return nil }
+        self.mark = mark
+        self.events = events.map { $0.marked(mark) }
+        self.parts = parts
+        guard row.integer(2) == UInt64(checksum) else { return nil }
+    }
+
+    /// Inserts the row.
+    func write(with insert: PreparedStatement) throws {
+        defer { insert.clearBindings() }
+        try insert.bind(1, mark)
+        try insert.bind(3, checksum)
+        try parts.withUnsafeBytes { parts in
+            try insert.bindBlob(2, parts)
+            try insert.run()
+        }
+    }
+
+    private var checksum: UInt32 {
+        var checksum = Checksum()
+        checksum.add(mark)
+        parts.withUnsafeBytes { checksum.add($0) }
+        return checksum.value
+    }
+
+    // MARK: Fitting
+
+    /// Adds up the messages of each name in the same range, which several users have posted.
+    private static func merge(_ events: [DeletionLog.Event]) -> [DeletionLog.Event] {
+        var merged: [DeletionLog.Event] = []
+        var indices: [[UInt8]: Int] = [:]
+        for event in events {
+            if let name = event.name, let index = indices[name], merged[index].hasRange(of: event) {
+                let range = event.last - event.first + 1
+                merged[index].count = min(merged[index].count + event.count, range)
+            } else {
+                if let name = event.name { indices[name] = merged.count }
+                merged.append(event)
+            }
+        }
+        return merged
+    }
+
+    /// Sums up deletions with the fewest messages, so that all fit in a row.
+    private static func reduce(_ events: [DeletionLog.Event], _ base: UInt64) -> [DeletionLog.Event] {
+        let sorted = events.sorted { $0.count > $1.count }
+        var left = maximumBytes - Varint.byteCount(base) - byteCount(.init(first: base, last: .max, count: .max), base)
+        let kept = sorted.prefix { event in
+            left -= byteCount(event, base)
+            return left >= 0
+        }
+        guard var rest = sorted.dropFirst(kept.count).first else { return sorted }
+        rest.name = nil
+        for event in sorted.dropFirst(kept.count + 1) { rest.add(event) }
+        return kept + [rest]
+    }
+
+    // MARK: Encoding
+
+    /// The lowest sequence, and for each deletion the length of its name and whether it is a sum, the name, the
+    /// distance of its first sequence from the lowest one, the length of its range minus one, and the number of
+    /// messages. All numbers are varints. The length of a name is 0 if it is unknown, otherwise one more than that of
+    /// the name.
+    private static func encode(_ events: [DeletionLog.Event]) -> [UInt8] {
+        guard let base = events.map(\.first).min() else { return [] }
+        var bytes: [UInt8] = []
+        Varint.append(base, to: &bytes)
+        for event in events {
+            Varint.append(header(of: event), to: &bytes)
+            bytes += event.name ?? []
+            Varint.append(event.first - base, to: &bytes)
+            Varint.append(event.last - event.first, to: &bytes)
+            Varint.append(event.count, to: &bytes)
+        }
+        return bytes
+    }
+
+    private static func header(of event: DeletionLog.Event) -> UInt64 {
+        UInt64(event.name.map { $0.count + 1 } ?? 0) << 1 | (event.isSum ? 1 : 0)
+    }
+
+    private static func byteCount(_ event: DeletionLog.Event, _ base: UInt64) -> Int {
+        [header(of: event), event.first - base, event.last - event.first, event.count].reduce(event.name?.count ?? 0) {
+            $0 + Varint.byteCount($1)
+        }
+    }
+
+    /// Returns nil if the bytes are malformed, or have numbers that no log has.
+    private static func decode(_ bytes: [UInt8]) -> [DeletionLog.Event]? {
+        bytes.withUnsafeBytes { bytes in
+            var events: [DeletionLog.Event] = []
+            var reader = Varint.Reader(bytes)
+            guard !reader.isAtEnd else { return events }
+            guard let base = reader.next(), base < Limits.sequenceEnd else { return nil }
+            while !reader.isAtEnd {
+                guard events.count < maximumEvents, let event = event(from: &reader, base) else { return nil }
+                events.append(event)
+            }
+            return events
+        }
+    }
+
+    private static func event(from reader: inout Varint.Reader, _ base: UInt64) -> DeletionLog.Event? {
+        guard let header = reader.next() else { return nil }
+        var name: [UInt8]?
+        if header > 1 {
+            guard let bytes = reader.next(bytes: header >> 1 - 1), (1...Limits.nameBytes).contains(bytes.count) else {
+                return nil
+            }
+            name = Array(bytes)
+        }
+        guard let distance = reader.next(), let length = reader.next(), let count = reader.next(),
+            max(distance, length) < Limits.sequenceEnd
+        else { return nil }
+        let event = DeletionLog.Event(
+            name: name, first: base + distance, last: base + distance + length, count: count, isSum: header & 1 == 1)
+        return event.isPossible ? event : nil
+    }
+}
