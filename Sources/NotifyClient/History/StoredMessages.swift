@@ -11,8 +11,8 @@ extension NotificationClient {
     /// one of its first iterator, so that a second loop misses nothing.
     ///
     /// Messages that are deleted, by retention or a purge, before the sequence gets to them are reported by a ``Gap``
-    /// with the reason `deleted`. A sequence that begins at a given sequence number also reports what was deleted from
-    /// there on since the daemon's start.
+    /// with the reason `deleted`, also if the daemon restarts meanwhile. A sequence that begins at a given sequence
+    /// number also reports what was deleted from there on before.
     public struct StoredMessages: AsyncSequence, Sendable {
         let beginning: LogBeginning
 
