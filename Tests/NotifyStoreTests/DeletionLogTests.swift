@@ -170,11 +170,28 @@ struct DeletionLogTests {
     }
 
     @Test func `the messages of several users are added up`() {
-        let row = DeletionRow(
-            mark: 9, fitting: [Self.event("a", 1...9, 2), Self.event("b", 1...9), Self.event("a", 1...9, 3)])
-        #expect(row.events.map(\.count) == [5, 1])
-        let parts = [Self.event("a", 1...9, 2), Self.event("a", 2...9)]
-        #expect(DeletionRow(mark: 9, fitting: parts).events.map(\.count) == [2, 1], "of different ranges")
+        var log = DeletionLog()
+        log.delete([Self.event("a", 1...9, 2), Self.event("b", 1...9), Self.event("a", 1...9, 3)])
+        #expect(log.events.map(\.count) == [5, 1])
+        log.delete([Self.event("a", 1...9, 2), Self.event("a", 2...9)])
+        #expect(log.events.suffix(2).map(\.count) == [2, 1], "of different ranges")
+    }
+
+    @Test func `names that do not fit in a row are known until the end of the process`() throws {
+        var log = DeletionLog()
+        for number in 0..<1_000 { log.note(Self.event("a.rather.long.name.\(number)", 1...1_000)) }
+        let row = try #require(log.takeRows().first)
+        #expect(log.commit() && log.events.count == 1_000 && row.events.count < 1_000)
+        #expect(Self.missed(log, "a.rather.long.name.999", since: 1)?.isUpperBound == false)
+        #expect(Self.missed(log, "other", since: 1) == nil)
+        var again = DeletionLog()
+        again.read(row)
+        #expect(again.mark == log.mark)
+        #expect(Self.missed(again, ">", since: 1)?.count == 1_000)
+        #expect(Self.missed(again, "other", since: 1)?.isUpperBound == true)
+        // Beyond so many names of one transaction, they are not known.
+        log.delete((0..<1_025).map { Self.event("a.rather.long.name.\($0)", 2_001...4_000) })
+        #expect(log.events.count < 1_300 && Self.missed(log, "other", since: 1)?.first == 2_001)
     }
 
     @Test(arguments: [1, 20, 255]) func `a row of many names fits in a page`(length: Int) throws {

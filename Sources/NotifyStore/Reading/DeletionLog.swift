@@ -29,8 +29,15 @@ struct DeletionLog {
             isSum = true
         }
 
-        func hasRange(of other: Event) -> Bool {
-            first == other.first && last == other.last && isSum == other.isSum
+        /// Adds other messages of the same name and range.
+        ///
+        /// - Returns: Whether they are.
+        mutating func merge(_ other: Event) -> Bool {
+            guard name == other.name, first == other.first, last == other.last, isSum == other.isSum else {
+                return false
+            }
+            count = min(count + other.count, last - first + 1)
+            return true
         }
 
         func marked(_ mark: UInt64) -> Event {
@@ -46,6 +53,9 @@ struct DeletionLog {
     }
 
     static let maximumEvents = 4_096
+    /// The most names of one transaction that are known. Those that do not fit in its row are known until the end of the
+    /// process.
+    private static let maximumNames = 1_024
 
     /// Ascending by mark. Those of one transaction have the same mark.
     private(set) var events: [Event] = []
@@ -55,8 +65,8 @@ struct DeletionLog {
 
     /// The deletions of the transaction that is under way.
     private var noted: [Event] = []
-    /// The row for them.
-    private var row: DeletionRow?
+    /// Those that are known once it is committed.
+    private var added: [Event] = []
 
     /// The deletions with a higher mark are not in the database.
     private var writtenThrough: UInt64
@@ -95,12 +105,28 @@ struct DeletionLog {
     /// The rows that the transaction under way has to write: that of its deletions, and those for which there was no
     /// room earlier.
     mutating func takeRows() -> [DeletionRow] {
+        let isLate = isWritable && mark > writtenThrough
+        var rows = isLate ? Self.rows(of: events.drop { $0.mark <= writtenThrough }, isFitting: true) : []
         if !noted.isEmpty {
-            row = DeletionRow(mark: mark + 1, fitting: noted)
-            noted = []
+            let deleted = takeNoted()
+            let row = DeletionRow(mark: mark + 1, fitting: deleted)
+            added = deleted.count <= Self.maximumNames ? deleted.map { $0.marked(row.mark) } : row.events
+            rows.append(row)
         }
-        guard isWritable else { return [] }
-        return rows(above: writtenThrough) + (row.map { [$0] } ?? [])
+        return isWritable ? rows : []
+    }
+
+    /// Adds up the messages of each name in the same range, which several users have posted.
+    private mutating func takeNoted() -> [Event] {
+        var events: [Event] = []
+        var indices: [[UInt8]?: Int] = [:]
+        for event in noted {
+            if let index = indices[event.name], events[index].merge(event) { continue }
+            indices[event.name] = events.count
+            events.append(event)
+        }
+        noted = []
+        return events
     }
 
     var isWritable: Bool { room == .enough && !isUnwritable }
@@ -109,31 +135,34 @@ struct DeletionLog {
     ///
     /// - Returns: Whether it had some.
     mutating func commit() -> Bool {
-        let row = row.take()
-        if let row { append(row) }
+        let hasDeleted = !added.isEmpty
+        append(added)
+        added = []
         if isWritable { writtenThrough = mark }
         if room == .none { room = .scarce }
-        return row != nil
+        return hasDeleted
     }
 
     /// Forgets the deletions of the transaction that has failed.
     ///
     /// - Parameter isFull: Whether the disk was full.
     mutating func rollBack(isFull: Bool) {
-        if isFull, row != nil || mark > writtenThrough { room = .none }
-        (noted, row) = ([], nil)
+        if isFull, !added.isEmpty || mark > writtenThrough { room = .none }
+        (noted, added) = ([], [])
     }
 
     /// Adds a row of the database. Rows must ascend.
     mutating func read(_ row: DeletionRow) {
-        append(row)
+        append(row.events)
+        mark = max(mark, row.mark)
         writtenThrough = mark
     }
 
-    private mutating func append(_ row: DeletionRow) {
-        while events.count + row.events.count > Self.maximumEvents { compact() }
-        events += row.events
-        mark = max(mark, row.mark)
+    private mutating func append(_ added: [Event]) {
+        guard let last = added.last else { return }
+        while events.count + added.count > Self.maximumEvents { compact() }
+        events += added
+        mark = max(mark, last.mark)
     }
 
     /// Adds an upper bound of deletions of which nothing is known.
@@ -142,9 +171,8 @@ struct DeletionLog {
     mutating func noteUnknown(through last: UInt64) {
         // Those of damaged rows are replaced, too.
         staleThrough = UInt64(Int64.max)
-        note(Event(first: 1, last: last, count: last, isSum: true))
-        _ = takeRows()
-        if let row = row.take() { append(row) }
+        let all = Event(mark: mark + 1, first: 1, last: last, count: last, isSum: true)
+        if all.isPossible { append([all]) }
     }
 
     /// Sums up the older half by name, or if there are too many names, altogether.
@@ -166,17 +194,14 @@ struct DeletionLog {
     /// The rows of the deletions with marks up to a mark.
     func rows(through end: UInt64) -> [DeletionRow] { Self.rows(of: events.prefix { $0.mark <= end }) }
 
-    private func rows(above start: UInt64) -> [DeletionRow] {
-        guard let last = events.last, last.mark > start else { return [] }
-        return Self.rows(of: events.drop { $0.mark <= start })
-    }
-
-    private static func rows(of events: ArraySlice<Event>) -> [DeletionRow] {
+    private static func rows(of events: ArraySlice<Event>, isFitting: Bool = false) -> [DeletionRow] {
         var rows: [DeletionRow] = []
         var rest = events
         while let mark = rest.first?.mark {
             let part = rest.prefix { $0.mark == mark }
-            rows.append(DeletionRow(mark: mark, events: Array(part)))
+            rows.append(
+                isFitting
+                    ? DeletionRow(mark: mark, fitting: Array(part)) : DeletionRow(mark: mark, events: Array(part)))
             rest = rest.dropFirst(part.count)
         }
         return rows

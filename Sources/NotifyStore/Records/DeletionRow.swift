@@ -31,7 +31,6 @@ struct DeletionRow: Equatable {
     /// The row of a transaction. If its deletions have more names than fit in the row, those with the fewest messages
     /// are summed up.
     init(mark: UInt64, fitting events: [DeletionLog.Event]) {
-        let events = Self.merge(events)
         let base = events.map(\.first).min() ?? 0
         let isFitting = events.reduce(Varint.byteCount(base)) { $0 + Self.byteCount($1, base) } <= Self.maximumBytes
         self.init(mark: mark, events: isFitting ? events : Self.reduce(events, base))
@@ -66,22 +65,6 @@ struct DeletionRow: Equatable {
     }
 
     // MARK: Fitting
-
-    /// Adds up the messages of each name in the same range, which several users have posted.
-    private static func merge(_ events: [DeletionLog.Event]) -> [DeletionLog.Event] {
-        var merged: [DeletionLog.Event] = []
-        var indices: [[UInt8]: Int] = [:]
-        for event in events {
-            if let name = event.name, let index = indices[name], merged[index].hasRange(of: event) {
-                let range = event.last - event.first + 1
-                merged[index].count = min(merged[index].count + event.count, range)
-            } else {
-                if let name = event.name { indices[name] = merged.count }
-                merged.append(event)
-            }
-        }
-        return merged
-    }
 
     /// Sums up deletions with the fewest messages, so that all fit in a row.
     private static func reduce(_ events: [DeletionLog.Event], _ base: UInt64) -> [DeletionLog.Event] {
