@@ -9,6 +9,7 @@ extension Broker {
         defer { releaseIdentity(attachment.identity) }
         guard let slot = durables.slot(of: id) else { return }
         durables[slot].isCreated = true
+        durables[slot].pendingAttachments -= 1
         if attachment.replacedSettings != nil { durables[slot].sharingEnded() }
         attached(attachment.identity, to: slot)
         durables[slot].lastAttachment = attachment.last(after: durables[slot].lastAttachment)
@@ -66,6 +67,7 @@ extension Broker {
     mutating func attachFailed(_ id: DurableID, _ attachment: Attachment, _ error: WireError, now: BrokerTime) {
         defer { releaseIdentity(attachment.identity) }
         if let slot = durables.slot(of: id) {
+            durables[slot].pendingAttachments -= 1
             if attachment.isResumed {
                 if let index = durables[slot].members.index(of: attachment) {
                     detach(slot, [index], .detached, now: now)

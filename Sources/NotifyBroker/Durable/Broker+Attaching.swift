@@ -80,6 +80,7 @@ extension Broker {
         connections[slot].subscriptions[subscribe.subscription] = .durable(durable, member: member)
         connections[slot].unansweredAttaches.insert(subscribe.request)
         access.retain(attachment.identity)
+        durables[durable].pendingAttachments += 1
         // Flushed before any message is delivered. Even after a power failure, the log must show that a client was
         // attached and may have seen messages.
         commits.append(change, then: .attached(durables[durable].id, attachment), isSynced: true)
@@ -109,11 +110,21 @@ extension Broker {
         }
     }
 
-    /// Records identities with members again before a new one attaches, so that none of them is forgotten for it.
+    /// Records identities with members again before another one attaches, so that none of them is forgotten for it.
+    ///
+    /// While other attachments are pending, it is not known which identities they leave: all with members are recorded
+    /// then.
     private mutating func keepIdentities(of durable: DurableSlot, before identity: IdentityID) {
-        guard durables[durable].identities.number(of: identity) == nil else { return }
-        let members = durables[durable].members
-        for kept in durables[durable].identities.kept(where: members.hasMember) {
+        let (identities, members) = (durables[durable].identities, durables[durable].members)
+        let isKnown = identities.number(of: identity) != nil
+        let kept: [IdentityID]
+        if durables[durable].pendingAttachments > 0 {
+            scheduler.spend(members.count / FairScheduler.Cost.visitsPerUnit)
+            kept = isKnown && members.hasMember(of: identity) ? [] : members.allIdentities.filter { $0 != identity }
+        } else {
+            kept = isKnown ? [] : identities.kept(where: members.hasMember)
+        }
+        for kept in kept {
             access.retain(kept)
             commits.append(
                 .setOwner(id: durables[durable].id, access.identity(kept), durables[durable].lastAttachment),

@@ -48,6 +48,8 @@ struct DurableSubscription {
     var cursor: Cursor
     var redeliveries: Redeliveries
     var members = Members()
+    /// The number of attachments whose commits are pending, also of clients that have ended since.
+    var pendingAttachments = 0
     /// Members that have ended, and whose messages are still to be moved to the redeliveries.
     var endedMembers = EndedMembers()
     var earlierDeadlines = EarlierDeadlines()

@@ -83,6 +83,11 @@ struct Members {
     var all: some Sequence<Member> { slots.lazy.filter(\.isUsed).map(\.member) }
     /// The number of different identities of members.
     var identityCount: Int { identities.count }
+    /// The different identities of members, that of the member that has been attached for longest first.
+    var allIdentities: [IdentityID] {
+        var found: Set<IdentityID> = []
+        return allIndices.map { slots[$0].member.attachment.identity }.filter { found.insert($0).inserted }
+    }
     /// Whether an identity has a member.
     func hasMember(of identity: IdentityID) -> Bool { identities[identity] != nil }
 
