@@ -52,6 +52,7 @@ extension Broker {
         if case .replaced(let earlier) = change {
             releaseIdentity(earlier)
             durables[slot].redeliveries.forgetRights()
+            redeliveryReads.wake(slot, isNeeded: durables[slot].redeliveries.hasWork)
         }
         subscriptions.rightsChanged()
         backlogs.forget(durables[slot].id)

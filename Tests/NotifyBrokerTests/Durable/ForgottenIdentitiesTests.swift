@@ -70,4 +70,22 @@ struct ForgottenIdentitiesTests {
         #expect(first.takeErrors().isEmpty)
         checkIdentities(besides: [1, 2] + Array(4...9))
     }
+
+    @Test func `what waited for a forgotten identity is dropped although the new client has left`() {
+        for client in attach([1]) { host.closed(client) }
+        let other = attach([2])[0]
+        host.connect(uid: 0).post("secret.a")
+        run()
+        for client in attach(3...8) { host.closed(client) }
+        run()
+        #expect(other.take().allSatisfy { if case .gap = $0 { false } else { true } })
+        let ninth = connect(9)
+        subscribe(ninth)
+        host.tick()
+        host.closed(ninth)
+        run()
+        let gaps = other.take().compactMap { if case .gap(let gap) = $0 { gap.reason } else { nil } }
+        #expect(gaps == [.forbidden])
+        #expect(host.durable("jobs")?.redeliveries.isEmpty == true)
+    }
 }
