@@ -202,9 +202,10 @@ struct Cursor {
 
     /// The progress to persist.
     func progress(isAttached: Bool) -> DurableProgress {
-        let before = acknowledgedBefore.above(passedThrough)
+        // Also those that were passed without a delivery, because no member may receive them any more.
+        let before = acknowledgedBefore.above(position)
         return DurableProgress(
-            cursor: position, seenThrough: seenThrough, acknowledged: inFlight.acknowledgedRanges + before,
+            cursor: position, seenThrough: seenThrough, acknowledged: (inFlight.acknowledgedRanges + before).coalesced,
             generation: generation, isAttached: isAttached)
     }
 }
