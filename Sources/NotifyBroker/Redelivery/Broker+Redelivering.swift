@@ -172,10 +172,10 @@ extension Broker {
 
     /// Ends redeliveries that no identity that attached may receive any more, with a gap.
     private mutating func drop(_ sequences: [UInt64], of slot: DurableSlot) {
+        // Others were acknowledged while their copies were read.
+        let sequences = sequences.filter { durables[slot].redeliveries.state(of: $0) == .reading }
         guard let first = sequences.min(), let last = sequences.max() else { return }
-        for sequence in sequences where durables[slot].redeliveries.state(of: sequence) == .reading {
-            durables[slot].redeliveries.remove(sequence)
-        }
+        for sequence in sequences { durables[slot].redeliveries.remove(sequence) }
         sendGap(
             Loss(first: first, last: last, count: UInt64(sequences.count), isUpperBound: false), .forbidden, to: slot)
     }

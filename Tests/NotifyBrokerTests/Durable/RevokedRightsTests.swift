@@ -46,4 +46,20 @@ struct RevokedRightsTests {
         allow([1000], generation: 2)
         #expect(attach().takeMessages().map(\.sequence) == [1])
     }
+
+    @Test func `no gap counts a message that is acknowledged while its copy is read`() {
+        let client = attach(DurableSettingChanges(deadlineMicroseconds: 100_000, retryDelays: [0]))
+        host.connect(uid: 0).post("secret.a")
+        host.run()
+        #expect(client.takeMessages().map(\.sequence) == [1])
+        for _ in 0..<100 where host.store.redeliveryReads == 0 {
+            host.work()
+            host.advance(.milliseconds(20))
+            host.tick()
+        }
+        client.acknowledge(1, 1...1)
+        allow([], generation: 1)
+        #expect(client.take().allSatisfy { if case .gap = $0 { false } else { true } })
+        #expect(host.durable("jobs")?.redeliveries.isEmpty == true)
+    }
 }
