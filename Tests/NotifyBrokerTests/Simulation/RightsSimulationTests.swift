@@ -1,0 +1,49 @@
+import Glibc
+import Testing
+
+/// Random runs of durable subscriptions whose members have different rights. The guarantees must hold in every run.
+struct RightsSimulationTests {
+    private static let stepsPerSeed = 400
+    /// The number of seeds after which the search ends, even if not every situation has occurred.
+    private static let enoughSeeds: UInt64 = 60
+    /// The time in seconds for new seeds. Set `SIMULATION_SECONDS` for longer searches.
+    private static let seconds = getenv("SIMULATION_SECONDS").flatMap { Int(String(cString: $0)) } ?? 3
+    /// The first seed. Set `SIMULATION_SEED` to repeat a run.
+    private static let first =
+        getenv("SIMULATION_SEED").flatMap { UInt64(String(cString: $0)) } ?? .random(in: 0...UInt64(UInt32.max))
+    /// The number of events that are printed. Set `SIMULATION_TRACE` for more.
+    private static let traced = getenv("SIMULATION_TRACE").flatMap { Int(String(cString: $0)) } ?? 60
+
+    /// The situations to cover.
+    private static let all: Set<String> = [
+        "acknowledged", "acknowledged late", "an identity was forgotten", "an identity was refused",
+        "attached together", "blocked", "crashed", "dead", "dead letter", "delivered after it was withheld",
+        "disconnected", "dropped with a gap", "failed", "left", "pending exactly", "policy changed", "retried",
+        "returned", "skipped", "stopped", "storage failed", "taken over", "withheld", "withheld exactly",
+    ]
+
+    @Test func `members receive what they may, and what they may not waits for others`() {
+        let first = Self.first
+        print("RightsSimulationTests: seeds from \(first)")
+        let clock = ContinuousClock()
+        let end = clock.now + .seconds(Self.seconds)
+        var seed = first
+        var happened: [String: Int] = [:]
+        repeat {
+            guard holds(seed, &happened) else { return }
+            seed += 1
+        } while clock.now < end || (!Self.all.isSubset(of: happened.keys) && seed - first < Self.enoughSeeds)
+        print("RightsSimulationTests: \(seed - first) seeds: \(happened.sorted { $0.key < $1.key })")
+        #expect(Self.all.isSubset(of: happened.keys), "did not occur: \(Self.all.subtracting(happened.keys))")
+    }
+
+    private func holds(_ seed: UInt64, _ happened: inout [String: Int]) -> Bool {
+        let simulation = RightsSimulation(seed: seed)
+        simulation.run(steps: Self.stepsPerSeed)
+        happened.merge(simulation.happened) { $0 + $1 }
+        guard !simulation.allViolations.isEmpty else { return true }
+        let trace = simulation.trace.suffix(Self.traced).joined(separator: "\n")
+        Issue.record("seed \(seed): \(simulation.allViolations)\n\(trace)")
+        return false
+    }
+}
