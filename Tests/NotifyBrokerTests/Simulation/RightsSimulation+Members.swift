@@ -174,6 +174,8 @@ extension RightsSimulation {
     }
 
     func acknowledge(_ member: RightsMember, _ index: Int, _ range: ClosedRange<UInt64>, _ sequences: [UInt64]) {
+        // What the broker queues takes effect later, possibly for other deliveries.
+        guard host.processesImmediately(member.client) else { return }
         log("acknowledge \(member.client.id) \(models[index].name) \(range)")
         let held = inFlight(to: member, index)
         member.client.acknowledge(RightsMember.number(index), range)
