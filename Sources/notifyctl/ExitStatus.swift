@@ -47,7 +47,7 @@ enum ExitStatus: Int32, CaseIterable {
     private var meaning: String {
         switch self {
         case .success: "success"
-        case .failure: "any other failure; also if an outcome is not known"
+        case .failure: "any other failure; also if an outcome is not known, or if a signal ends a wait for messages"
         case .usage: "wrong usage"
         case .invalidData: "invalid data: too large, or not UTF-8 where it must be"
         case .unreadableInput: "the input can't be opened or read"

@@ -125,7 +125,11 @@ struct LogCommand: AsyncParsableCommand, PatternTaking {
     private var messageFormat: MessageFormat {
         get throws {
             var format = output.messageFormat
-            if case .payload = format.content { format.content = .template(try FormatTemplate(Self.defaultFormat)) }
+            switch format.content {
+            // The default has the names, too.
+            case .payload, .nameAndPayload: format.content = .template(try FormatTemplate(Self.defaultFormat))
+            case .json, .template: break
+            }
             return format
         }
     }

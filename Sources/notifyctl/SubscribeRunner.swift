@@ -36,8 +36,9 @@ struct SubscribeRunner: Sendable {
 
     /// Prints messages until the subscription ends or the command is interrupted.
     ///
-    /// - Throws: `CommandFailure` with `timeout` after the timeout; with `failure` if `wait` is ended by a signal
-    ///   before it has processed a message, or if its output was closed; and errors of the client.
+    /// - Throws: `CommandFailure` with `timeout` after the timeout; with `failure` if a signal ends `wait` before
+    ///   it has processed a message, or `subscribe --count` before its messages arrived, or if the output was closed;
+    ///   and errors of the client.
     func run() async throws {
         let startTime = ContinuousClock.now
         let signals = await Interruption.trapSignals(includingHangup: program != nil)
@@ -72,17 +73,19 @@ struct SubscribeRunner: Sendable {
                     program?.abandonOutput()
                     await program?.waitUntilIdle()
                 } _: { reason in
-                    failure(reason, opening) ?? unconfirmedEnd
+                    failure(interruption, reason, opening) ?? unconfirmedEnd
                 }
             }
             defer { group.cancelAll() }
             return try await show(until: interruption, opening)
         }
-        if let reason, let failure = failure(reason, opening) { throw failure }
+        if let reason, let failure = failure(interruption, reason, opening) { throw failure }
     }
 
     /// The error of a command that was interrupted; nil for success.
-    private func failure(_ reason: Interruption.Reason, _ opening: OpeningEvent) -> CommandFailure? {
+    private func failure(
+        _ interruption: Interruption, _ reason: Interruption.Reason, _ opening: OpeningEvent
+    ) -> CommandFailure? {
         switch reason {
         case .timeout:
             let detail = durable == nil || opening.isFinished ? "" : "; notifyd has not confirmed the subscription"
@@ -90,7 +93,11 @@ struct SubscribeRunner: Sendable {
         case .readerClosed: return .readerClosed
         case .signal, .failure: break
         }
-        guard let arrival else { return nil }
+        guard let arrival else {
+            guard let limit, !interruption.isOutputComplete else { return nil }
+            let messages = limit == 1 ? "the message" : "all \(limit) messages"
+            return CommandFailure(.failure, "ended by a signal before \(messages) arrived")
+        }
         if arrival.timeOut() { return CommandFailure(.failure, "ended by a signal before a message arrived") }
         let end = program == nil ? "the message was written" : "its command succeeded"
         return arrival.isProcessed ? nil : CommandFailure(.failure, "ended by a signal before \(end)")

@@ -222,6 +222,14 @@ extension IntegrationTests {
             #expect(try next.objects.first?["redelivered"] as? Bool == false)
         }
 
+        @Test func `a signal before the last message of the count is a failure`() async throws {
+            let process = try subscribe("a", "--durable", "mine", "--count", "3")
+            try poster.post("a", "1")
+            #expect(try await process.waitForLines(1) == ["1"])
+            process.send(SIGTERM)
+            #expect(try await process.waitForExit() == .status(1))
+        }
+
         @Test func `subscribe begins at the given start`() async throws {
             try poster.post("a", "old", durability: .stored)
             let all = try await notifyctl.run("subscribe", "a", "--durable", "all", "--from", "oldest", "-c", "1")

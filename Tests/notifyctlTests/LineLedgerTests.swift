@@ -29,7 +29,7 @@ import Testing
         }
         #expect(
             ledger.summary(next: nil)
-                == "posted 4 lines (2 stored), 1 of them reached no subscriber and were not stored")
+                == "posted 4 lines (2 stored, 1 neither stored nor received by anyone)")
         #expect(ledger.status == .success && ledger.failure == nil)
     }
 

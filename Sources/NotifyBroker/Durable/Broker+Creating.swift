@@ -118,11 +118,10 @@ extension DurableSubscription {
         let difference =
             switch settings.sharing {
             case .group: "as a group: add --group"
-            case .exclusive: "without a group: omit --group"
+            case .exclusive: "without a group: omit --group, make it one with 'notifyctl work --group --takeover'"
             }
         throw WireError(
             .subscriptionMismatch,
-            "durable subscription '\(name)' exists \(difference), use another name, or remove it with 'notifyctl durable "
-                + "remove', which discards its messages")
+            "durable subscription '\(name)' exists \(difference), or use another name")
     }
 }

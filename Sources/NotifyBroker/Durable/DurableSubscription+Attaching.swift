@@ -55,7 +55,10 @@ extension DurableSubscription {
         }
         guard attachment.instance == instance || takesOver else {
             return .refused(
-                WireError(.subscriptionHeld, "durable subscription '\(name)' is held by process \(attachment.pid)"),
+                WireError(
+                    .subscriptionHeld,
+                    "durable subscription '\(name)' is held by process \(attachment.pid): end it first, or take the "
+                        + "subscription over with --takeover"),
                 holderPID: attachment.pid)
         }
         return takeOver(from: [holder])

@@ -9,7 +9,7 @@ struct DeadLetterOptions: ParsableArguments {
     @Option(
         name: .customLong("id"), parsing: .upToNextOption,
         help: ArgumentHelp("Only the dead letters with these sequences.", valueName: "sequence"),
-        transform: { try SequenceArgument.sequence($0) })
+        transform: { try SequenceArgument.sequence($0, of: "dead letter") })
     var sequences: [UInt64] = []
 
     @Option(

@@ -26,6 +26,9 @@ final class Interruption: Sendable {
     /// The reason for the interruption; nil if there was none yet.
     var reason: Reason? { state.withLock(\.reason) }
 
+    /// Whether everything was printed.
+    var isOutputComplete: Bool { state.withLock(\.isOutputComplete) }
+
     /// Everything was printed, so that it does not matter any more whether the output can be written.
     func completeOutput() {
         state.withLock { $0.isOutputComplete = true }

@@ -97,9 +97,9 @@ struct LineLedger: Sendable {
     ///
     /// - Parameter next: The line at which the input was left; nil if all lines were read.
     func summary(next: Int?) -> String {
-        var parts = ["posted \(Self.lines(posted)) (\(stored) stored)"]
+        let missed = unreached > 0 ? ", \(unreached) neither stored nor received by anyone" : ""
+        var parts = ["posted \(Self.lines(posted)) (\(stored) stored\(missed))"]
         if reordered > 0 { parts.append("\(reordered) of them after later lines") }
-        if unreached > 0 { parts.append("\(unreached) of them reached no subscriber and were not stored") }
         if invalid > 0 { parts.append("\(invalid) invalid") }
         if !refused.isEmpty {
             parts.append("\(refused.count) not posted (\(LineRanges(refused.map(\.number))))")

@@ -45,7 +45,7 @@ struct WorkCommand: AsyncParsableCommand, ProgramRunning, PatternTaking {
 
             EXAMPLES
               notifyctl work 'images.uploaded' --durable resize -- ./resize
-              notifyctl work 'jobs.>' --durable w --group --parallel 4 --timeout 5m -- ./job
+              notifyctl work 'jobs.>' --durable w --group --parallel 4 -- ./job
               systemctl enable --now notifyd-worker@resize
 
             UNIT
