@@ -125,6 +125,8 @@ import Testing
                 + "has passed, or 'now' for the end of the log"
         ),
         ("log --limit", "Missing value for '--limit <number>'"),
+        ("durable set d --deadline 1ms", "--deadline must be 0 for no limit, or 100ms to 30d"),
+        ("durable set d --deadline 31d", "--deadline must be 0 for no limit, or 100ms to 30d"),
     ])
     func `an error about a number or a position says what is wrong`(arguments: String, expected: String) throws {
         let error = #expect(throws: (any Error).self) {

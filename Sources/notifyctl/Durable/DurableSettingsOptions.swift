@@ -42,6 +42,12 @@ struct DurableSettingsOptions: ParsableArguments {
         transform: { try CountArgument.count($0) })
     var inFlight: Int?
 
+    func validate() throws {
+        if let deadline, deadline != .zero, !(.milliseconds(100) ... .seconds(30 * 86_400)).contains(deadline) {
+            throw ValidationError("--deadline must be 0 for no limit, or 100ms to 30d")
+        }
+    }
+
     var settings: NotificationClient.DurableSettings {
         NotificationClient.DurableSettings(
             deadline: deadline, retryDelays: retryAfter?.delays, maximumDeliveries: maxDeliveries,

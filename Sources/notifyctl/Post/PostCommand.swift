@@ -48,7 +48,9 @@ struct PostCommand: AsyncParsableCommand {
     var body: String?
 
     @Option(
-        name: .shortAndLong, help: ArgumentHelp("Read the content from a file.", valueName: "file"), completion: .file()
+        name: .shortAndLong,
+        help: ArgumentHelp("Read the content from a file; '-' is standard input.", valueName: "file"),
+        completion: .file()
     )
     var file: String?
 
@@ -139,7 +141,7 @@ struct PostCommand: AsyncParsableCommand {
     }
 
     private func openInput() throws -> Int32 {
-        guard let file else { return STDIN_FILENO }
+        guard let file, file != "-" else { return STDIN_FILENO }
         do {
             return try FileDescriptor.open(FilePath(file), .readOnly, options: .closeOnExec).rawValue
         } catch {
