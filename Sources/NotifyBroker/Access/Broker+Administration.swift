@@ -58,7 +58,7 @@ extension Broker {
             decision = pattern.withUTF8 {
                 access.policy.decision(access.policy.nameRules(.post, $0), identity)
             }
-        case .subscribe: decision = access.policy.subscribeDecision(pattern, identity)
+        case .subscribe: decision = access.policy.explainedSubscribeDecision(pattern, identity)
         case .manage: decision = access.policy.manageDecision(pattern, identity)
         }
         let reason = isManager ? decision.description : pattern.withUTF8 { decision.reason(for: $0) }

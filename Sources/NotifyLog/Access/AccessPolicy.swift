@@ -110,10 +110,23 @@ extension AccessPolicy {
         let covering = trie.rules(covering: pattern).rule(for: identity, trie.ends)
         let decision = rules.decision(covering)
         guard !decision.isAllowed,
-            trie.hasRule(
+            let later = trie.rule(
                 above: covering ?? -1, .allow, overlapping: pattern, for: identity, in: rules.rules)
         else { return decision }
-        return .partly
+        return .partly(rules.rules[later])
+    }
+
+    /// The decision about a subscription, to be explained: that only some of the names are allowed is said, too, if a
+    /// rule denies others.
+    package func explainedSubscribeDecision(
+        _ pattern: NamePattern, _ identity: borrowing Identity
+    ) -> AccessDecision {
+        let decision = subscribeDecision(pattern, identity)
+        guard case .allowed = decision else { return decision }
+        let trie = rules.trie(.subscribe)
+        let covering = trie.rules(covering: pattern).rule(for: identity, trie.ends)
+        let later = trie.rule(above: covering ?? -1, .deny, overlapping: pattern, for: identity, in: rules.rules)
+        return later.map { .allowedExcept(rules.rules[$0]) } ?? decision
     }
 
     /// Whether `identity` may subscribe with `pattern`.
@@ -139,9 +152,9 @@ extension AccessPolicy {
         let covering = trie.rules(covering: pattern).rule(for: identity, trie.ends)
         let decision = rules.decision(covering)
         guard decision.isAllowed,
-            trie.hasRule(above: covering ?? -1, .deny, overlapping: pattern, for: identity, in: rules.rules)
+            let later = trie.rule(above: covering ?? -1, .deny, overlapping: pattern, for: identity, in: rules.rules)
         else { return decision }
-        return .deniedPartly
+        return .deniedPartly(rules.rules[later])
     }
 
     /// Whether `identity` may manage all names, and thus the resources of every user.
@@ -158,11 +171,13 @@ extension AccessPolicy {
 /// A decision of an ``AccessPolicy``, with the rule or reason behind it.
 package enum AccessDecision: Equatable, Sendable, CustomStringConvertible {
     case allowed(AccessRule)
-    /// Some of the names that a pattern matches are allowed.
-    case partly
+    /// The rule allows some of the names that a pattern matches, and others are denied.
+    case partly(AccessRule)
+    /// All names that a pattern matches are allowed, except some that the rule denies.
+    case allowedExcept(AccessRule)
     case denied(AccessRule)
-    /// Some of the names that a pattern matches are denied.
-    case deniedPartly
+    /// The rule denies some of the names that a pattern matches.
+    case deniedPartly(AccessRule)
     /// No rule matches.
     case noRule
     /// Only the daemon may post under the name.
@@ -170,7 +185,7 @@ package enum AccessDecision: Equatable, Sendable, CustomStringConvertible {
 
     package var isAllowed: Bool {
         switch self {
-        case .allowed, .partly: true
+        case .allowed, .partly, .allowedExcept: true
         case .denied, .deniedPartly, .noRule, .reserved: false
         }
     }
@@ -181,10 +196,11 @@ package enum AccessDecision: Equatable, Sendable, CustomStringConvertible {
     package func reason(for name: UnsafeRawBufferPointer) -> String {
         switch self {
         case .allowed(let rule): "allowed by \(rule.place)"
-        case .partly: "a rule allows some of these names"
+        case .partly(let rule): "some of these names are allowed by \(rule.place)"
+        case .allowedExcept(let rule): "some of these names are denied by \(rule.place)"
         case .denied(let rule) where rule.source == .defaults: Self.owner(of: name)
         case .denied(let rule): "denied by \(rule.place)"
-        case .deniedPartly: "a rule denies some of these names"
+        case .deniedPartly(let rule): "some of these names are denied by \(rule.place)"
         case .noRule: "no rule of the policy allows it"
         case .reserved: "names under notifyd are reserved for the daemon"
         }
@@ -194,8 +210,8 @@ package enum AccessDecision: Equatable, Sendable, CustomStringConvertible {
     package var description: String {
         switch self {
         case .allowed(let rule), .denied(let rule): rule.description
-        case .partly: "a rule allows some of these names"
-        case .deniedPartly: "a rule denies some of these names"
+        case .partly(let rule): "some of these names, by \(rule)"
+        case .allowedExcept(let rule), .deniedPartly(let rule): "some of these names are denied by \(rule)"
         case .noRule: "no rule matches"
         case .reserved: "names under notifyd are reserved for the daemon"
         }

@@ -126,12 +126,12 @@ extension RuleTrie {
         !wildcardsMatchReserved && ReservedNames.isReserved(name)
     }
 
-    /// Whether a rule with a number above `number` has the effect for `identity` and for some of the names that
-    /// `pattern` matches.
-    func hasRule(
+    /// The number of a rule above `number` that has the effect for `identity` and for some of the names that `pattern`
+    /// matches; nil if there is none.
+    func rule(
         above number: Int, _ effect: AccessRule.Effect, overlapping pattern: NamePattern,
         for identity: borrowing Identity, in rules: [AccessRule]
-    ) -> Bool {
+    ) -> Int? {
         let identity = copy identity
         return pattern.withUTF8 { bytes in
             let hidesWildcards = hidesWildcards(from: bytes)
@@ -140,16 +140,16 @@ extension RuleTrie {
                 let node = nodes[index]
                 var tokens = tokensBefore
                 let token = isBelow ? nil : tokens.next()
-                func applies(_ end: Int?) -> Bool {
+                func applying(_ end: Int?) -> Int? {
                     guard let end, ends[end].last > number, let found = ends[end].rule(for: identity) else {
-                        return false
+                        return nil
                     }
-                    return found > number && rules[found].effect == effect
+                    return found > number && rules[found].effect == effect ? found : nil
                 }
                 let isRest = token.map { $0.elementsEqual(">".utf8) } ?? false
                 let isHidden = index == 0 && hidesWildcards
-                if token == nil, applies(node.exact) { return true }
-                if token != nil || isBelow, !isHidden, applies(node.rest) { return true }
+                if token == nil, let found = applying(node.exact) { return found }
+                if token != nil || isBelow, !isHidden, let found = applying(node.rest) { return found }
                 if isBelow || isRest || token.map({ $0.elementsEqual("*".utf8) }) ?? false {
                     for (name, child) in node.children where index != 0 || !isHiddenFromWildcard(name) {
                         pending.append((child, tokens, isBelow || isRest))
@@ -165,7 +165,7 @@ extension RuleTrie {
                     }
                 }
             }
-            return false
+            return nil
         }
     }
 
