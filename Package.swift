@@ -66,7 +66,7 @@ let package = Package(
         .target(
             name: "NotifyBroker",
             dependencies: [
-                "NotifyCenter", "NotifyWire", "NotifyLog",
+                "NotifyCenter", "NotifyWire", "NotifyLog", "NotifyUnits",
                 .product(name: "Algorithms", package: "swift-algorithms"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "DequeModule", package: "swift-collections"),

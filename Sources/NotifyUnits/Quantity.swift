@@ -16,7 +16,9 @@ package enum Quantity {
     /// Parses a count such as `4096`; `nil` if it is invalid or overflows.
     package static func count(_ text: String) -> Int? {
         var rest = Substring(text).utf8
-        guard let number = Number(&rest), rest.isEmpty, number.fraction == nil else { return nil }
+        guard let number = Number(&rest), rest.isEmpty, number.fraction == nil, !number.isTooHigh else {
+            return nil
+        }
         return Int(exactly: number.whole)
     }
 
@@ -31,7 +33,8 @@ package enum Quantity {
     }
 
     /// Parses a duration: a number of seconds such as `90` or `0.5`, or numbers with units, from the longest to the
-    /// shortest, such as `90s`, `1h30m`, `1.5h` or `1w`. `nil` if it is invalid or overflows.
+    /// shortest, such as `90s`, `1h30m`, `1.5h` or `1w`. `nil` if it is invalid. A longer duration than 292 years is
+    /// taken as one of 292 years.
     package static func duration(_ text: String) -> Duration? {
         var rest = Substring(text).utf8
         var total: UInt64 = 0
@@ -52,12 +55,10 @@ package enum Quantity {
             }
             if let shortest, factor >= shortest { return nil }
             shortest = factor
-            guard let value = number.scaled(by: factor, isExact: false) else { return nil }
-            let (sum, overflow) = total.addingReportingOverflow(value)
-            guard !overflow, sum <= Int64.max else { return nil }
-            total = sum
+            let (sum, overflow) = total.addingReportingOverflow(number.scaled(by: factor, isExact: false) ?? .max)
+            total = overflow ? .max : sum
         } while !rest.isEmpty
-        return .nanoseconds(Int64(total))
+        return .nanoseconds(Int64(clamping: total))
     }
 
     /// Describes a valid size within a range, for the error about an invalid one.
@@ -81,6 +82,14 @@ package enum Quantity {
         return "\(bytes / unit.factor)\(unit.name)"
     }
 
+    /// Formats a size in bytes or binary units, rounded down to a tenth, such as `1.5MiB`.
+    package static func rounded(bytes: UInt64) -> String {
+        guard let unit = sizes.first(where: { bytes >= $0.factor }), unit.factor > 1 else { return "\(bytes)B" }
+        let (whole, rest) = bytes.quotientAndRemainder(dividingBy: unit.factor)
+        let tenths = rest / (unit.factor / 1024) * 10 / 1024
+        return "\(whole)\(tenths == 0 ? "" : ".\(tenths)")\(unit.name)"
+    }
+
     /// Formats a duration in the longest unit, up to days, that divides it; zero without a unit. Rounds up to
     /// milliseconds, because `0` often means that there is no limit.
     package static func describe(_ duration: Duration) -> String {
@@ -100,13 +109,16 @@ private struct Number {
     private static let fractionDigits = 9
 
     var whole: UInt64
+    /// Whether the number is above ``whole``, the highest one.
+    let isTooHigh: Bool
     var fraction: (value: UInt64, scale: UInt64)?
 
-    /// Takes a number from the front of a text; `nil` if there is none, or if it begins with a superfluous 0.
+    /// Takes a number from the front of a text; `nil` if there is none, or if it begins with a superfluous 0. One that
+    /// is too high is taken as the highest.
     init?(_ text: inout Substring.UTF8View) {
-        guard let digits = Self.digits(&text), digits.count == 1 || digits.first != "0", let whole = UInt64(digits)
-        else { return nil }
-        self.whole = whole
+        guard let digits = Self.digits(&text), digits.count == 1 || digits.first != "0" else { return nil }
+        isTooHigh = UInt64(digits) == nil
+        whole = UInt64(digits) ?? .max
         guard text.first == UInt8(ascii: ".") else { return }
         text = text.dropFirst()
         guard let decimals = Self.digits(&text), decimals.count <= Self.fractionDigits, let value = UInt64(decimals)
@@ -122,6 +134,7 @@ private struct Number {
 
     /// The product; `nil` if it overflows or, where it must be exact, is no whole number.
     func scaled(by factor: UInt64, isExact: Bool) -> UInt64? {
+        if isTooHigh { return nil }
         let (product, overflow) = whole.multipliedReportingOverflow(by: factor)
         guard !overflow, let fraction else { return overflow ? nil : product }
         let part = fraction.value.multipliedFullWidth(by: factor)

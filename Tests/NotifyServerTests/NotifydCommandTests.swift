@@ -58,7 +58,7 @@ import TestSupport
         ).end()
         #expect(check.status == 1)
         #expect(check.errors.contains("the file system of '\(folder.path)' has"), "\(check.errors)")
-        #expect(check.errors.contains("fewer than the 17592186044416 of log.min_free_bytes"))
+        #expect(check.errors.contains("less than the 16TiB of log.min_free_bytes"))
         #expect(!exists(folder.file(directory)))
     }
 

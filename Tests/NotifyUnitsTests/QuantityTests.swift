@@ -33,10 +33,25 @@ import Testing
     @Test(arguments: [
         "", "h", "24H", "-1h", "1h 30m", "30m1h", "1h1h", "1.5h30m", "1h30", "010", "05m", "1h05m", "1.s", "1e3",
         "1:30",
-        "5y", "9223372037s", "18446744073709551616",
+        "5y",
     ])
     func `invalid durations are refused`(_ text: String) {
         #expect(Quantity.duration(text) == nil)
+    }
+
+    @Test(arguments: ["9223372037s", "400000d", "18446744073709551616", "99999999999999999999w1s"])
+    func `a duration that is too long is the longest one`(_ text: String) {
+        #expect(Quantity.duration(text) == .nanoseconds(Int64.max))
+    }
+
+    @Test(
+        arguments: [
+            (0, "0B"), (1_023, "1023B"), (1_024, "1KiB"), (1_536, "1.5KiB"), (1_048_575, "1023.9KiB"),
+            (1 << 20, "1MiB"),
+            (5 << 30, "5GiB"), (3 << 39, "1.5TiB"), (.max, "16777215.9TiB"),
+        ] as [(UInt64, String)])
+    func `rounded sizes have a tenth`(bytes: UInt64, text: String) {
+        #expect(Quantity.rounded(bytes: bytes) == text)
     }
 
     @Test func `counts are decimal numbers`() {

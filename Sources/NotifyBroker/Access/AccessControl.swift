@@ -60,7 +60,7 @@ struct AccessControl {
         guard decision.isAllowed else {
             let text = String(decoding: name, as: UTF8.self)
             throw WireError(
-                .forbidden, "user \(identities[id].uid) may not post '\(text)': \(decision.reason(for: name))")
+                .forbidden, "\(identities[id].uid.userTitle) may not post '\(text)': \(decision.reason(for: name))")
         }
         let tag = tag == 0 ? postRules.tag(of: rules) : tag
         identities.setPermitted(tag, id)
@@ -74,9 +74,18 @@ struct AccessControl {
         guard decision.isAllowed else {
             throw WireError(
                 .forbidden,
-                "user \(identities[id].uid) may not subscribe to '\(pattern)': "
+                "\(identities[id].uid.userTitle) may not \(Self.receiving(pattern)): "
                     + pattern.withUTF8 { decision.reason(for: $0) })
         }
+    }
+
+    /// What a subscriber to a pattern does, in a refusal. That dead letters have names is no concern of who lists them.
+    private static func receiving(_ pattern: NamePattern) -> String {
+        let tokens = pattern.string.split(separator: ".")
+        guard tokens.starts(with: ["notifyd", "dead"]), tokens.count > 2, let uid = UInt32(tokens[2]) else {
+            return "subscribe to '\(pattern)'"
+        }
+        return "read the dead letters of \(uid.userTitle)"
     }
 
     /// Whether the rules for receiving a name permit an identity.

@@ -167,7 +167,7 @@ struct Ledger {
     private func exceeded(_ resource: Resource, uid: UInt32) -> WireError {
         WireError(
             .limitReached,
-            "user \(uid) has reached the limit of \(limit(of: resource)) \(resource.title) (\(resource.setting))")
+            "\(uid.userTitle) has reached the limit of \(limit(of: resource)) \(resource.title) (\(resource.setting))")
     }
 }
 
@@ -219,7 +219,7 @@ extension Ledger {
         guard room(of: uid) < bytes else { return }
         throw WireError(
             .limitReached,
-            "user \(uid) uses \(accounts[uid]?.bytes ?? 0) bytes of the daemon's memory, which exceeds its share "
+            "\(uid.userTitle) uses \(accounts[uid]?.bytes ?? 0) bytes of the daemon's memory, which exceeds its share "
                 + "(limits.memory_bytes is \(memoryLimit))")
     }
 

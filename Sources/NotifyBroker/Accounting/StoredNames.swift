@@ -32,7 +32,7 @@ struct StoredNames {
             latest = nil
             throw WireError(
                 .limitReached,
-                "user \(uid) has reached the limit of \(limit) names of stored messages (limits.per_user.names): a name is "
+                "\(uid.userTitle) has reached the limit of \(limit) names of stored messages (limits.per_user.names): a name is "
                     + "free again once all its messages are deleted, by the retention or by a purge of the name")
         }
         return names[uid, default: StoredNameSet()].insert(hash: hash, length: name.count, batch: batch)

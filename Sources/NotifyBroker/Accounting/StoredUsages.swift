@@ -1,4 +1,5 @@
 import NotifyLog
+import NotifyUnits
 import NotifyWire
 
 /// The number and bytes of each user's messages in the log, including messages that wait for the store.
@@ -50,8 +51,9 @@ struct StoredUsages {
     private func exceeded(by bytes: Int, of uid: UInt32, _ limit: UInt64) -> WireError {
         WireError(
             .limitReached,
-            "user \(uid) stores \(Self.describe(UInt64(usage(of: uid).postedBytes))): a message of \(bytes) bytes would "
-                + "exceed the limit of \(Self.describe(limit)) (limits.per_user.stored_bytes)")
+            "\(uid.userTitle) stores \(Quantity.rounded(bytes: UInt64(usage(of: uid).postedBytes))): a message of \(bytes) "
+                + "bytes would exceed the limit of \(Quantity.rounded(bytes: limit)) (limits.per_user.stored_bytes): "
+                + "delete some with 'notifyctl purge', start the consumers of those that wait, or raise the limit")
     }
 
     /// Adds a message that joins the next batch.
@@ -82,14 +84,5 @@ struct StoredUsages {
     mutating func reset(to messages: UsageSum) {
         for index in usages.indices { usages[index] = StoredUsage() }
         for (uid, usage) in messages.byUser { usages[account(of: uid).index] = usage }
-    }
-
-    /// A size such as `1.5 GiB`, rounded down to a tenth.
-    private static func describe(_ bytes: UInt64) -> String {
-        guard bytes >= 1 << 10 else { return "\(bytes) bytes" }
-        let (unit, shift) = [("GiB", 30), ("MiB", 20), ("KiB", 10)].first { bytes >= 1 << $0.1 } ?? ("KiB", 10)
-        let whole = bytes >> UInt64(shift)
-        let tenths = ((bytes - whole << UInt64(shift)) * 10) >> UInt64(shift)
-        return "\(whole).\(tenths) \(unit)"
     }
 }

@@ -44,7 +44,7 @@ extension Broker {
             }
         actions.append(
             .warn(
-                "durable subscription '\(durable.name)' of user \(durable.uid) lost "
+                "durable subscription '\(durable.name)' of \(durable.uid.userTitle) lost "
                     + "\(loss.isUpperBound ? "at most " : "")\(loss.count) \(report.isLater ? "more " : "")messages "
                     + "(\(loss.first) to \(loss.last)): \(reason)"))
     }

@@ -87,7 +87,7 @@ extension Broker {
         guard let slot = durables.slot(of: id) else { return }
         actions.append(
             .warn(
-                "durable subscription '\(durables[slot].name)' of user \(durables[slot].uid) was removed: no client "
+                "durable subscription '\(durables[slot].name)' of \(durables[slot].uid.userTitle) was removed: no client "
                     + "has used it for the time set by log.expire_subscriptions"))
         removeDurable(slot)
     }

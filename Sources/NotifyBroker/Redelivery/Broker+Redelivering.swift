@@ -201,7 +201,7 @@ extension Broker {
         actions.append(
             .warn(
                 "the log is damaged: \(sequences.count) messages from sequence \(first) to \(last) were not delivered again "
-                    + "to durable subscription '\(durables[slot].name)' of user \(durables[slot].uid)"))
+                    + "to durable subscription '\(durables[slot].name)' of \(durables[slot].uid.userTitle)"))
     }
 
     /// Ends redeliveries of which no copy was made, because the messages failed after the log had deleted them.

@@ -172,7 +172,7 @@ struct Subscriptions: ~Copyable {
         } catch {
             throw WireError(
                 .limitReached,
-                "too many patterns of user \(uid) can match the same name: "
+                "too many patterns of \(uid.userTitle) can match the same name: "
                     + "limits.per_user.pattern_overlap is \(center.maximumOverlap); "
                     + "use fewer or more specific patterns")
         }

@@ -82,8 +82,8 @@ extension Broker {
                     figures: [
                         ("durable", .text(lag.name)), ("behind", .number(behind)), ("uid", .number(UInt64(uid))),
                     ],
-                    text: "durable subscription '\(lag.name)' of user \(uid) is \(behind) messages behind: it has not "
-                        + "acknowledged them"),
+                    text: "durable subscription '\(lag.name)' of \(uid.userTitle) is \(behind) messages behind: it has "
+                        + "not acknowledged them"),
                 now: now)
         }
     }
@@ -106,7 +106,7 @@ extension Broker {
                     ("bytes", .number(UInt64(bytes))), ("uid", .number(UInt64(durable.uid))),
                 ],
                 text: "80% of a limit: \(count) messages of \(bytes) bytes wait for their next delivery to durable "
-                    + "subscription '\(durable.name)' of user \(durable.uid); at \(Redelivery.maximumCount) messages or "
+                    + "subscription '\(durable.name)' of \(durable.uid.userTitle); at \(Redelivery.maximumCount) messages or "
                     + "\(maximumBytes >> 20) MiB it gets no others\(reason): see its settings in 'notifyctl durable show'"
             ),
             now: now)
@@ -124,8 +124,8 @@ extension Broker {
                 Warning(
                     name: "notifyd.storage.backlog", object: "\(uid)",
                     figures: [("used", .number(bytes)), ("limit", .number(limit)), ("uid", .number(UInt64(uid)))],
-                    text: "80% of a limit: the durable subscriptions of user \(uid) have not acknowledged \(bytes) of "
-                        + "\(limit) bytes (log.max_backlog); above it, the one furthest behind loses messages"),
+                    text: "80% of a limit: the durable subscriptions of \(uid.userTitle) have not acknowledged "
+                        + "\(bytes) of \(limit) bytes (log.max_backlog); above it, the one furthest behind loses messages"),
                 now: now)
         }
     }

@@ -2,6 +2,7 @@ import Glibc
 import NotifyLog
 import NotifyStore
 import NotifySystem
+import NotifyUnits
 
 /// Checks whether the daemon could start, without changing anything. Also fails if the database's file system has less
 /// free space than `log.min_free_bytes`, or is nearly full, although the daemon would start: it would refuse to store
@@ -63,13 +64,14 @@ package enum StartCheck {
         guard space.freeBytes >= minimumFreeBytes else {
             throw ServerError(
                 .diskNearlyFull,
-                "the file system of '\(directory)' has \(space.freeBytes) free bytes, fewer than the \(minimumFreeBytes) "
+                "the file system of '\(directory)' has \(Quantity.rounded(bytes: space.freeBytes)) free, less than the "
+                    + "\(Quantity.rounded(bytes: minimumFreeBytes)) "
                     + "of log.min_free_bytes: make room on it, or stored posts are refused")
         }
         guard space.isNearlyFull else { return }
         throw ServerError(
             .diskNearlyFull,
-            "the file system of '\(directory)' is nearly full (\(space.freeBytes >> 20) MiB free): make room on it, "
+            "the file system of '\(directory)' is nearly full (\(Quantity.rounded(bytes: space.freeBytes)) free): make room on it, "
                 + "or stored messages will be refused")
     }
 }

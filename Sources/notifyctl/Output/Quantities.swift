@@ -1,3 +1,5 @@
+import NotifyUnits
+
 /// Formats durations, sizes and rates for tables.
 enum Quantities {
     /// A duration in its two largest units, such as `3h12m`.
@@ -11,14 +13,7 @@ enum Quantities {
     }
 
     /// A size in bytes or binary units, such as `1.5MiB`.
-    static func bytes(_ bytes: UInt64) -> String {
-        var (unit, scale): (String, UInt64) = ("B", 1)
-        for (next, shift) in [("KiB", 10), ("MiB", 20), ("GiB", 30)] where bytes >= 1 << shift {
-            (unit, scale) = (next, 1 << shift)
-        }
-        let tenths = bytes / scale * 10 + bytes % scale * 10 / scale
-        return scale == 1 || tenths % 10 == 0 ? "\(tenths / 10)\(unit)" : "\(tenths / 10).\(tenths % 10)\(unit)"
-    }
+    static func bytes(_ bytes: UInt64) -> String { Quantity.rounded(bytes: bytes) }
 
     /// The growth of a counter per second. A counter that is lower than before has restarted at 0.
     static func rate(from earlier: UInt64, to later: UInt64, in elapsed: Duration) -> UInt64 {

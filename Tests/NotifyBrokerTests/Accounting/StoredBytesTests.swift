@@ -56,8 +56,9 @@ struct StoredBytesTests {
         host.run()
         #expect(
             outcomes(client).refused == [
-                "user 1000 stores 1.0 MiB: a message of \(size(1 << 20)) bytes would exceed the limit of 1.5 MiB "
-                    + "(limits.per_user.stored_bytes)"
+                "user 1000 stores 1MiB: a message of \(size(1 << 20)) bytes would exceed the limit of 1.5MiB "
+                    + "(limits.per_user.stored_bytes): delete some with 'notifyctl purge', start the consumers of those "
+                    + "that wait, or raise the limit"
             ])
     }
 
