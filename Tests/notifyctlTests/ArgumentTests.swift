@@ -125,6 +125,17 @@ import Testing
                 + "has passed, or 'now' for the end of the log"
         ),
         ("log --limit", "Missing value for '--limit <number>'"),
+        ("log --from 2026-13-45", "The value '2026-13-45' is invalid for '--from <start>': there is no such day"),
+        (
+            "subscribe a --timeout 400000d",
+            "The value '400000d' is invalid for '--timeout <span>': expected at most 1000d"
+        ),
+        (
+            "log --limit 99999999999999999999",
+            "The value '99999999999999999999' is invalid for '--limit <number>': the number is too high"
+        ),
+        ("durable set d --max-deliveries -1", "--max-deliveries must be at least 0; 0 is no limit"),
+        ("durable set d --in-flight -1", "--in-flight must be at least 0; 0 is no limit"),
         ("durable set d --deadline 1ms", "--deadline must be 0 for no limit, or 100ms to 30d"),
         ("durable set d --deadline 31d", "--deadline must be 0 for no limit, or 100ms to 30d"),
     ])

@@ -9,6 +9,7 @@ struct DurableSettingsOptions: ParsableArguments {
     }
 
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             """
             The time in which a delivered message must be answered; 0 for no limit. A new group has 30s, another new \
@@ -18,6 +19,7 @@ struct DurableSettingsOptions: ParsableArguments {
     var deadline: Duration?
 
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             """
             The delays after the first failure, the second and so on. The last one repeats. A new subscription has \
@@ -27,6 +29,7 @@ struct DurableSettingsOptions: ParsableArguments {
     var retryAfter: RetryDelays?
 
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             """
             The number of failed deliveries after which a message becomes a dead letter; 0 for no limit. A new group has \
@@ -36,6 +39,7 @@ struct DurableSettingsOptions: ParsableArguments {
     var maxDeliveries: Int?
 
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             "The maximum number of unanswered messages of all clients together; 0 for no limit.",
             valueName: "number"),
@@ -45,6 +49,9 @@ struct DurableSettingsOptions: ParsableArguments {
     func validate() throws {
         if let deadline, deadline != .zero, !(.milliseconds(100) ... .seconds(30 * 86_400)).contains(deadline) {
             throw ValidationError("--deadline must be 0 for no limit, or 100ms to 30d")
+        }
+        for (option, number) in [("--max-deliveries", maxDeliveries), ("--in-flight", inFlight)] {
+            if let number, number < 0 { throw ValidationError("\(option) must be at least 0; 0 is no limit") }
         }
     }
 

@@ -9,8 +9,10 @@ enum CountArgument {
     ///   octal. ArgumentParser prepends the option and the value to the message.
     static func count(_ text: String) throws -> Int {
         let isNegative = text.hasPrefix("-")
-        guard let count = Quantity.count(isNegative ? String(text.dropFirst()) : text) else {
-            throw ValidationError("expected a whole number, such as 10")
+        let digits = isNegative ? String(text.dropFirst()) : text
+        guard let count = Quantity.count(digits) else {
+            let isTooHigh = digits.count > 18 && digits.allSatisfy { $0.isASCII && $0.isNumber }
+            throw ValidationError(isTooHigh ? "the number is too high" : "expected a whole number, such as 10")
         }
         return isNegative ? -count : count
     }

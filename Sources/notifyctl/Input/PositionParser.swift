@@ -12,6 +12,12 @@ enum PositionProblem: Error, Equatable, CustomStringConvertible {
     case repeated(String, String)
     /// The time is followed by the name of a zone.
     case namedZone(String)
+    /// The calendar has no such day.
+    case noSuchDay
+    /// The hour, minute or second is too high.
+    case noSuchTimeOfDay
+    /// The number is no sequence.
+    case noSuchSequence
 
     var description: String {
         switch self {
@@ -22,6 +28,9 @@ enum PositionProblem: Error, Equatable, CustomStringConvertible {
             "this time does not exist: the clock is set forward from \(from) to \(to)"
         case .repeated(let first, let second):
             "this time exists twice, because the clock is set back: add \(first) for the first, \(second) for the second"
+        case .noSuchDay: "there is no such day"
+        case .noSuchTimeOfDay: "there is no such time of day: the last one is 23:59:59"
+        case .noSuchSequence: "sequences begin with 1 and have at most 16 digits"
         case .namedZone(let name):
             "give the zone as its offset from UTC, such as +01:00 or Z, in place of \(name)"
         }
@@ -61,9 +70,11 @@ struct PositionParser {
         var scanner = TextScanner(text)
         let isMarked = scanner.skip("seq:")
         let digits = scanner.text
-        guard let number = scanner.number(digits: 1...20), scanner.isAtEnd, !digits.hasPrefix("0"),
-            (1...Self.highestSequence).contains(number)
-        else { return nil }
+        guard scanner.digits(1...(.max)) != nil, scanner.isAtEnd else { return nil }
+        guard digits == "0" || !digits.hasPrefix("0") else { return nil }
+        guard let number = UInt64(digits), (1...Self.highestSequence).contains(number) else {
+            throw .noSuchSequence
+        }
         if !isMarked, Self.epochs.contains(where: { $0.contains(number) }) { throw .ambiguous(text) }
         return .sequence(number)
     }
@@ -87,10 +98,10 @@ struct PositionParser {
 
     private func time(_ text: String) throws(PositionProblem) -> Date? {
         var scanner = TextScanner(text)
-        guard let day = day(&scanner) else { return nil }
+        guard let day = try day(&scanner) else { return nil }
         guard !scanner.isAtEnd else { return date(zone.start(ofDay: number(day))) }
         guard day.isTimeOnly || scanner.skip(" ") || (day.isWritten && scanner.skip("T")),
-            let time = timeOfDay(&scanner)
+            let time = try timeOfDay(&scanner)
         else { return nil }
         if scanner.isAtEnd {
             return date(try moment(number(day) * 86_400 + time.seconds), microseconds: time.microseconds)
@@ -145,7 +156,7 @@ struct PositionParser {
         }
     }
 
-    private func day(_ scanner: inout TextScanner) -> Day? {
+    private func day(_ scanner: inout TextScanner) throws(PositionProblem) -> Day? {
         if scanner.skip("today") { return .relative(0) }
         if scanner.skip("yesterday") { return .relative(-1) }
         var time = scanner
@@ -153,16 +164,21 @@ struct PositionParser {
         guard let year = scanner.integer(digits: 4), scanner.skip("-"), let month = scanner.integer(digits: 2),
             scanner.skip("-"), let day = scanner.integer(digits: 2)
         else { return nil }
-        return Self.daysSince1970(year: year, month: month, day: day).map { .written($0) }
+        guard let number = Self.daysSince1970(year: year, month: month, day: day) else { throw .noSuchDay }
+        return .written(number)
     }
 
     /// Reads `12:00`, `12:00:30` or `12:00:30.5`. Digits after the microseconds are ignored.
-    private func timeOfDay(_ scanner: inout TextScanner) -> (seconds: Int, microseconds: Int)? {
-        guard let hour = scanner.integer(digits: 2), scanner.skip(":"), let minute = scanner.integer(digits: 2),
-            hour < 24, minute < 60
-        else { return nil }
+    private func timeOfDay(
+        _ scanner: inout TextScanner
+    ) throws(PositionProblem) -> (seconds: Int, microseconds: Int)? {
+        guard let hour = scanner.integer(digits: 2), scanner.skip(":"), let minute = scanner.integer(digits: 2) else {
+            return nil
+        }
+        guard hour < 24, minute < 60 else { throw .noSuchTimeOfDay }
         guard scanner.skip(":") else { return (hour * 3600 + minute * 60, 0) }
-        guard let second = scanner.integer(digits: 2), second < 60 else { return nil }
+        guard let second = scanner.integer(digits: 2) else { return nil }
+        guard second < 60 else { throw .noSuchTimeOfDay }
         let seconds = hour * 3600 + minute * 60 + second
         return fraction(&scanner).map { (seconds, $0) }
     }
