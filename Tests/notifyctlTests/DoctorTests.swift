@@ -38,15 +38,34 @@ import Testing
             problems(true, 3, nil) == ["3 messages in the log are known to be damaged, and are not delivered"])
     }
 
+    @Test func `a user who has reached a limit of what is stored is a problem`() {
+        func texts(_ name: String, _ used: UInt64, _ limit: UInt64?) -> [String] {
+            Doctor.findings(uses: [.init(name: name, used: used, limit: limit)]).map(\.text)
+        }
+        #expect(texts("user.54321.stored_bytes", 94 << 20, 100 << 20).isEmpty)
+        #expect(texts("user.54321.stored_bytes", 1 << 40, nil).isEmpty)
+        #expect(texts("user.54321.outbox_bytes", 100, 100).isEmpty && texts("log_used_bytes", 100, 100).isEmpty)
+        #expect(
+            texts("user.54321.stored_bytes", 95 << 20, 100 << 20) == [
+                "problem: user 54321 has 95MiB of at most 100MiB of stored messages (limits.per_user.stored_bytes), and "
+                    + "more are refused\n"
+                    + "  repair: delete some with notifyctl purge, start the consumers of those that wait, or raise the "
+                    + "limit\n"
+            ])
+        #expect(
+            texts("user.54321.durable_subscriptions", 10, 10).first?.contains(
+                "has 10 of at most 10 durable subscriptions (limits.per_user.durable_subscriptions)") == true)
+    }
+
     @Test func `durable subscriptions with 100,000 messages that are not acknowledged are a problem`() {
         func findings(_ behind: UInt64...) -> [Finding] {
-            Doctor.findings(lags: behind.map { Doctor.Lag(name: "s\($0)", uid: 7, behind: $0) })
+            Doctor.findings(lags: behind.map { Doctor.Lag(name: "s\($0)", uid: 54_321, behind: $0) })
         }
         #expect(findings(0, 99_999).isEmpty)
         #expect(
             findings(99_999, 100_000, 300_000).map(\.problem) == [
                 "durable subscriptions have not acknowledged 100000 or more messages: "
-                    + "s300000 of uid 7 (300000), s100000 of uid 7 (100000)"
+                    + "s300000 of user 54321 (300000), s100000 of user 54321 (100000)"
             ])
         func lag(isUpperBound: Bool) -> Doctor.Lag? {
             Doctor.Lag(
@@ -60,7 +79,7 @@ import Testing
         #expect(lag(isUpperBound: false)?.behind == 200_000)
         #expect(lag(isUpperBound: true)?.behind == nil, "the messages may have another object")
         let many = findings(100_001, 100_002, 100_003, 100_004, 100_005, 100_006, 100_007)
-        #expect(many.first?.problem.hasSuffix("s100003 of uid 7 (100003), 2 more") == true)
+        #expect(many.first?.problem.hasSuffix("s100003 of user 54321 (100003), 2 more") == true)
     }
 
     @Test func `the holder of a lock is read from a file of this user or of root alone`() throws {

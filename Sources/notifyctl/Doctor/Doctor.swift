@@ -11,6 +11,9 @@ struct Doctor {
     var searched: [String] = []
     let configuration: NotificationClient.Configuration
 
+    /// What precedes a command that only root may run.
+    static var sudo: String { geteuid() == 0 ? "" : "sudo " }
+
     private var isOfSystem: Bool { path == Self.systemPath }
 
     /// Whether the socket is that of the user's units.
@@ -28,13 +31,16 @@ struct Doctor {
         var findings: [Finding] = []
         var failure: (any Error)?
         do {
-            let (statistics, durables, check) = try await withNotificationClient(configuration: configuration) {
+            let (statistics, durables, check, uses) = try await withNotificationClient(configuration: configuration) {
                 client in
                 let statistics = try await client.administration.statistics()
                 let durables = try await client.administration.durableSubscriptions()
                 // An older daemon may not know the request. Others refuse it to users who may not manage them.
                 let isOlder = Self.isOlder(statistics.version)
-                return (statistics, durables, isOlder ? nil : try? await client.administration.check())
+                return (
+                    statistics, durables, isOlder ? nil : try? await client.administration.check(),
+                    isOlder ? nil : try? await client.administration.resourceUse()
+                )
             }
             findings += Self.findings(daemonVersion: statistics.version)
             // An earlier figure may be wrong: the check finds out whether storing works.
@@ -44,6 +50,7 @@ struct Doctor {
                 damage: check?.problems.first?.text, storageProblem: check?.storageProblem,
                 configurationProblem: check?.configurationProblem)
             findings += Self.findings(lags: durables.compactMap(Lag.init))
+            findings += Self.findings(uses: uses ?? [])
         } catch {
             failure = error
         }
@@ -54,7 +61,9 @@ struct Doctor {
             if let lost = await lostSocketFinding(candidate) { findings.append(lost) }
         }
         for manager in units { findings += await manager.findings() }
-        return findings + startFindings
+        // A daemon that answers reports some problems itself, with more words.
+        let others = startFindings.filter { start in !findings.contains { $0.problem.hasSuffix(start.problem) } }
+        return findings + others
     }
 
     // MARK: A daemon that answers
@@ -65,7 +74,8 @@ struct Doctor {
             Finding(
                 problem:
                     "the daemon has version \(daemonVersion), older than notifyctl's \(NotificationClient.version)",
-                repair: "install this version of notifyd, then restart it (for example sudo systemctl restart notifyd)")
+                repair: "install this version of notifyd, then restart it, for example with \(sudo)systemctl restart "
+                    + "notifyd")
         ]
     }
 
@@ -121,7 +131,7 @@ struct Doctor {
     static func findings(lags: [Lag]) -> [Finding] {
         let long = lags.filter { $0.behind >= longLag }.sorted { $0.behind > $1.behind }
         guard !long.isEmpty else { return [] }
-        var names = long.prefix(namedLags).map { "\($0.name) of uid \($0.uid) (\($0.behind))" }
+        var names = long.prefix(namedLags).map { "\($0.name) of user \(UserNames.text(of: $0.uid)) (\($0.behind))" }
         if long.count > namedLags { names.append("\(long.count - namedLags) more") }
         return [
             Finding(
@@ -156,7 +166,7 @@ struct Doctor {
             [
                 Finding(
                     problem: "a process listens on \(path) but does not answer as notifyd",
-                    repair: "restart it, for example with sudo systemctl restart notifyd")
+                    repair: "restart it, for example with \(Self.sudo)systemctl restart notifyd")
             ]
         default: [Finding(problem: (error as? NotifyError)?.message ?? "\(error)", repair: nil)]
         }
@@ -210,7 +220,7 @@ struct Doctor {
         if let units = units.first(where: { $0.isInstalled && $0.isManagerRunning }) {
             return units.command("start notifyd.socket")
         }
-        if isOfSystem { return "sudo notifyd" }
+        if isOfSystem { return Self.sudo + "notifyd" }
         let isDefault = (try? NotificationClient.socketPath(environment: Self.ownEnvironment)) == path
         return isDefault ? "notifyd" : "notifyd --socket \(path)"
     }

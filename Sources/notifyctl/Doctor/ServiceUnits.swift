@@ -83,7 +83,7 @@ struct ServiceUnits {
 
     /// A systemctl command line for the user to run.
     func command(_ arguments: String) -> String {
-        (manager == .system ? "sudo systemctl " : "systemctl --user ") + arguments
+        (manager == .system ? Doctor.sudo + "systemctl " : "systemctl --user ") + arguments
     }
 
     private var systemctl: [String] { manager == .system ? ["systemctl"] : ["systemctl", "--user"] }

@@ -1,0 +1,40 @@
+import Glibc
+import NotifyClient
+
+/// The limits of what a user may store.
+extension Doctor {
+    /// The findings that a user has 95 % or more of what may be stored, so that posts or new subscriptions are refused
+    /// now or soon.
+    static func findings(uses: [Administration.ResourceUse]) -> [Finding] {
+        uses.compactMap { use in
+            guard let limit = use.limit, limit > 0, use.used >= limit - limit / 20, let advice = advice(for: use.name)
+            else { return nil }
+            let uid = use.name.split(separator: ".").dropFirst().first.flatMap { UInt32($0) } ?? geteuid()
+            let isSize = use.name.hasSuffix("bytes")
+            let (used, most) =
+                isSize ? (Quantities.bytes(use.used), Quantities.bytes(limit)) : ("\(use.used)", "\(limit)")
+            return Finding(
+                problem:
+                    "user \(UserNames.text(of: uid)) has \(used) of at most \(most) \(advice.things), and more are "
+                    + "refused",
+                repair: advice.repair)
+        }
+    }
+
+    /// What the limit of a resource is of, and what to do when it is reached; nil for one that changes by itself.
+    private static func advice(for resource: String) -> (things: String, repair: String)? {
+        switch resource.split(separator: ".").last {
+        case "stored_bytes":
+            (
+                "of stored messages (limits.per_user.stored_bytes)",
+                "delete some with notifyctl purge, start the consumers of those that wait, or raise the limit"
+            )
+        case "durable_subscriptions":
+            (
+                "durable subscriptions (limits.per_user.durable_subscriptions)",
+                "remove those that are not needed with notifyctl durable remove, or raise the limit"
+            )
+        default: nil
+        }
+    }
+}
