@@ -47,7 +47,7 @@ enum ExitStatus: Int32, CaseIterable {
     private var meaning: String {
         switch self {
         case .success: "success"
-        case .failure: "any other failure; also if an outcome is not known, or if a signal ends a wait for messages"
+        case .failure: "any other failure; also if an outcome is not known"
         case .usage: "wrong usage"
         case .invalidData: "invalid data: too large, or not UTF-8 where it must be"
         case .unreadableInput: "the input can't be opened or read"
@@ -65,6 +65,13 @@ enum ExitStatus: Int32, CaseIterable {
         let number = "\(status.rawValue)"
         return "  \(number)\(String(repeating: " ", count: 5 - number.count))\(status.meaning)"
     }.joined(separator: "\n")
+
+    /// What SIGINT and SIGTERM do to each command, for the help.
+    static let signals = """
+        SIGINT and SIGTERM end a command that has no end of its own with 0: subscribe, work, log --follow, monitor and \
+        top. They end one that is not complete yet with 1: log, wait, bench, backup, post --lines, and with --count or \
+        --limit also those. Other commands die of the signal, which a shell shows as 128 and its number.
+        """
 }
 
 /// An error that ends the command with a status and, if set, one line on standard error.
@@ -81,6 +88,8 @@ struct CommandFailure: Error {
     static func unwritable(_ reason: String) -> CommandFailure {
         CommandFailure(.failure, "can't write to standard output: \(reason)")
     }
+    /// The end of a command by a signal.
+    static let incomplete = CommandFailure(.failure, "ended by a signal before everything was printed")
     /// The end of every command whose output was closed by its reader.
     static let readerClosed = unwritable("its reader has closed it")
 }

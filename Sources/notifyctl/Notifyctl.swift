@@ -17,6 +17,8 @@ struct Notifyctl: AsyncParsableCommand {
             EXIT STATUS
             \(ExitStatus.table)
 
+            \(ExitStatus.signals)
+
             A command whose output can't be written, because its reader has exited or the disk is full, ends with 1 and a \
             line on standard error.
 
@@ -112,7 +114,8 @@ struct Notifyctl: AsyncParsableCommand {
     static func advice(for error: NotifyError) -> String {
         switch error.code {
         case .noDaemon: "; 'notifyctl doctor' reports why"
-        case .unknownSubscription: "; 'notifyctl durable list' shows those of all users, and --user names another owner"
+        case .unknownSubscription where error.message.contains(" has no durable subscription "):
+            "; 'notifyctl durable list' shows those of all users, and --user names another owner"
         default: ""
         }
     }

@@ -4,11 +4,12 @@ extension Interruption {
     /// Runs `body` in a task. Cancels the task if the command receives a signal, or if the reader of standard output
     /// closes it.
     ///
-    /// - Parameter unanswered: The error if the daemon does not answer for `answerLimit` after the interruption.
+    /// - Parameter incomplete: The error if a signal ends the command before `body` has returned or has reported that
+    ///   the output is complete; nil for success.
     /// - Throws: Errors of `body`, unless the command was interrupted; `StandardOutput.Failure.readerClosed` if its
-    ///   output was closed before `body` has returned or has reported that the output is complete.
+    ///   output was closed before it was complete.
     static func run(
-        unanswered: CommandFailure = CommandFailure(.success),
+        incomplete: CommandFailure? = nil,
         _ body: @escaping @Sendable (Interruption) async throws -> Void
     ) async throws {
         let signals = await trapSignals()
@@ -16,7 +17,11 @@ extension Interruption {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await interruption.watchSignals(signals) }
             group.addTask { await interruption.watchReader(of: STDOUT_FILENO) }
-            group.addTask { await interruption.endUnanswered { $0 == .readerClosed ? .readerClosed : unanswered } }
+            group.addTask {
+                await interruption.endUnanswered { reason in
+                    reason == .readerClosed ? .readerClosed : incomplete ?? CommandFailure(.success)
+                }
+            }
             defer { group.cancelAll() }
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {
@@ -33,6 +38,7 @@ extension Interruption {
                 }
             }
             try interruption.checkReader()
+            if let incomplete, interruption.reason == .signal, !interruption.isOutputComplete { throw incomplete }
         }
     }
 }

@@ -13,6 +13,7 @@ enum UnknownOption {
         ("--persist", ["--durability"]),
         ("--sync", ["--durability"]), ("--stored", ["--durability"]), ("--input", ["--file"]),
         ("--silent", ["--quiet"]),
+        ("--count", ["--limit"]), ("--limit", ["--count"]), ("--to", ["--before"]), ("--before", ["--to"]),
         ("--key", ["--object"]), ("--force", ["--yes", "--takeover"]), ("--wait", ["--timeout"]),
     ]
 

@@ -48,7 +48,7 @@ struct MonitorCommand: AsyncParsableCommand, PatternTaking {
         var configuration = connection.configuration()
         configuration.onConnectionChange = ConnectionReporter().handler
         let printer = PostPrinter(patterns: patterns, json: json, times: time.style, limit: count)
-        try await Interruption.run { [configuration] interruption in
+        try await Interruption.run(incomplete: count == nil ? nil : .incomplete) { [configuration] interruption in
             try await withNotificationClient(configuration: configuration) { client in
                 try await printer.run(client, until: interruption)
             }

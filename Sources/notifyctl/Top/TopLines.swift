@@ -16,7 +16,8 @@ struct TopLines: Sendable {
 
     /// Prints reports until the number is reached or the command is interrupted.
     ///
-    /// - Throws: `StandardOutput.Failure.readerClosed` if the output was closed before, and errors of the client.
+    /// - Throws: `StandardOutput.Failure.readerClosed` if the output was closed before, `CommandFailure` if a signal
+    ///   came before, and errors of the client.
     func run(configuration: NotificationClient.Configuration) async throws {
         let signals = await Interruption.trapSignals()
         let interruption = Interruption()
@@ -32,6 +33,9 @@ struct TopLines: Sendable {
             }
         }
         try interruption.checkReader()
+        if count != nil, interruption.reason == .signal, !interruption.isOutputComplete {
+            throw CommandFailure.incomplete
+        }
     }
 
     private func print(_ configuration: NotificationClient.Configuration, until interruption: Interruption) async throws
