@@ -8,42 +8,40 @@ enum HistoryNotice {
     /// - Parameters:
     ///   - start: Where the request began. Only ages and times are compared, because sequences have holes.
     ///   - patterns: The names of the messages to compare with.
-    /// - Returns: Nil if there is an older message.
+    /// - Returns: Nil if there is an older message, or if there are messages and none was deleted.
     static func find(
         _ client: NotificationClient, since start: NotificationClient.Start, _ patterns: [String], object: String?,
         _ times: TimeStyle
     ) async throws -> String? {
         guard case .time(let start) = start.fixed(at: Date()) else { return nil }
-        let oldest: Date?
         do {
-            oldest = try await oldestDate(client, patterns, object: object)
+            let (oldest, hasDeletions) = try await beginning(client, patterns, object: object)
+            return text(oldest: oldest, since: start, hasDeletions: hasDeletions, times)
         } catch let error as NotifyError where error.code == .forbidden {
             // This user may not receive every name.
             return nil
         }
-        let counters = try await client.administration.statistics().counters
-        let deleted = counters.first { $0.name == "deleted_messages" }?.value ?? 0
-        return text(oldest: oldest, since: start, deleted: deleted, times)
     }
 
-    /// When the oldest stored message was posted; nil if none is stored.
-    private static func oldestDate(
+    /// When the oldest stored message was posted, nil if none is stored; and whether messages before it were deleted.
+    private static func beginning(
         _ client: NotificationClient, _ patterns: [String], object: String?
-    ) async throws -> Date? {
-        var events = try client.log(patterns, object: object, limit: 1).makeAsyncIterator()
-        while let event = try await events.next() {
-            if case .message(let message) = event { return message.date }
+    ) async throws -> (oldest: Date?, hasDeletions: Bool) {
+        var oldest: NotificationClient.Message?
+        for try await case .message(let message) in try client.log(patterns, object: object, limit: 1) {
+            oldest = message
         }
-        return nil
+        var hasDeletions = false
+        // Unlike a reading from the oldest message, one from a sequence reports what was deleted from there on.
+        let events = try client.log(patterns, from: .sequence(1), object: object, limit: 1)
+        for try await case .gap(let gap) in events where gap.reason == .deleted { hasDeletions = true }
+        return (oldest?.date, hasDeletions)
     }
 
-    /// - Parameter deleted: The number of messages that the daemon has deleted since its start, of all names.
-    static func text(oldest: Date?, since start: Date, deleted: UInt64, _ times: TimeStyle) -> String? {
-        if let oldest, oldest <= start { return nil }
+    static func text(oldest: Date?, since start: Date, hasDeletions: Bool, _ times: TimeStyle) -> String? {
+        if let oldest, oldest <= start || !hasDeletions { return nil }
         let age = oldest.map { " from before \(times.text($0))" } ?? ""
-        let rule =
-            deleted == 0
-            ? "" : "; since its start, notifyd has deleted messages, by the rules of log.retention or by a purge"
-        return "no such message is stored\(age)\(rule)"
+        let reason = hasDeletions ? ": older ones were deleted, by the rules of log.retention or by a purge" : ""
+        return "no such message is stored\(age)\(reason)"
     }
 }

@@ -11,7 +11,8 @@ struct LogCommand: AsyncParsableCommand, PatternTaking {
             subscription: those that a durable subscription matched, or that were posted with --durability stored, until \
             the retention rules delete them. By default, a message that every durable subscription has acknowledged is \
             deleted after 24 hours. Messages that you may not receive are left out. Damaged messages are reported on \
-            standard error, and so is the time of the oldest message, if no message is as old as --from a time.
+            standard error, and so is the time of the oldest message, if older ones that --from a time selects were \
+            deleted.
 
             --from and --to are \(PositionArgument.forms). A sequence is included; --to a time prints what was posted \
             before it.
@@ -99,7 +100,9 @@ struct LogCommand: AsyncParsableCommand, PatternTaking {
         let times = output.time.noticeStyle
         var configuration = connection.configuration()
         configuration.onConnectionChange = ConnectionReporter().handler
-        try await Interruption.run { [configuration, patterns, from, to, object, limit, follow, reverse] interruption in
+        let isEndless = follow && limit == nil
+        try await Interruption.run(incomplete: isEndless ? nil : .incomplete) {
+            [configuration, patterns, from, to, object, limit, follow, reverse] interruption in
             try await withNotificationClient(configuration: configuration) { client in
                 let messages = try client.log(
                     patterns, from: from, to: to, object: object, limit: limit, follows: follow,

@@ -48,28 +48,52 @@ struct PurgeCommand: AsyncParsableCommand, PatternTaking {
     func run() async throws {
         // An age would become a later time while the question waits.
         let (patterns, before) = (patterns, before?.fixed(at: Date()))
-        guard yes || Self.isConfirmed(patterns, before, time.noticeStyle) else {
-            throw CommandFailure(.failure, "nothing was deleted")
-        }
-        let result = try await withNotificationClient(configuration: connection.configuration()) {
-            try await $0.administration.purge(patterns, before: before)
+        let (asks, times) = (!yes, time.noticeStyle)
+        let result = try await withNotificationClient(configuration: connection.configuration()) { client in
+            if asks {
+                let present = try await Self.present(client, patterns, before)
+                guard Self.isConfirmed(Self.question(patterns, before, times, present)) else {
+                    throw CommandFailure(.failure, "nothing was deleted")
+                }
+            }
+            return try await client.administration.purge(patterns, before: before)
         }
         var output = StandardOutput()
         output.append(Self.text(result))
         try output.flush()
     }
 
+    /// The number of messages that a purge would delete, and their bytes; nil for a user who may delete but not receive
+    /// them.
+    private static func present(
+        _ client: NotificationClient, _ patterns: [String], _ before: NotificationClient.Start?
+    ) async throws -> (messages: UInt64, bytes: UInt64)? {
+        let summary: Administration.LogSummary
+        do {
+            summary = try await client.administration.logSummary(patterns, to: before, limit: 1)
+        } catch {
+            guard error.code == .forbidden else { throw error }
+            return nil
+        }
+        let totals = summary.names.map(\.totals) + [summary.others].compactMap { $0 }
+        return totals.reduce((0, 0)) { ($0.0 + $1.messages, $0.1 + $1.bytes) }
+    }
+
     /// Asks on the terminal.
-    private static func isConfirmed(
-        _ patterns: [String], _ before: NotificationClient.Start?, _ times: TimeStyle
-    ) -> Bool {
-        StandardError.write("\(question(patterns, before, times)) Answer 'yes' to delete them.")
+    private static func isConfirmed(_ question: String) -> Bool {
+        StandardError.write("\(question) Answer 'yes' to delete them.")
         return readLine() == "yes"
     }
 
-    static func question(_ patterns: [String], _ before: NotificationClient.Start?, _ times: TimeStyle) -> String {
+    static func question(
+        _ patterns: [String], _ before: NotificationClient.Start?, _ times: TimeStyle,
+        _ present: (messages: UInt64, bytes: UInt64)?
+    ) -> String {
         let names = patterns.map { "'\(Table.printable($0))'" }.joined(separator: ", ")
-        return "Delete the stored messages of \(names)\(before.map { " " + $0.textBefore(times) } ?? "")?"
+        let size = present.map { count, bytes in
+            " At present, there \(count == 1 ? "is" : "are") \(count), \(Quantities.bytes(bytes))."
+        }
+        return "Delete the stored messages of \(names)\(before.map { " " + $0.textBefore(times) } ?? "")?\(size ?? "")"
     }
 
     static func text(_ result: Administration.PurgeResult) -> String {

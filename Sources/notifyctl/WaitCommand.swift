@@ -52,6 +52,7 @@ struct WaitCommand: AsyncParsableCommand, ProgramRunning, PatternTaking {
     var object: String?
 
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp("Exit with 124 if no message arrives within this time.", valueName: "span"),
         transform: { try SpanArgument.span($0) })
     var timeout: Duration?

@@ -122,7 +122,10 @@ extension IntegrationTests {
             #expect(try await log("--from", "now") == [])
         }
 
-        @Test func `log reports that no message is as old as its start`() async throws {
+        @Test func `log reports that messages as old as its start were deleted`() async throws {
+            try poster.post("a", "0", durability: .stored)
+            try poster.post("b", "0", durability: .stored)
+            #expect(try await notifyctl.run("purge", ">", "--yes").status == .status(0))
             let first = try poster.post("a", "1", durability: .stored)
             try poster.post("b", "2", durability: .stored)
             let second = "no such message is stored from before "
@@ -151,11 +154,16 @@ extension IntegrationTests {
             let before = try await notifyctl.run("log", "c", "--from", "1h")
             #expect(before.errors == "notifyctl: no such message is stored\n")
             #expect(try await notifyctl.run("purge", "a", "--yes").status == .status(0))
+            let deleted = "older ones were deleted, by the rules of log.retention or by a purge\n"
             let after = try await notifyctl.run("log", "a", "--from", "1h")
-            #expect(
-                after.errors
-                    == "notifyctl: no such message is stored; since its start, notifyd has deleted messages, by the "
-                    + "rules of log.retention or by a purge\n")
+            #expect(after.errors == "notifyctl: no such message is stored: \(deleted)")
+            try poster.post("a", "2", durability: .stored)
+            try poster.post("b", "3", durability: .stored)
+            let later = try await notifyctl.run("log", "a", "--from", "1h")
+            expectText(later.errors, "notifyctl: no such message is stored from before 20")
+            expectText(later.errors, ": \(deleted)")
+            let other = try await notifyctl.run("log", "b", "--from", "1h")
+            #expect(other.errors == later.errors, "the notice is about all names if a message is found")
         }
 
         @Test func `log prints the newest messages first`() async throws {
@@ -201,6 +209,14 @@ extension IntegrationTests {
             let first = try await notifyctl.run("log", "--summary", "--limit", "1")
             #expect(first.lines.count == 3 && first.lines[2].contains("(other names)"))
             #expect(try await notifyctl.run("log", "--summary", "--from", "now").lines.count == 1)
+        }
+
+        @Test func `a signal before the last message is a failure`() async throws {
+            try poster.post("a", "1", durability: .stored)
+            let process = try notifyctl.start(["log", "a", "--follow", "--limit", "2"])
+            _ = try await process.waitForLines(1)
+            process.send(SIGINT)
+            #expect(try await process.waitForExit() == .status(1))
         }
 
         @Test func `a signal ends following`() async throws {

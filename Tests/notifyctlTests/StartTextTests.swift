@@ -18,7 +18,15 @@ import Testing
             (.age(.seconds(7200)), "Delete the stored messages of 'a.*', 'b' posted before 2026-11-23T10:04:05.000Z?"),
         ]
         for (before, question) in questions {
-            #expect(PurgeCommand.question(["a.*", "b"], before?.fixed(at: now), .utc) == question)
+            #expect(PurgeCommand.question(["a.*", "b"], before?.fixed(at: now), .utc, nil) == question)
+        }
+        let sizes: [(messages: UInt64, bytes: UInt64, String)] = [
+            (0, 0, "are 0, 0B."), (1, 49, "is 1, 49B."), (20_000, 3 << 19, "are 20000, 1.5MiB."),
+        ]
+        for (messages, bytes, text) in sizes {
+            #expect(
+                PurgeCommand.question(["a"], nil, .utc, (messages, bytes))
+                    == "Delete the stored messages of 'a'? At present, there \(text)")
         }
     }
 

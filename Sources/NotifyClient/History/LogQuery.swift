@@ -52,7 +52,7 @@ struct LogCursor: Sendable {
         left = query.limit ?? .max
         first = start.sequence
         // The caller continues after a message, so that what was deleted from there on is missed.
-        if case .sequence(let sequence) = query.start, sequence > 1 { deletionMark = Self.allDeletions }
+        if case .sequence = query.start { deletionMark = Self.allDeletions }
         switch query.end {
         case nil: last = query.follows ? .max : start.last
         case .now: last = start.last

@@ -49,9 +49,13 @@ struct DeadLetterOptions: ParsableArguments {
             return
         }
         for sequence in selected {
-            let letters = try await client.administration.deadLetters(
-                of: durable, from: .sequence(sequence), limit: 1, uid: uid)
-            for try await letter in letters where letter.sequence == sequence { try body(letter) }
+            do {
+                let letters = try await client.administration.deadLetters(
+                    of: durable, from: .sequence(sequence), limit: 1, uid: uid)
+                for try await letter in letters where letter.sequence == sequence { try body(letter) }
+            } catch let error as NotifyError where error.code == .invalidArgument {
+                // The sequence is beyond the end of the log.
+            }
         }
     }
 

@@ -30,7 +30,7 @@ struct DeadListCommand: AsyncParsableCommand {
     func run() async throws {
         let times = time.style
         let printer = ListPrinter<DeadLetterRow>(
-            options: options, title: "dead letters", emptyNotice: letters.emptyNotice,
+            options: options, title: "dead letters", emptyNotice: letters.selected == nil ? letters.emptyNotice : nil,
             fetch: { [letters] client in
                 var rows: [DeadLetterRow] = []
                 try await letters.read(client) { rows.append(DeadLetterRow($0)) }
@@ -38,6 +38,9 @@ struct DeadListCommand: AsyncParsableCommand {
             },
             table: { look, _ in DeadLetterRow.table(look.items, times) },
             json: { row, json in json.object { row.write(to: &$0) } })
-        try await printer.run(configuration: connection.configuration())
+        let count = try await printer.run(configuration: connection.configuration())
+        if let selected = letters.selected, count < selected.count, !options.watch {
+            throw CommandFailure(.failure, DeadLetterText.missing(selected.count - count))
+        }
     }
 }

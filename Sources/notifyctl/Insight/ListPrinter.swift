@@ -22,9 +22,13 @@ struct ListPrinter<Item: Sendable>: Sendable {
     /// Writes the JSON object of an item.
     let json: @Sendable (Item, inout JSONWriter) -> Void
 
-    func run(configuration: NotificationClient.Configuration) async throws {
+    /// Lists the items.
+    ///
+    /// - Returns: The number of items that were listed last; 0 if they were shown on the whole screen.
+    @discardableResult
+    func run(configuration: NotificationClient.Configuration) async throws -> Int {
         let terminal = options.watch && !options.json ? Terminal() : nil
-        try await withNotificationClient(configuration: configuration) { client in
+        return try await withNotificationClient(configuration: configuration) { client in
             var earlier: Look<Item>?
             if needsPreparation {
                 earlier = try await look(client)
@@ -32,9 +36,9 @@ struct ListPrinter<Item: Sendable>: Sendable {
             }
             if let terminal {
                 try await show(on: terminal, client, earlier)
-            } else {
-                try await print(client, earlier)
+                return 0
             }
+            return try await print(client, earlier)
         }
     }
 
@@ -54,18 +58,19 @@ struct ListPrinter<Item: Sendable>: Sendable {
         try await session.run(client, state: state, first: first)
     }
 
-    private func print(_ client: NotificationClient, _ earlier: Look<Item>?) async throws {
+    private func print(_ client: NotificationClient, _ earlier: Look<Item>?) async throws -> Int {
         var earlier = earlier
         var isFirst = true
-        repeat {
+        while true {
             let look = try await look(client)
             var output = StandardOutput()
             append(look, earlier, isFirst: isFirst, to: &output)
             try output.flush()
             if let emptyNotice, look.items.isEmpty, !options.watch { StandardError.write(emptyNotice) }
             (earlier, isFirst) = (look, false)
-            if options.watch { try await Task.sleep(for: options.intervalOrDefault) }
-        } while options.watch
+            guard options.watch else { return look.items.count }
+            try await Task.sleep(for: options.intervalOrDefault)
+        }
     }
 
     /// Appends the listed items to the output.

@@ -58,6 +58,7 @@ struct PostCommand: AsyncParsableCommand {
     var lines = false
 
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             "With --lines: go on to try for this time, since the last line that was posted.", valueName: "span"),
         transform: { try SpanArgument.span($0) })
@@ -143,7 +144,10 @@ struct PostCommand: AsyncParsableCommand {
     private func openInput() throws -> Int32 {
         guard let file, file != "-" else { return STDIN_FILENO }
         do {
-            return try FileDescriptor.open(FilePath(file), .readOnly, options: .closeOnExec).rawValue
+            let descriptor = try FileDescriptor.open(FilePath(file), .readOnly, options: .closeOnExec).rawValue
+            var status = stat()
+            guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT != S_IFDIR else { throw Errno.isDirectory }
+            return descriptor
         } catch {
             throw CommandFailure(.unreadableInput, "can't open \(file): \(error)")
         }

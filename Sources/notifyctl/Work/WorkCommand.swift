@@ -82,11 +82,14 @@ struct WorkCommand: AsyncParsableCommand, ProgramRunning, PatternTaking {
     @OptionGroup(title: "Settings of a new durable subscription") var settings: DurableSettingsOptions
 
     @Option(
-        help: ArgumentHelp("The maximum number of commands that run at the same time, 1 to 1024.", valueName: "number"),
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "The maximum number of commands that run at the same time, 1 to 1024; 1 by default.", valueName: "number"),
         transform: { try CountArgument.count($0) })
     var parallel = 1
 
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             """
             End a command that runs longer: SIGTERM to its process group, and SIGKILL after 10s. Its delivery has \
