@@ -17,6 +17,12 @@ struct Notifyd: AsyncParsableCommand {
             and limits.per_connection.post_window. These and all other settings take effect at the next start. If a file \
             has an error, nothing changes. If the database was deleted or moved away, SIGHUP creates a new one.
 
+            EXIT STATUS
+              0   success; a daemon that SIGTERM or SIGINT has stopped, too
+              1   any other failure: the reason is on standard error
+              2   --check could not check the database
+              64  wrong usage
+
             EXAMPLES
               notifyd
                   Serve this user's programs, or as root all of the system's.
@@ -43,8 +49,15 @@ struct Notifyd: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp(
             "The least severe records to log: debug shows connections, subscriptions and refusals, each with the peer's "
-                + "uid and pid; trace shows every request as well.",
-            valueName: "level"))
+                + "uid and pid; trace shows every request as well. One of \(LogLevel.names).",
+            valueName: "level"),
+        completion: .list(LogLevel.allCases.map(\.rawValue)),
+        transform: { text in
+            guard let level = LogLevel(rawValue: text) else {
+                throw ValidationError("expected one of \(LogLevel.names)")
+            }
+            return level
+        })
     var logLevel: LogLevel?
 
     @Flag(
@@ -192,5 +205,3 @@ struct Notifyd: AsyncParsableCommand {
         }
     }
 }
-
-extension LogLevel: ExpressibleByArgument {}

@@ -16,5 +16,6 @@ package enum LogLevel: String, Sendable, CaseIterable {
         }
     }
 
-    static let names = allCases.map(\.rawValue).joined(separator: ", ")
+    /// All levels, for errors.
+    package static let names = allCases.map(\.rawValue).joined(separator: ", ")
 }

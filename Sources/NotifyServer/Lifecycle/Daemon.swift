@@ -21,9 +21,7 @@ package enum Daemon {
         let destination = LogDestination.standardError(for: context, level: configuration.logLevel)
         defer { destination.flush() }
         let logger = Logger(label: "notifyd") { LineLogHandler(label: $0, destination: destination) }
-        for name in sources.unknownEnvironmentVariables {
-            logger.warning("unknown environment variable \(name) ignored: see notifyd --help")
-        }
+        for warning in unknownVariables(sources) { logger.warning("\(warning)") }
         if let problem = defaults.runtimeDirectoryProblem, configuration.socketPath == defaults.socketPath {
             logger.warning("\(problem)")
         }
@@ -51,7 +49,12 @@ package enum Daemon {
         let configuration = try sources.load()
         let summary =
             "the configuration is valid; rules of the policy besides the default ones: \(configuration.policy.count)"
-        return ([summary] + configuration.patternWarnings.map { "warning: \($0)" }).joined(separator: "\n")
+        let warnings = unknownVariables(sources) + configuration.patternWarnings
+        return ([summary] + warnings.map { "warning: \($0)" }).joined(separator: "\n")
+    }
+
+    private static func unknownVariables(_ sources: ConfigurationSources) -> [String] {
+        sources.unknownEnvironmentVariables.map { "unknown environment variable \($0) ignored: see notifyd --help" }
     }
 
     private static func serviceGroup(

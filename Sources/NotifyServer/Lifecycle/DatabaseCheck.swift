@@ -78,6 +78,7 @@ package enum DatabaseCheck {
         if repair.isStateLost {
             lines.append("changed: sequences continue at \(repair.nextSequence), under another epoch")
         }
+        if repair.findings.isSound, !repair.isStateLost { lines.append("no damage was found: nothing is lost") }
         lines.append(
             "kept messages: \(repair.messages), durable subscriptions: \(repair.subscriptions), in '\(repair.newPath)'")
         lines.append(
