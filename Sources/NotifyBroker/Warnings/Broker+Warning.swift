@@ -125,7 +125,8 @@ extension Broker {
                     name: "notifyd.storage.backlog", object: "\(uid)",
                     figures: [("used", .number(bytes)), ("limit", .number(limit)), ("uid", .number(UInt64(uid)))],
                     text: "80% of a limit: the durable subscriptions of \(uid.userTitle) have not acknowledged "
-                        + "\(bytes) of \(limit) bytes (log.max_backlog); above it, the one furthest behind loses messages"),
+                        + "\(bytes) of \(limit) bytes (log.max_backlog); above it, the one furthest behind loses "
+                        + "messages"),
                 now: now)
         }
     }
