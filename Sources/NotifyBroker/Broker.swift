@@ -23,6 +23,8 @@ package struct Broker: ~Copyable {
     var egress = Egress()
     var pacer = OutputPacer()
     var unreadSockets = UnreadSockets()
+    /// The sockets of closed connections that count as connections.
+    var leftSockets = 0
     var commits: CommitPipeline
     var readers: LogReaders
     var durables: DurableSubscriptions

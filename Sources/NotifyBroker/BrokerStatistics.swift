@@ -82,7 +82,7 @@ extension Broker {
     var usesInTotal: [ResourceUse] {
         [
             ResourceUse("memory_bytes", ledger.totalBytes + sharedBytes, limit: ledger.memoryLimit),
-            ResourceUse("connections", connections.count, limit: configuration.connections),
+            ResourceUse("connections", connections.count + leftSockets, limit: configuration.connections),
         ]
     }
 

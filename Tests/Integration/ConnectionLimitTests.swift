@@ -22,6 +22,23 @@ extension IntegrationTests {
             for client in others { try client.ping() }
         }
 
+        @Test func `what an ended connection has not read is charged until its client closes it`() async throws {
+            let daemon = try await Daemon.start()
+            let bystander = try Bystander(daemon)
+            var ended: RawClient? = try RawClient(daemon)
+            try ended?.subscribe("a")
+            let poster = try RawClient(daemon)
+            for _ in 0..<10 { try poster.post("a", String(repeating: "x", count: 10_000)) }
+            // A second greeting is an error, so the daemon ends the connection.
+            try ended?.send(Hello(instance: .random()).encoded, readingMeanwhile: false)
+            try bystander.waitForOtherConnections(1)
+            #expect(try bystander.statistics()["socket_bytes"] ?? 0 >= 100_000)
+            let use = try await Notifyctl(daemon).run("stats", "--limits")
+            expectText(use.output, "user.\(getuid()).connections 5 of")
+            ended = nil
+            while try bystander.statistics()["socket_bytes"] != 0 { try poster.ping() }
+        }
+
         @Test func `a slow greeting does not extend the greeting timeout`() async throws {
             let daemon = try await Daemon.start(environment: ["NOTIFYD_TIMEOUTS_GREETING_SECONDS": "3"])
             let bystander = try Bystander(daemon)

@@ -15,6 +15,21 @@ extension Broker {
         unreadSockets.remove(slot)
     }
 
+    /// A connection was or will be closed while its socket holds bytes that the peer has not read. Its user is charged for
+    /// them, and for a connection, until ``socketReleased(uid:bytes:)``.
+    package mutating func socketLeft(uid: UInt32, bytes: Int) {
+        leftSockets += 1
+        ledger.change(.connections, by: 1, uid: uid)
+        ledger.change(.socketBytes, by: bytes, uid: uid)
+    }
+
+    /// The peer has read the bytes of a socket that was left, or has closed its end.
+    package mutating func socketReleased(uid: UInt32, bytes: Int) {
+        leftSockets -= 1
+        ledger.change(.connections, by: -1, uid: uid)
+        ledger.change(.socketBytes, by: -bytes, uid: uid)
+    }
+
     /// Whether more may be written to a connection: unread bytes in its socket must not grow beyond the user's share of
     /// the memory.
     func mayWrite(_ slot: ConnectionSlot) -> Bool {

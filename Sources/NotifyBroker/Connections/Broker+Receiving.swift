@@ -22,7 +22,7 @@ extension Broker {
         ledger.change(.connections, by: 1, uid: uid)
         ledger.change(.connectionBytes, by: Self.connectionBytes, uid: uid)
         do throws(WireError) {
-            guard connections.count <= configuration.connections else {
+            guard connections.count + leftSockets <= configuration.connections else {
                 throw WireError(
                     .limitReached,
                     "the daemon has reached the limit of \(configuration.connections) connections (limits.connections)")
@@ -32,7 +32,8 @@ extension Broker {
             {
                 throw WireError(
                     .limitReached,
-                    "user \(uid) connects more than \(limit) times per second (limits.per_user.connects_per_second)")
+                    "\(uid.userTitle) connects more than \(limit) times per second "
+                        + "(limits.per_user.connects_per_second)")
             }
             try ledger.check(.connections, uid: uid)
             try ledger.checkRoom(for: 0, uid: uid)

@@ -43,6 +43,7 @@ final class BrokerDriver: BrokerHost {
     var readBudget = ReadBudget()
     private var readBuffer = ReadBuffer()
     private var memoryTrimmer = MemoryTrimmer()
+    var leftSockets = LeftSockets()
     /// The metrics that ``updateMetrics()`` reports; nil if no backend collects them.
     var metrics: DaemonMetrics?
     private var timer: (deadline: Duration, task: Scheduled<Void>)?
@@ -166,10 +167,14 @@ final class BrokerDriver: BrokerHost {
     /// The lowest sequence never used, which the store records on a clean stop.
     var nextSequence: UInt64 { core.broker.nextSequence }
 
+    /// Whether the daemon ends, and with it all sockets.
+    var isEnding: Bool { drained != nil }
+
     private func finishDrain() {
         for handler in handlers {
             handler?.close()
         }
+        leftSockets.closeAll()
         timer?.task.cancel()
         timer = nil
         drainTimer?.cancel()
@@ -311,6 +316,7 @@ final class BrokerDriver: BrokerHost {
         if let later = memoryTrimmer.trimIfNeeded(bytesInUse: core.chargedBytes, now: now.monotonic) {
             wake(at: later)
         }
+        if releaseLeftSockets() { isWorkLeft = true }
         if isWorkLeft { scheduleNextTurn() }
         isWorkLeft = false
     }

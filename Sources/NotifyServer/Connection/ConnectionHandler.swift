@@ -165,13 +165,16 @@ final class ConnectionHandler: ChannelInboundHandler, OutputSink {
         guard let context, !isClosing else { return }
         isClosing = true
         let written = context.eventLoop.makePromise(of: Void.self)
-        let loopBound = NIOLoopBound(context, eventLoop: context.eventLoop)
-        written.futureResult.whenComplete { _ in loopBound.value.close(promise: nil) }
+        let handler = NIOLoopBound(self, eventLoop: context.eventLoop)
+        written.futureResult.whenComplete { _ in handler.value.close() }
         context.writeAndFlush(wrapOutboundOut(ByteBuffer()), promise: written)
     }
 
+    /// Closes the connection. The peer can still read what was sent before.
     func close() {
-        context?.close(promise: nil)
+        guard let context else { return }
+        if let descriptor { driver.leave(descriptor, of: peer.identity.uid) }
+        context.close(promise: nil)
     }
 
     /// Pauses or resumes reading. While paused, the peer's writes wait in the kernel's socket buffer.

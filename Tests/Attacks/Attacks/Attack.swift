@@ -33,7 +33,7 @@ extension AttackKind {
     /// limits, 1 if the attack exceeds a limit, and of poison the jobs that use up a share.
     var leastAdmitted: Int {
         switch self {
-        case .resolutions, .patterns: 1
+        case .resolutions, .patterns, .abandoned: 1
         case .poison: PoisonAttack.jobsOfShare
         default: size
         }
@@ -43,11 +43,11 @@ extension AttackKind {
 /// The attacks by name.
 enum AttackKind: String, CaseIterable {
     case names, resolutions, requests, fanOut, unread, stoppedDurable, stoppedVolatile, patterns, bursts, attaching
-    case siblings, keepLatest, flood, members, crowd, storm, halfClose, poison
+    case siblings, keepLatest, flood, members, crowd, abandoned, storm, halfClose, poison
 
     /// The attacks that are mixed with others. Of the rest, crowd, storm and halfClose use up their user's share of the
     /// memory by themselves, and poison needs a third user and a limit.
-    static let mixed = allCases.filter { ![.crowd, .storm, .halfClose, .poison].contains($0) }
+    static let mixed = allCases.filter { ![.crowd, .abandoned, .storm, .halfClose, .poison].contains($0) }
 
     func begin(_ target: Target) throws -> any Attack {
         switch self {
@@ -66,6 +66,7 @@ enum AttackKind: String, CaseIterable {
         case .flood: try FloodAttack(target)
         case .members: try MembersAttack(target)
         case .crowd: try CrowdAttack(target)
+        case .abandoned: try AbandonedAttack(target)
         case .storm: try StormAttack(target)
         case .halfClose: try HalfCloseAttack(target)
         case .poison: try PoisonAttack(target)
@@ -90,6 +91,7 @@ enum AttackKind: String, CaseIterable {
         case .flood: 100
         case .members: 10_000
         case .crowd: 12_000
+        case .abandoned: 10_000
         case .storm, .halfClose: 15_000
         case .poison: 40
         }

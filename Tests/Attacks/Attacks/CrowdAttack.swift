@@ -1,4 +1,3 @@
-import Glibc
 import NotifyWire
 
 /// Very many connections that subscribe to one name and do not read, and a poster of large messages to them.
@@ -26,13 +25,5 @@ final class CrowdAttack: Attack {
         if poster.isFlushed { block.write(to: poster) }
         poster.flush()
         Connection.serve([poster])
-    }
-}
-
-extension Connection {
-    /// The bytes in the socket that were not read yet.
-    fileprivate var unreadBytes: Int {
-        var bytes: CInt = 0
-        return ioctl(descriptor, UInt(FIONREAD), &bytes) == 0 ? Int(bytes) : 0
     }
 }

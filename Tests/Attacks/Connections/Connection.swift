@@ -107,6 +107,12 @@ final class Connection {
 
     // MARK: Reading
 
+    /// The bytes in the socket that were not read yet.
+    var unreadBytes: Int {
+        var bytes: CInt = 0
+        return ioctl(descriptor, UInt(FIONREAD), &bytes) == 0 ? Int(bytes) : 0
+    }
+
     /// Reads all available bytes.
     func receive() {
         while isOpen {

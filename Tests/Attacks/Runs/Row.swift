@@ -93,6 +93,12 @@ struct Row: Sendable {
             return measurement.work <= limit ? [] : ["a ping took more than \(Int(limit)) ms of work"]
         }
 
+        /// Checks the bytes that the kernel keeps because the attack does not read them.
+        static func unread(_ measurement: Measurement) -> [String] {
+            let unread = Int(measurement.figures["unreadBytes"] ?? .infinity)
+            return unread <= DaemonUnderAttack.budget ? [] : ["\(unread >> 20) MB in sockets"]
+        }
+
         static func rate(_ measurement: Measurement) -> [String] {
             measurement.rateShare >= rateShare ? [] : ["less than \(Int(rateShare * 100)) % of the rate"]
         }
@@ -145,9 +151,9 @@ extension Row {
             return Limits.rate($0) + (answers >= 2 * AttackKind.members.size ? [] : ["only \(answers) answers"])
         },
         Row(.crowd, "12,000 connections that subscribe and do not read, 10 kB posts") {
-            let unread = Int($0.figures["unreadBytes"] ?? .infinity)
-            return unread <= DaemonUnderAttack.budget ? [] : ["\(unread >> 20) MB in sockets"]
+            Limits.unread($0)
         },
+        Row(.abandoned, "10,000 connections that are ended with full sockets and not closed") { Limits.unread($0) },
         Row(.storm, "15,000 connections that come and go") {
             let kept = $0.residentAfter - $0.residentBefore
             return kept <= 16 << 20 ? [] : ["\(kept >> 20) MB are kept"]

@@ -38,6 +38,19 @@ struct SocketMemoryTests {
         #expect(host.nextDeadline == nil)
     }
 
+    @Test func `a socket that was left counts as a connection, and its bytes as memory, until it is released`() {
+        let host = host(memory: 4 << 20)
+        host.core.broker.socketLeft(uid: 1000, bytes: 2 << 20)
+        #expect(host.amount(of: .connections, 1000) == 1 && host.amount(of: .socketBytes, 1000) == 2 << 20)
+        let refused = host.connect(greets: false)
+        host.run()
+        #expect(refused.takeErrors().contains { $0.message.contains("exceeds its share") })
+        host.core.broker.socketReleased(uid: 1000, bytes: 2 << 20)
+        host.closed(refused)
+        host.run()
+        #expect(host.holdsNothing(1000))
+    }
+
     @Test func `no more is written to unread sockets of a user above its share`() {
         let host = host(memory: 4 << 20)
         let (slow, fast) = (host.connect(), host.connect())

@@ -1,0 +1,24 @@
+import NotifyBroker
+
+/// What the kernel keeps for the peers of connections that the daemon has ended.
+extension BrokerDriver {
+    /// A connection is about to be closed by the daemon. Its user is charged for what the peer has not read.
+    func leave(_ descriptor: CInt, of uid: UInt32) {
+        guard !isEnding, let socket = leftSockets.keep(descriptor, of: uid, now: now.monotonic) else { return }
+        core.broker.socketLeft(uid: uid, bytes: socket.bytes)
+        scheduleTick()
+    }
+
+    /// Ends the charge for sockets whose peers have read nearly all or have closed their ends.
+    ///
+    /// - Returns: Whether some are to be examined in the next turn.
+    func releaseLeftSockets() -> Bool {
+        let now = now.monotonic
+        for socket in leftSockets.takeReleased(now: now) {
+            core.broker.socketReleased(uid: socket.uid, bytes: socket.bytes)
+        }
+        guard let deadline = leftSockets.deadline else { return false }
+        if deadline > now { wake(at: deadline) }
+        return deadline <= now
+    }
+}
