@@ -38,7 +38,7 @@ struct SocketMemoryTests {
         #expect(host.nextDeadline == nil)
     }
 
-    @Test func `a socket that was left counts as a connection, and its bytes as memory, until it is released`() {
+    @Test func `a socket that was left counts as a connection and its bytes until it is released`() {
         let host = host(memory: 4 << 20)
         host.core.broker.socketLeft(uid: 1000, bytes: 2 << 20)
         #expect(host.amount(of: .connections, 1000) == 1 && host.amount(of: .socketBytes, 1000) == 2 << 20)
