@@ -50,7 +50,7 @@ extension Log {
         } else if damagedDeletions > 0 {
             recovered.problem =
                 "the log is damaged: records of deleted messages are lost (\(damagedDeletions)), so readers of the log "
-                + "that began before the start are told the most messages that can have been deleted"
+                + "that began before the start are told an upper bound"
         }
         return recovered
     }
