@@ -170,11 +170,15 @@ final class JobThread: Sendable {
         job.job.runSynchronously(on: job.executor.asUnownedTaskExecutor())
     }
 
-    /// Waits for a job, or for the ends of processes, and returns whether there was any.
+    /// Waits for a job, or for the ends of processes.
+    ///
+    /// - Returns: False if the time has passed without any.
     private func wait(milliseconds: Int32) -> Bool {
         withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: 64) { list in
             let count = Int(epoll_wait(events, list.baseAddress, Int32(list.count), milliseconds))
             state.withLock { $0.isWaiting = false }
+            // A signal that interrupts the wait must not let a background job delay a start.
+            guard count >= 0 else { return true }
             guard count > 0 else { return false }
             for event in list[..<count] {
                 guard event.data.fd != wakeUp else {
