@@ -236,7 +236,7 @@ let package = Package(
         .testTarget(
             name: "notifyctlTests",
             dependencies: [
-                "notifyctl", "NotifyClient", "NotifyWire", "TestSupport",
+                "notifyctl", "NotifyClient", "NotifyWire", "TestSupport", "WireTestSupport",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Subprocess", package: "swift-subprocess"),

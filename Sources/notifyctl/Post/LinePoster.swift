@@ -6,6 +6,8 @@ import Synchronization
 struct LinePoster: Sendable {
     /// The most lines that are passed to the client at once, between two looks at whether to go on.
     private static let sliceLines = 256
+    /// The most lines without an outcome. The pipeline has room for them and for one slice.
+    private static let windowLines = 16_384
     /// How long an interrupted command waits for the outcomes of posted lines.
     private static let interruptedWait = Duration.seconds(3)
     private static let firstPause = Duration.milliseconds(100)
@@ -49,7 +51,8 @@ struct LinePoster: Sendable {
         configuration.onConnectionChange = ConnectionReporter().handler
         configuration.requiresFirstConnection = retryTime == nil
         let start = ContinuousClock.now
-        let signals = await Interruption.trapSignals()
+        // A closed terminal must not hide how many lines were posted.
+        let signals = await Interruption.trapSignals(includingHangup: true)
         let printsNothing = printer.format == .nothing
         // The receipts show the progress on a terminal.
         let isShown = printsNothing || isatty(STDOUT_FILENO) == 0
@@ -116,19 +119,21 @@ struct LinePoster: Sendable {
 
     /// Posts lines until the end of the input or a failure, and waits for all their outcomes.
     private func attempt(_ client: NotificationClient) async throws {
-        let pipeline = client.postPipeline()
+        let pipeline = client.postPipeline(capacity: Self.windowLines + Self.sliceLines)
+        let window = LineWindow(limit: Self.windowLines)
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await post(to: pipeline) }
-            group.addTask { try await printOutcomes(of: pipeline) }
+            group.addTask { try await post(to: pipeline, through: window) }
+            group.addTask { try await printOutcomes(of: pipeline, window) }
             try await group.waitForAll()
         }
     }
 
-    private func post(to pipeline: NotificationClient.PostPipeline) async throws {
+    private func post(to pipeline: NotificationClient.PostPipeline, through window: LineWindow) async throws {
         defer { pipeline.finish() }
         do {
-            while case let lines = try await source.next(Self.sliceLines), !lines.isEmpty {
+            while await window.wait(), case let lines = try await source.next(Self.sliceLines), !lines.isEmpty {
                 state.ledger.withLock { $0.submitted(lines) }
+                window.posted(lines.count)
                 try await pipeline.post(contentsOf: lines.lazy.map { template.with(payload: $0.payload) })
             }
         } catch let failure as CommandFailure {
@@ -137,18 +142,22 @@ struct LinePoster: Sendable {
     }
 
     /// Prints the receipts. Goes on to receive outcomes after a failure, so that all are counted.
-    private func printOutcomes(of pipeline: NotificationClient.PostPipeline) async throws {
+    private func printOutcomes(of pipeline: NotificationClient.PostPipeline, _ window: LineWindow) async throws {
         var output = StandardOutput()
         for try await outcomes in pipeline.batches {
             for outcome in outcomes {
                 let (report, isFailing) = state.ledger.withLock { ($0.received(outcome), $0.failure != nil) }
                 // Before a flush, which may wait for the reader of the output.
-                if isFailing { source.stop() }
+                if isFailing {
+                    source.stop()
+                    window.close()
+                }
                 if case .success(let receipt) = outcome { output.gather { printer.append(receipt, to: &$0) } }
                 guard let report else { continue }
                 try await flush(&output)
                 StandardError.write(report)
             }
+            window.received(outcomes.count)
             try await flush(&output)
         }
     }

@@ -1,0 +1,81 @@
+import Foundation
+import NotifyClient
+import NotifyWire
+import Synchronization
+import Testing
+import WireTestSupport
+
+@testable import notifyctl
+
+/// `post --lines` with a daemon that greets and then answers nothing.
+@Suite struct LinePosterTests {
+    /// Counts the bytes that arrive after the greeting.
+    private final class SilentDaemon: Sendable {
+        static let postWindow: UInt32 = 512
+        let path = NSTemporaryDirectory() + "notifyctl-silent-\(UUID().uuidString.prefix(8)).sock"
+        private let listener: Int32
+        private let bytes = Mutex(0)
+
+        var receivedBytes: Int { bytes.withLock { $0 } }
+
+        init() throws {
+            listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+            var address = sockaddr_un()
+            address.sun_family = sa_family_t(AF_UNIX)
+            withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+            let result = withUnsafePointer(to: &address) {
+                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    bind(listener, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+                }
+            }
+            try #require(result == 0 && listen(listener, 1) == 0)
+            Thread.detachNewThread { self.serve() }
+        }
+
+        private func serve() {
+            let connection = accept(listener, nil, nil)
+            var buffer = [UInt8](repeating: 0, count: 1 << 16)
+            guard recv(connection, &buffer, buffer.count, 0) > 0 else { return }
+            let welcome = Welcome(
+                version: Hello.currentVersion, uid: geteuid(), gid: getegid(), pid: 1, maximumPayloadBytes: 1 << 20,
+                postWindow: Self.postWindow, maximumWindow: 1, maximumSubscriptions: 1, daemonInstance: .random(),
+                clientInstance: .random(), daemonVersion: NotificationClient.version
+            ).encoded
+            _ = send(connection, welcome, welcome.count, 0)
+            while case let count = recv(connection, &buffer, buffer.count, 0), count > 0 {
+                bytes.withLock { $0 += count }
+            }
+            close(connection)
+        }
+
+        deinit {
+            shutdown(listener, Int32(SHUT_RDWR))
+            close(listener)
+            unlink(path)
+        }
+    }
+
+    @Test func `after a time-out no later line is posted`() async throws {
+        let daemon = try SilentDaemon()
+        let lines = 60_000
+        let file = NSTemporaryDirectory() + "notifyctl-lines-\(UUID().uuidString.prefix(8))"
+        try Data(String(repeating: "line\n", count: lines).utf8).write(to: URL(filePath: file))
+        defer { unlink(file) }
+        let input = open(file, O_RDONLY | O_CLOEXEC)
+        defer { close(input) }
+        var configuration = NotificationClient.Configuration()
+        configuration.socketPath = daemon.path
+        configuration.requestTimeout = .seconds(2)
+        let poster = LinePoster(
+            template: try NotificationClient.OutgoingMessage(name: "a"), input: input,
+            printer: ReceiptPrinter(name: "a", format: .nothing), retryTime: nil)
+        let error = await #expect(throws: CommandFailure.self) { try await poster.run(configuration) }
+        let message = try #require(error?.message)
+        // The lines of the window were sent, and later ones that waited in the client were not.
+        #expect(message.contains("posted 0 lines (0 stored)"), "\(message)")
+        #expect(message.contains("unknown for 512 (lines 1 to 512)"), "\(message)")
+        #expect(message.contains("not posted (lines 513 to "), "\(message)")
+        let frame = postFrame(1, name: Array("a".utf8), payload: Array("line".utf8), receipt: true)
+        #expect(daemon.receivedBytes / frame.count == Int(SilentDaemon.postWindow), "a ping may follow, but no post")
+    }
+}
