@@ -1,6 +1,5 @@
 import ArgumentParser
 import FoundationEssentials
-import Glibc
 import NotifyClient
 
 struct PurgeCommand: AsyncParsableCommand, PatternTaking {
@@ -40,21 +39,17 @@ struct PurgeCommand: AsyncParsableCommand, PatternTaking {
 
     func validate() throws {
         try UserNames.check(patterns)
-        guard yes || isatty(STDIN_FILENO) == 1 else {
-            throw ValidationError("standard input is not a terminal to ask on; give --yes to delete without asking")
-        }
     }
 
     func run() async throws {
+        if !yes { try Question.checkTerminal() }
         // An age would become a later time while the question waits.
         let (patterns, before) = (patterns, before?.fixed(at: Date()))
         let (asks, times) = (!yes, time.noticeStyle)
         let result = try await withNotificationClient(configuration: connection.configuration()) { client in
             if asks {
                 let present = try await Self.present(client, patterns, before)
-                guard Self.isConfirmed(Self.question(patterns, before, times, present)) else {
-                    throw CommandFailure(.failure, "nothing was deleted")
-                }
+                try Question.confirm(Self.question(patterns, before, times, present))
             }
             return try await client.administration.purge(patterns, before: before)
         }
@@ -77,12 +72,6 @@ struct PurgeCommand: AsyncParsableCommand, PatternTaking {
         }
         let totals = summary.names.map(\.totals) + [summary.others].compactMap { $0 }
         return totals.reduce((0, 0)) { ($0.0 + $1.messages, $0.1 + $1.bytes) }
-    }
-
-    /// Asks on the terminal.
-    private static func isConfirmed(_ question: String) -> Bool {
-        StandardError.write("\(question) Answer 'yes' to delete them.")
-        return readLine() == "yes"
     }
 
     static func question(

@@ -21,16 +21,11 @@ struct DeadPurgeCommand: AsyncParsableCommand {
     @Flag(name: .shortAndLong, help: "Do not ask.")
     var yes = false
 
-    func validate() throws {
-        guard yes || letters.selected != nil || isatty(STDIN_FILENO) == 1 else {
-            throw ValidationError("standard input is not a terminal to ask on; give --yes to delete without asking")
-        }
-    }
-
     func run() async throws {
         let selected = letters.selected
-        guard yes || selected != nil || Self.isConfirmed(letters) else {
-            throw CommandFailure(.failure, "nothing was deleted")
+        if !yes, selected == nil {
+            try Question.checkTerminal()
+            try Question.confirm(Self.question(letters))
         }
         let result = try await withNotificationClient(configuration: connection.configuration()) { [letters] client in
             let result = try await client.administration.purgeDeadLetters(
@@ -39,12 +34,6 @@ struct DeadPurgeCommand: AsyncParsableCommand {
             return result
         }
         try DeadLetterText.report("deleted", result, of: selected)
-    }
-
-    /// Asks on the terminal.
-    private static func isConfirmed(_ letters: DeadLetterOptions) -> Bool {
-        StandardError.write("\(question(letters)) Answer 'yes' to delete them.")
-        return readLine() == "yes"
     }
 
     static func question(_ letters: DeadLetterOptions) -> String {

@@ -14,16 +14,31 @@ enum StandardError {
     /// write uses the room that was polled for.
     private static let dropped = Mutex(0)
 
-    static func write(_ message: String) {
+    static func write(_ message: String) { _ = wasWritten(message) }
+
+    /// Prints a line.
+    ///
+    /// - Returns: Whether it was written.
+    static func wasWritten(_ message: String) -> Bool {
         dropped.withLock { dropped in
             // One line after another must not wait for the same reader.
             guard isWritable(within: dropped > 0 ? 0 : limitMilliseconds) else {
                 dropped += 1
-                return
+                return false
             }
-            if dropped > 0, write(line: notice(ofDropped: dropped)) { dropped = 0 }
-            if !write(line: message) { dropped += 1 }
+            if dropped > 0, write(line: notice(ofDropped: dropped)) != .stalled { dropped = 0 }
+            let outcome = write(line: message)
+            if outcome == .stalled { dropped += 1 }
+            return outcome == .written
         }
+    }
+
+    private enum Outcome {
+        case written
+        /// The reader does not read.
+        case stalled
+        /// Standard error can't be written, which can't be reported.
+        case failed
     }
 
     /// The notice that lines could not be printed.
@@ -31,19 +46,18 @@ enum StandardError {
         (count == 1 ? "a line was" : "\(count) lines were") + " not printed, because standard error was not read"
     }
 
-    /// - Returns: False if the reader has stalled. Other errors can't be reported.
-    private static func write(line message: String) -> Bool {
+    private static func write(line message: String) -> Outcome {
         let oneLine = message.split(whereSeparator: \.isNewline).joined(separator: " ")
         // Replaces a line of progress, which is shown again later.
         let erasure = ProgressBar.isShown.exchange(false, ordering: .relaxed) ? ProgressBar.erasure : ""
         var rest = Array("\(erasure)notifyctl: \(Table.printable(oneLine))\n".utf8)[...]
         while !rest.isEmpty {
-            guard isWritable(within: limitMilliseconds) else { return false }
+            guard isWritable(within: limitMilliseconds) else { return .stalled }
             let count = rest.withUnsafeBytes { Glibc.write(STDERR_FILENO, $0.baseAddress, min($0.count, pieceBytes)) }
-            guard count > 0 else { return errno != EAGAIN }
+            guard count > 0 else { return errno == EAGAIN ? .stalled : .failed }
             rest = rest.dropFirst(count)
         }
-        return true
+        return .written
     }
 
     private static func isWritable(within limit: Int32) -> Bool {
