@@ -1,6 +1,7 @@
 import ArgumentParser
 import Glibc
 import NotifyClient
+import NotifySystem
 import NotifyUnits
 
 @main

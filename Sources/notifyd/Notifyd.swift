@@ -1,6 +1,7 @@
 import ArgumentParser
 import Glibc
 import NotifyServer
+import NotifySystem
 import NotifyWire
 
 @main
@@ -69,6 +70,7 @@ struct Notifyd: AsyncParsableCommand {
 
     /// Runs on the main actor, so that no other code runs before the variable is set.
     @MainActor static func main() async {
+        StandardDescriptors.reserve()
         // Dispatch raises the priority of its manager thread. Only root may do so. For other users, Dispatch would
         // write a line to the system's log at each start.
         setenv("LIBDISPATCH_LOG", "NO", 1)

@@ -1,3 +1,4 @@
+import Glibc
 import NotifySystem
 import SystemPackage
 
@@ -12,6 +13,7 @@ enum StandardOutput {
 
     /// Prints a text and a newline.
     static func print(_ text: String) throws(Failure) {
+        guard !StandardDescriptors.wasClosed(STDOUT_FILENO) else { throw Failure(reason: "it is closed") }
         do throws(Errno) {
             let line = Array("\(text)\n".utf8)
             try Errno.typed { try line.withUnsafeBytes { try FileDescriptor.standardOutput.writeWhole($0) } }

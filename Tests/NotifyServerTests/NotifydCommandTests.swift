@@ -92,6 +92,14 @@ import TestSupport
         #expect(exists("/dev/null"))
     }
 
+    @Test func `a closed output is reported, and its number is not that of another file`() throws {
+        let end = try DaemonProcess(
+            paths + ["--check-config"], launcher: ["/bin/sh", "-c", "exec \"$0\" \"$@\" >&-"], environment: environment
+        ).end()
+        #expect(end.status == 1)
+        #expect(end.errors == "notifyd: can't write to standard output: it is closed\n")
+    }
+
     @Test func `an invalid variable or file is refused with status 1`() throws {
         let variable = try daemon([], ["NOTIFYD_LIMITS_PAYLOAD_BYTES": "abc"]).end()
         #expect(variable.status == 1)

@@ -7,11 +7,13 @@ enum UnknownCommand {
     private static let maximumDistance = 2
 
     /// What commands of other programs are called here.
-    private static let meanings = [
-        "pub": "post", "publish": "post", "send": "post", "emit": "post", "put": "post", "produce": "post",
-        "sub": "subscribe", "listen": "subscribe", "consume": "subscribe", "receive": "subscribe", "tail": "subscribe",
-        "get": "log", "read": "log", "fetch": "log", "history": "log", "cat": "log", "ls": "list", "create": "durable",
-        "status": "stats", "rm": "remove", "delete": "remove", "add": "create", "info": "show",
+    private static let meanings: [String: [String]] = [
+        "pub": ["post"], "publish": ["post"], "send": ["post"], "emit": ["post"], "put": ["post"], "produce": ["post"],
+        "sub": ["subscribe"], "listen": ["subscribe"], "consume": ["subscribe"], "receive": ["subscribe"],
+        "tail": ["subscribe"], "get": ["log"], "read": ["log"], "fetch": ["log"], "history": ["log"], "cat": ["log"],
+        "ls": ["list"], "create": ["durable"], "status": ["stats"], "rm": ["remove", "purge"],
+        "delete": ["remove", "purge"], "remove": ["purge"], "add": ["create"], "new": ["create"], "make": ["create"],
+        "update": ["edit"], "change": ["edit"], "rename": ["edit"], "info": ["show"], "describe": ["show"],
     ]
 
     /// - Throws: `CommandFailure` that names the unknown command, and the one that was probably meant.
@@ -40,8 +42,8 @@ enum UnknownCommand {
     private static func failure(_ word: String, _ commands: [String], _ path: String) -> CommandFailure {
         let distances = commands.map { (command: $0, distance: distance(word, $0)) }
         let nearest = distances.min { $0.distance < $1.distance }
-        let isNear = nearest.map { $0.distance <= min(maximumDistance, $0.command.count - 1) } ?? false
-        let meaning = meanings[word].flatMap { commands.contains($0) ? $0 : nil }
+        let isNear = nearest.map { $0.distance <= (word.count > 4 ? maximumDistance : 1) } ?? false
+        let meaning = meanings[word]?.first { commands.contains($0) }
         let suggestion = (meaning ?? (isNear ? nearest?.command : nil)).map { "; did you mean '\($0)'?" } ?? ""
         return CommandFailure(.usage, "unknown command '\(word)'\(suggestion) (see '\(path) --help')")
     }

@@ -15,6 +15,7 @@ enum UnknownOption {
         ("--silent", ["--quiet"]),
         ("--count", ["--limit"]), ("--limit", ["--count"]), ("--to", ["--before"]), ("--before", ["--to"]),
         ("--key", ["--object"]), ("--force", ["--yes", "--takeover"]), ("--wait", ["--timeout"]),
+        ("--yes", ["--force"]), ("--name", ["--durable"]),
     ]
 
     /// The parser's message, with the option that was meant if there is one.
@@ -25,7 +26,11 @@ enum UnknownOption {
         guard message.hasPrefix(prefix) else { return message }
         let option = message.dropFirst(prefix.count).prefix { $0 != "'" && $0 != "=" }
         let meant = meanings.first { $0.option == option }?.meant.first { has($0, help) }
-        return meant.map { "\(prefix)\(option)'. Did you mean '\($0)'?" } ?? message
+        if let meant { return "\(prefix)\(option)'. Did you mean '\(meant)'?" }
+        // The parser suggests options that have little in common with the unknown one.
+        let suggestion = message.split(separator: "'").dropFirst(3).first.map(String.init) ?? ""
+        let distance = UnknownCommand.distance(String(option), suggestion)
+        return distance * 3 > suggestion.count ? "\(prefix)\(option)'" : message
     }
 
     /// The parser's message, or one about an unknown option: the parser takes the value of such an option for an

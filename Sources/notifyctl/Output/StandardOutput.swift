@@ -1,4 +1,5 @@
 import Glibc
+import NotifySystem
 import SystemPackage
 
 /// Standard output, buffered for large writes. Nothing is written before a flush.
@@ -88,7 +89,7 @@ struct StandardOutput: ~Copyable {
             // Another process has made the descriptor non-blocking.
             _ = Blocking.poll([(descriptor, Int32(POLLOUT))], isWaiting: true)
         } catch {
-            throw CommandFailure.unwritable("\(error)")
+            throw CommandFailure.unwritable(StandardDescriptors.wasClosed(descriptor) ? "it is closed" : "\(error)")
         }
     }
 
