@@ -132,6 +132,24 @@ extension IntegrationTests {
             #expect(try await run.stop() == .status(0))
         }
 
+        @Test func `on a disk without room for a reserve, a refusal does not advise what fails, too`() async throws {
+            let run = try start("true", size: "8m")
+            try await run.ready()
+            let notifyctl = Notifyctl(socket: folder.file("n.sock"))
+            #expect(!exists(file("n.db.reserve", of: run)))
+            fill(run)
+            let payload = String(repeating: "x", count: 100_000)
+            var refused: Notifyctl.Result?
+            for _ in 1...100 where refused == nil {
+                let result = try await notifyctl.run("post", "a", "--durability", "stored", input: .text(payload))
+                if result.status != .status(0) { refused = result }
+            }
+            let errors = try #require(refused).errors
+            expectText(errors, "the file system of '\(folder.file("disk"))' is full: make room on it")
+            #expect(!errors.contains("notifyctl purge"), "\(errors)")
+            #expect(try await run.stop() == .status(0))
+        }
+
         /// The space that a change has freed from the reserve may be taken at once.
         @Test func `on a full disk, messages can be deleted after subscriptions were attached`() async throws {
             let run = try start("true", size: "40m", environment: ["NOTIFYD_LOG_CHECKPOINT_BYTES": "1MiB"])

@@ -38,6 +38,9 @@ final class DiskReserve {
     /// Whether the reserve is complete.
     var isHeld: Bool { state == .whole }
 
+    /// Whether messages can be deleted on a full disk.
+    var isForDeletions: Bool { state != .none }
+
     /// Finds the reserve of an earlier run beside the database at `path`. Makes none.
     ///
     /// - Parameter checkpointBytes: The size of the write-ahead log at which it is checkpointed.

@@ -58,7 +58,7 @@ extension Log {
         guard let free = statistics.disk?.freeBytes else { return }
         let room = batch.isProbe ? Self.spareRoom(minimum) : 0
         guard free >= minimum, free - minimum >= room else {
-            if free >= options.retention.minimumFreeBytes { throw StorageFailure(diskFullAt: path) }
+            if free >= options.retention.minimumFreeBytes { throw diskFull }
             throw StorageFailure(
                 kind: .full,
                 message:

@@ -48,6 +48,9 @@ extension Log {
         error is UnwritableDeletions || releaseReserve(after: error, for: use)
     }
 
+    /// The failure of a request on a full disk.
+    var diskFull: StorageFailure { StorageFailure(diskFullAt: path, canDelete: reserve.isForDeletions) }
+
     private func isDiskFull(_ error: any Error) -> Bool {
         damage == nil && (error as? SQLiteFailure)?.isFull ?? false
     }
@@ -73,12 +76,11 @@ extension CommitBatch {
 }
 
 extension StorageFailure {
-    /// The failure of a request on a full disk.
-    init(diskFullAt path: String) {
+    /// - Parameter canDelete: Whether messages can be deleted nevertheless.
+    fileprivate init(diskFullAt path: String, canDelete: Bool) {
         self.init(
             kind: .full,
-            message:
-                "the file system of '\(AccessProblem.directory(of: path))' is full: make room on it, or delete stored "
-                + "messages with \"notifyctl purge PATTERN\"")
+            message: "the file system of '\(AccessProblem.directory(of: path))' is full: make room on it"
+                + (canDelete ? ", or delete stored messages with \"notifyctl purge PATTERN\"" : ""))
     }
 }

@@ -145,7 +145,7 @@ final class Log {
         let failure =
             switch error {
             case let failure as StorageFailure: failure
-            case let failure as SQLiteFailure where failure.isFull: StorageFailure(diskFullAt: path)
+            case let failure as SQLiteFailure where failure.isFull: diskFull
             case let failure as SQLiteFailure: failure.storageFailure
             case let error as StoreError: error.storageFailure
             default: StorageFailure(kind: .inputOutput, message: String(describing: error))
