@@ -68,8 +68,8 @@ enum ExitStatus: Int32, CaseIterable {
 
     /// What SIGINT and SIGTERM do to each command, for the help.
     static let signals = """
-        SIGINT and SIGTERM end a command that has no end of its own with 0: subscribe, work, log --follow, monitor and \
-        top. They end one that is not complete yet with 1: log, wait, bench, backup, post --lines, and with --count or \
+        SIGINT and SIGTERM end a command that has no end of its own with 0: subscribe, work, log --follow, monitor, \
+        top and --watch. They end one that is not complete yet with 1: log, wait, bench, backup, post --lines, and with --count or \
         --limit also those. Other commands die of the signal, which a shell shows as 128 and its number.
         """
 }

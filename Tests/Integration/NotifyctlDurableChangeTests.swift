@@ -165,7 +165,7 @@ extension IntegrationTests {
             let cases: [(arguments: [String], status: Int32, text: String)] = [
                 (["reset", "mine", "--to", "1000"], 64, "sequence 1000 is beyond the end of the log"),
                 (["reset", "mine", "--to", "1000"], 64, "sequence \(sequences[4] + 1) "),
-                (["reset", "mine", "--to", "25:00"], 64, "expected 'now'"), (["reset", "mine"], 64, "--to"),
+                (["reset", "mine", "--to", "25:00"], 64, "no such time of day"), (["reset", "mine"], 64, "--to"),
                 (["reset", "other", "--to", "now"], 1, "no durable subscription 'other'"),
                 (["reset", "a b", "--to", "now"], 64, "name"), (["show", "other"], 1, "no durable subscription"),
                 (["edit", "mine", "--patterns", "a..b"], 64, "empty token"), (["edit", "mine"], 64, "--patterns"),

@@ -78,7 +78,6 @@ extension IntegrationTests {
             #expect(object.status == .status(1))
             let group = try await notifyctl.run("durable", "create", "mine", "a", "b", "--group")
             #expect(group.status == .status(1) && group.errors.contains("omit --group"))
-            #expect(!group.errors.contains("--takeover"))
             let start = try await notifyctl.run("durable", "create", "mine", "a", "b", "--from", "oldest")
             #expect(start.status == .status(0) && start.output == "exists mine\n")
             expectText(start.errors, "not at --from; to move it, use 'notifyctl durable reset'")

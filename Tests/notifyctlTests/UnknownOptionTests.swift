@@ -5,6 +5,8 @@ import Testing
 
 @Suite struct UnknownOptionTests {
     @Test(arguments: [
+        ("durable remove d --yes", "Unknown option '--yes'. Did you mean '--force'?"),
+        ("durable list --user root", "Unknown option '--user'"),
         ("log --since 2h", "Unknown option '--since'. Did you mean '--from'?"),
         ("log --until 2h", "Unknown option '--until'. Did you mean '--to'?"),
         ("purge a --yes --until 2h", "Unknown option '--until'. Did you mean '--before'?"),

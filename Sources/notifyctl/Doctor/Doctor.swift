@@ -222,7 +222,10 @@ struct Doctor {
         }
         if isOfSystem { return Self.sudo + "notifyd" }
         let isDefault = (try? NotificationClient.socketPath(environment: Self.ownEnvironment)) == path
-        return isDefault ? "notifyd" : "notifyd --socket \(path)"
+        if isDefault { return "notifyd" }
+        // The lock file remains when a daemon ends, whose other options are unknown.
+        return access(path + ".lock", F_OK) == 0
+            ? "start notifyd as before, with its options" : "notifyd --socket \(path)"
     }
 
     /// Pings the daemons at the sockets that notifyctl uses by default, except `path`.

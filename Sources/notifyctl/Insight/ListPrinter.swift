@@ -38,7 +38,9 @@ struct ListPrinter<Item: Sendable>: Sendable {
                 try await show(on: terminal, client, earlier)
                 return 0
             }
-            return try await print(client, earlier)
+            guard options.watch else { return try await print(client, earlier) }
+            try await Interruption.run { [earlier] _ in _ = try await print(client, earlier) }
+            return 0
         }
     }
 
