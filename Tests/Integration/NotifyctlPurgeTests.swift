@@ -70,6 +70,21 @@ extension IntegrationTests {
             #expect(try await worker.waitForExit() == .status(0))
         }
 
+        @Test(arguments: ["purge a", "dead purge"])
+        func `an answer to a question that was not written deletes nothing`(command: String) async throws {
+            _ = try await notifyctl.run("post", "a", "1", "--durability", "stored")
+            let inner = "notifyctl \(command) 2>/dev/full"
+            let result = try await notifyctl.shell("echo yes | script -qec '\(inner)' /dev/null")
+            #expect(result.status == .status(1), "\(result.output)")
+            #expect(try await notifyctl.run("log", "a").lines.count == 1)
+        }
+
+        @Test func `a misspelt option is reported rather than a missing terminal`() async throws {
+            let result = try await notifyctl.run("purge", "a", "--yse")
+            #expect(result.status == .status(64))
+            expectText(result.errors, "Unknown option '--yse'")
+        }
+
         @Test func `without a terminal purge requires a confirmation`() async throws {
             _ = try store(1, "a")
             let result = try await notifyctl.run("purge", "a")
