@@ -138,22 +138,11 @@ import Testing
             configuration.connectionWait = .seconds(86_400)
             configuration.onConnectionChange = { _ in attempts.put(()) }
             let client = NotificationClient(configuration: configuration)
-            let group = group(order, client, ClosureService(client: client, body: run))
+            let group = group(order, client, ClosureService { try await run(client) })
             async let running: Void = group.run()
             try await attempts.next()
             await group.triggerGracefulShutdown()
             try await running
-        }
-    }
-
-    private struct ClosureService: Service {
-        let client: NotificationClient
-        let body: @Sendable (NotificationClient) async throws -> Void
-
-        func run() async throws {
-            try await body(client)
-            // The end of a service before the shutdown would be a failure.
-            try? await gracefulShutdown()
         }
     }
 
@@ -207,7 +196,7 @@ import Testing
             var configuration = NotificationClient.Configuration.test(daemon.path)
             configuration.connectionWait = .seconds(86_400)
             let client = NotificationClient(configuration: configuration)
-            let service = ClosureService(client: client) { client in
+            let service = ClosureService {
                 await withTaskGroup(of: Void.self) { group in
                     group.addTask {
                         do throws(NotifyError) { try await client.post("a") } catch { errors.put(error) }

@@ -12,6 +12,9 @@ final class LogBeginning: Sendable {
         self.query = query
     }
 
+    /// Whether the sequence continues with each message as it is stored.
+    var follows: Bool { query.follows }
+
     /// The cursor for an iterator at its start.
     nonisolated(nonsending) func cursor() async throws(NotifyError) -> LogCursor {
         if let known = first.withLock({ $0 }) { return known }

@@ -13,6 +13,9 @@ extension NotificationClient {
     /// Messages that are deleted, by retention or a purge, before the sequence gets to them are reported by a ``Gap``
     /// with the reason `deleted`, also if the daemon restarts meanwhile. A sequence that begins at a given sequence
     /// number also reports what was deleted from there on before.
+    ///
+    /// In a service that is shut down gracefully, a sequence that follows the log ends. Any other sequence continues, and
+    /// throws `cancelled` instead of waiting for a connection, so that it never ends early without an error.
     public struct StoredMessages: AsyncSequence, Sendable {
         let beginning: LogBeginning
 
@@ -86,7 +89,7 @@ extension NotificationClient.StoredMessages {
                         contents = page.contents[...]
                     }
                     return contents.popFirst()
-                } catch  where error.code == .cancelled || Task.isCancelled || Task.isShuttingDownGracefully {
+                } catch  where Task.isCancelled || beginning.follows && Task.isShuttingDownGracefully {
                     return nil
                 }
             }

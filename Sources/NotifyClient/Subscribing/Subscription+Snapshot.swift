@@ -17,7 +17,8 @@ extension NotificationClient.Subscription {
                 maximumMessages: UInt32(next.maximumMessages), awaitsPending: true, object: spec.object ?? "",
                 patterns: spec.patterns.map(\.string))
             do throws(NotifyError) {
-                buffer.put(.page(try await core.answer { .log(request, $0, page: nil) }, of: range))
+                let page = try await core.answer(endsOnShutdown: true) { .log(request, $0, page: nil) }
+                buffer.put(.page(page, of: range))
             } catch {
                 if Task.isShuttingDownGracefully {
                     buffer.put(.end(nil))
