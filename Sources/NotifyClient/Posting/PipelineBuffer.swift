@@ -34,17 +34,21 @@ final class PipelineBuffer: Sendable {
         self.onShutdown = onShutdown
     }
 
-    /// Whether no post of this pipeline may wait for a connection any more.
+    /// Whether no post of this pipeline may wait for a connection or for room any more.
     var isShutDown: Bool { shutDown.load(ordering: .acquiring) }
 
     private func serviceShutDown() {
         shutDown.store(true, ordering: .releasing)
+        let (producer, (consumer, answer)) = state.withLock { ($0.producer.take(), takeConsumer(&$0)) }
+        // Fails unless there is room.
+        producer?.answer(.success(0))
+        consumer?.answer(.success(answer))
         onShutdown()
     }
 
     // MARK: - The producer
 
-    /// Waits for room and reserves places for at most `count` posts.
+    /// Waits for room and reserves places for at most `count` posts. A graceful shutdown ends the wait with an error.
     ///
     /// - Returns: The index of the first reserved post, and the number of reserved posts.
     nonisolated(nonsending) func reserve(_ count: Int) async throws(NotifyError) -> (first: UInt64, count: Int) {
@@ -56,6 +60,7 @@ final class PipelineBuffer: Sendable {
                 }
                 let room = capacity - state.outcomes.count
                 guard room > 0 else {
+                    if isShutDown { throw .shutDownWithoutRoom }
                     state.producer = slot
                     return nil
                 }
@@ -77,7 +82,7 @@ final class PipelineBuffer: Sendable {
     func finish() {
         let (producer, (consumer, answer)) = state.withLock { state in
             state.isFinished = true
-            return (state.producer.take(), state.takeConsumer())
+            return (state.producer.take(), takeConsumer(&state))
         }
         producer?.answer(.success(0))
         consumer?.answer(.success(answer))
@@ -93,7 +98,7 @@ final class PipelineBuffer: Sendable {
                 state.outcomes[Int(index - state.taken)] = outcome
             }
             while state.ready < state.outcomes.count, state.outcomes[state.ready] != nil { state.ready += 1 }
-            return state.takeConsumer()
+            return takeConsumer(&state)
         }
         consumer?.answer(.success(answer))
     }
@@ -126,11 +131,11 @@ final class PipelineBuffer: Sendable {
 
     /// Waits until there is an outcome to take.
     ///
-    /// - Returns: False at the end.
+    /// - Returns: False at the end, and after a graceful shutdown also if no post is pending.
     private nonisolated(nonsending) func waitForReady() async throws(NotifyError) -> Bool {
         let slot = ReplySlot<Bool>()
         let early = state.withLock { state -> Bool? in
-            if let answer = state.answer { return answer }
+            if let answer = answer(state) { return answer }
             state.consumer = slot
             return nil
         }
@@ -149,6 +154,18 @@ final class PipelineBuffer: Sendable {
         slot.answer(.failure(.cancelled))
     }
 
+    /// The answer to a waiting consumer: whether there is an outcome to take; nil if it has to wait.
+    private func answer(_ state: State) -> Bool? {
+        if state.ready > 0 { return true }
+        return (state.isFinished || isShutDown) && state.outcomes.isEmpty ? false : nil
+    }
+
+    /// Takes the waiting consumer and its answer.
+    private func takeConsumer(_ state: inout State) -> (ReplySlot<Bool>?, Bool) {
+        guard state.consumer != nil, let answer = answer(state) else { return (nil, false) }
+        return (state.consumer.take(), answer)
+    }
+
     /// Takes the waiting producer if at least half of the capacity is free. This limit reduces the number of wake-ups.
     private func takeProducer(_ state: inout State) -> ReplySlot<Int>? {
         guard state.producer != nil, capacity - state.outcomes.count >= (capacity + 1) / 2 else { return nil }
@@ -156,19 +173,12 @@ final class PipelineBuffer: Sendable {
     }
 }
 
+extension NotifyError {
+    fileprivate static let shutDownWithoutRoom = NotifyError(
+        .cancelled, "the service was shut down while the post waited for room in the pipeline; it was not sent")
+}
+
 extension PipelineBuffer.State {
-    /// The answer to a waiting consumer: whether there is an outcome to take; nil if it has to wait.
-    fileprivate var answer: Bool? {
-        if ready > 0 { return true }
-        return isFinished && outcomes.isEmpty ? false : nil
-    }
-
-    /// Takes the waiting consumer and its answer.
-    fileprivate mutating func takeConsumer() -> (consumer: ReplySlot<Bool>?, answer: Bool) {
-        guard consumer != nil, let answer else { return (nil, false) }
-        return (consumer.take(), answer)
-    }
-
     /// Takes all outcomes before the first unknown one; nil if there are none.
     fileprivate mutating func takeReady() -> [PipelineBuffer.Outcome]? {
         guard ready > 0 else { return nil }

@@ -2,8 +2,11 @@ extension NotificationClient {
     /// Posts messages without waiting for each receipt, and yields the outcomes in the order of posting.
     ///
     /// One task posts while another reads ``results``. Posting waits while the pipeline is full of posts that are
-    /// pending or whose outcomes were not read, so always read the results. A graceful shutdown of a task's service
-    /// ends the wait of its posts for a connection with `cancelled`.
+    /// pending or whose outcomes were not read, so always read the results.
+    ///
+    /// A graceful shutdown of the service of one of these tasks ends the waits of both: posts that wait for a connection
+    /// or for room fail with `cancelled`, and ``results`` end once no post is pending. Posts for which there is a
+    /// connection and room are still sent.
     ///
     /// ```swift
     /// let pipeline = client.postPipeline()
@@ -34,7 +37,8 @@ extension NotificationClient {
 
         /// Posts a message, once there is room for it. Its outcome is yielded by ``results``.
         ///
-        /// - Throws: ``NotifyError`` with `cancelled`, or with `invalidArgument` after ``finish()``.
+        /// - Throws: ``NotifyError`` with `cancelled` in a cancelled task or, if there is no room, during a shutdown; with
+        ///   `invalidArgument` after ``finish()``.
         public nonisolated(nonsending) func post(_ message: OutgoingMessage) async throws(NotifyError) {
             try await post(contentsOf: CollectionOfOne(message))
         }
@@ -58,8 +62,8 @@ extension NotificationClient {
             buffer.finish()
         }
 
-        /// The outcomes, in the order of posting. Only one task may read them. Throws ``NotifyError`` with `cancelled` in a
-        /// cancelled task.
+        /// The outcomes, in the order of posting. Only one task may read them. They end after ``finish()``, and during
+        /// a shutdown once no post is pending. Throws ``NotifyError`` with `cancelled` in a cancelled task.
         public var results: some AsyncSequence<Result<Receipt, NotifyError>, NotifyError> & Sendable {
             Results(buffer: buffer)
         }
