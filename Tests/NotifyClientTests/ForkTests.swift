@@ -1,4 +1,5 @@
 import Glibc
+import NotifyCenter
 import NotifyWire
 import Testing
 
@@ -28,6 +29,31 @@ import Testing
         return slots.allSatisfy(\.isAnswered)
     }
 
+    /// Uses a pipeline, and a subscription with messages that have arrived, and returns the code of each error.
+    ///
+    /// Every method has to end without waiting: the child has no threads that would resume a task.
+    private static func codes(
+        _ pipeline: NotificationClient.PostPipeline, _ subscription: NotificationClient.Subscription
+    ) throws -> [NotifyError.Code?] {
+        let message = try NotificationClient.OutgoingMessage(name: "a.b")
+        return [
+            code { try await pipeline.post(message) },
+            code { for try await _ in pipeline.results { break } },
+            code { for try await _ in pipeline.batches { break } },
+            code { for try await _ in subscription { break } },
+            code { for try await _ in subscription.batches { break } },
+        ]
+    }
+
+    /// The code of the error that `body` throws without waiting.
+    private static func code(_ body: @escaping @Sendable () async throws -> Void) -> NotifyError.Code? {
+        let found = Lock<NotifyError.Code?>(nil)
+        Task.immediate {
+            do { try await body() } catch { found.withLock { $0 = (error as? NotifyError)?.code } }
+        }
+        return found.withLock { $0 }
+    }
+
     // A fork copies the locks of the runtime, which other threads of the process may hold. The process is therefore one
     // in which no other test runs, and has used everything that the child uses.
     @Test func `requests in the child of a fork fail instead of waiting`() async {
@@ -49,6 +75,36 @@ import Testing
             #expect(waitpid(child, &status, 0) == child)
             #expect(status == 0)
             #expect(!Fork.isChild)
+        }
+    }
+
+    @Test func `the sequences of messages and outcomes end in the child of a fork`() async {
+        await #expect(processExitsWith: .success) {
+            let fork = unsafeBitCast(try #require(dlsym(nil, "fork")), to: Function.self)
+            func make() async throws -> (NotificationClient.PostPipeline, NotificationClient.Subscription) {
+                let client = NotificationClient(configuration: .manual)
+                let spec = try SubscriptionSpec(patterns: ["a"], object: nil, kind: .volatile(), limit: nil)
+                let buffer = DeliveryBuffer(policy: spec.bufferPolicy, limit: nil)
+                buffer.put(.batch(batch([1, 2, 3])))
+                let subscription = NotificationClient.Subscription(
+                    core: client.core, number: 1, buffer: buffer, ledger: nil, spec: spec)
+                // The next message was taken from the buffer with this one.
+                _ = try await subscription.first { _ in true }
+                return (client.postPipeline(capacity: 1), subscription)
+            }
+            let unforked = try await make()
+            #expect(try Self.codes(unforked.0, unforked.1) == [nil, nil, nil, nil, nil])
+            let (pipeline, subscription) = try await make()
+            let child = fork()
+            if child == 0 {
+                // Ends a child that waits.
+                alarm(60)
+                let codes = try? Self.codes(pipeline, subscription)
+                _exit(codes == Array(repeating: .forked, count: 5) ? 0 : 1)
+            }
+            var status: Int32 = -1
+            #expect(waitpid(child, &status, 0) == child)
+            #expect(status == 0)
         }
     }
 }

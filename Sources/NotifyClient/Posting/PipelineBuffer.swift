@@ -53,6 +53,7 @@ final class PipelineBuffer: Sendable {
     /// - Returns: The index of the first reserved post, and the number of reserved posts.
     nonisolated(nonsending) func reserve(_ count: Int) async throws(NotifyError) -> (first: UInt64, count: Int) {
         while true {
+            if Fork.isChild { throw .forked }
             let slot = ReplySlot<Int>()
             let reserved = try state.withLock { state throws(NotifyError) -> (first: UInt64, count: Int)? in
                 guard !state.isFinished else {
@@ -80,6 +81,7 @@ final class PipelineBuffer: Sendable {
 
     /// Accepts no further posts. The outcomes end with that of the last post.
     func finish() {
+        if Fork.isChild { return }
         let (producer, (consumer, answer)) = state.withLock { state in
             state.isFinished = true
             return (state.producer.take(), takeConsumer(&state))
@@ -122,6 +124,7 @@ final class PipelineBuffer: Sendable {
         _ body: (inout State) -> Taken?
     ) async throws(NotifyError) -> Taken? {
         while true {
+            if Fork.isChild { throw .forked }
             let (taken, producer) = state.withLock { (body(&$0), takeProducer(&$0)) }
             producer?.answer(.success(0))
             if let taken { return taken }

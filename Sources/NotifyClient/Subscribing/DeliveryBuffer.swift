@@ -132,8 +132,9 @@ final class DeliveryBuffer: Sendable {
 
 extension DeliveryBuffer {
     /// The next gap or message of what was taken; nil if all of it was read.
-    func popTaken() -> NotificationClient.Subscription.Event? {
-        state.withLock { $0.taken.popFirst() }
+    func popTaken() throws(NotifyError) -> NotificationClient.Subscription.Event? {
+        if Fork.isChild { throw .forked }
+        return state.withLock { $0.taken.popFirst() }
     }
 
     /// Waits for messages or gaps.
@@ -142,6 +143,7 @@ extension DeliveryBuffer {
     ///   task.
     nonisolated(nonsending) func next() async throws(NotifyError) -> Taken {
         while true {
+            if Fork.isChild { throw .forked }
             let rest = state.withLock { state in
                 defer { state.taken = Taken() }
                 return state.taken

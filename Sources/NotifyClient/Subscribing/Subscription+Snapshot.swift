@@ -10,6 +10,7 @@ extension NotificationClient.Subscription {
     ///
     /// - Returns: False if the task was cancelled.
     nonisolated(nonsending) func readSnapshot() async throws(NotifyError) -> Bool {
+        if Fork.isChild { throw .forked }
         while let next = buffer.rangeToRead() {
             let range = next.range
             let request = ReadLog(

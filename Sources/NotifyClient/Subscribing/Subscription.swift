@@ -166,7 +166,7 @@ extension NotificationClient.Subscription {
         /// The next message or gap; `nil` at the end.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(NotifyError) -> Event? {
             while true {
-                if let event = subscription.buffer.popTaken() { return event }
+                if let event = try subscription.buffer.popTaken() { return event }
                 guard try await subscription.readSnapshot(), try await subscription.buffer.fill() else { return nil }
             }
         }
