@@ -55,6 +55,40 @@ import Testing
         #expect(try await leave(state) == nil)
     }
 
+    @Test func `every unsent acknowledgement may have been settled`() async throws {
+        let sequences = Array(1...1100 as ClosedRange<UInt64>)
+        try await FakeDaemon.run { daemon in
+            try await withNotificationClient(configuration: .test(daemon.path)) { client in
+                async let opening = client.subscribe(to: [">"], as: .durable("d", window: 1100, sharing: .group))
+                let first = try await daemon.accept()
+                let number = try await first.acceptSubscription().subscription
+                first.send { $0.writeRun(number, sequences) }
+                let subscription = try await opening
+                var iterator = subscription.makeAsyncIterator()
+                var messages: [NotificationClient.Message] = []
+                while messages.count < sequences.count, case .message(let message)? = try await iterator.next() {
+                    messages.append(message)
+                }
+                try await first.close()
+                let second = try await daemon.accept()
+                try await second.acceptSubscription(after: 1100, isResumed: true)
+                try await client.ping()
+                try await second.expectPing()
+                for message in messages { message.acknowledge() }
+                async let left: Void = subscription.leave()
+                var asked: [UInt64] = []
+                while asked.count < sequences.count {
+                    let trace: TraceRequest = try await second.expect()
+                    asked.append(trace.sequence)
+                    second.send(ErrorFrame(request: trace.request, code: .unknownMessage, message: "not stored"))
+                }
+                #expect(asked == sequences)
+                try await second.expectDetach()
+                try await left
+            }
+        }
+    }
+
     @Test func `what is no longer stored is not unknown`() async throws {
         #expect(try await leave(nil) == nil)
     }

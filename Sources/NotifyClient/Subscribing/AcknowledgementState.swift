@@ -86,15 +86,8 @@ struct AcknowledgementState {
     /// Whether the daemon has not received recent acknowledgements, because the connection was lost first.
     var hasUnsent: Bool { !unsent.isEmpty }
 
-    /// The acknowledgements that the daemon has not received; empty if there are more than `maximum`.
-    func unsentSequences(atMost maximum: Int) -> [UInt64] {
-        var sequences: [UInt64] = []
-        for range in unsent.ranges {
-            guard range.last - range.first < UInt64(maximum - sequences.count) else { return [] }
-            sequences += range.first...range.last
-        }
-        return sequences
-    }
+    /// The lowest acknowledgement that the daemon has not received; nil if there is none.
+    var firstUnsent: UInt64? { unsent.ranges.first?.first }
 
     /// A message whose acknowledgement was not sent needs none any more.
     mutating func settled(_ sequence: UInt64) {

@@ -1,22 +1,22 @@
 import NotifyWire
 
 extension NotificationClient.Subscription {
-    /// The number of messages about which the daemon is asked at most.
-    private static let maximumAsked = 1024
-
     /// Forgets the acknowledgements that a lost connection kept from being sent, if their messages are settled since:
-    /// another member of the group has acknowledged them, for example. Completes even in a cancelled task.
+    /// another member of the group has acknowledged them, for example. Ends at the first message that is not settled,
+    /// and after the closing timeout. Completes even in a cancelled task.
     nonisolated(nonsending) func forgetSettled() async {
         guard let ledger, let name = spec.durableName, let uid = core.uid, core.isConnected else { return }
-        let unsent = ledger.update { $0.unsentSequences(atMost: Self.maximumAsked) }
-        for sequence in unsent {
-            guard await isSettled(sequence, name: name, uid: uid) else { return }
+        let end = core.clock.now + core.configuration.closingTimeout
+        while let sequence = ledger.update({ $0.firstUnsent }) {
+            guard await isSettled(sequence, name: name, uid: uid, until: end) else { return }
             ledger.update { $0.settled(sequence) }
         }
     }
 
-    private nonisolated(nonsending) func isSettled(_ sequence: UInt64, name: String, uid: UInt32) async -> Bool {
-        let slot = ReplySlot<[ListedEntry]>(timeout: core.configuration.closingTimeout)
+    private nonisolated(nonsending) func isSettled(
+        _ sequence: UInt64, name: String, uid: UInt32, until end: Duration
+    ) async -> Bool {
+        let slot = ReplySlot<[ListedEntry]>(timeout: Swift.max(.zero, end - core.clock.now))
         core.call(.list(.trace(sequence: sequence), slot, entries: []))
         do throws(NotifyError) {
             let entries = try await slot.wait()
