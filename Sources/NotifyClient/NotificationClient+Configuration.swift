@@ -29,7 +29,8 @@ extension NotificationClient {
         /// respond meanwhile, and sequences wait for messages without limit.
         ///
         /// The parameter `timeout` of a method overrides it for one request, and includes the wait for a connection.
-        /// For no limit, set `.seconds(Int.max)`.
+        /// For no limit, set `.seconds(Int.max)`. The shortest limit is one millisecond: zero and negative durations mean
+        /// that, not the absence of a limit.
         public var requestTimeout = Duration.seconds(30)
 
         /// The shortest and the longest wait between attempts to connect; from 50 milliseconds to 2 seconds by default.

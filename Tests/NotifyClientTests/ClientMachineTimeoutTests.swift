@@ -172,6 +172,27 @@ import Testing
         #expect(!page.isAnswered)
     }
 
+    @Test(arguments: [Duration.zero, .seconds(-1), .nanoseconds(1)])
+    func `a limit of zero means a millisecond`(limit: Duration) async throws {
+        var configuration = NotificationClient.Configuration.manual
+        configuration.requestTimeout = limit
+        let harness = try MachineHarness.ready(configuration)
+        let slots = try (0..<3).map { _ in
+            harness.advance(by: .zero)
+            return try harness.post()
+        }
+        #expect(slots.allSatisfy { !$0.isAnswered })
+        // Each deadline lies ahead, so that the event loop sleeps until then.
+        var wakeUps = 0
+        while let deadline = harness.process({ machine, _ in machine.deadline }), wakeUps < 100 {
+            #expect(deadline > harness.now)
+            harness.advance(by: deadline - harness.now)
+            wakeUps += 1
+        }
+        #expect(wakeUps < 20)
+        for slot in slots { #expect(await slot.code() == .outcomeUnknown) }
+    }
+
     @Test func `an idle client has no deadline`() async throws {
         let harness = try ready()
         let post = try harness.post()

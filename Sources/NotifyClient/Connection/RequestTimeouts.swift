@@ -22,6 +22,9 @@ struct RequestTimeouts {
         static func == (first: Self, second: Self) -> Bool { first.deadline == second.deadline }
     }
 
+    /// The shortest common limit. With a limit of zero, every mark would have expired when it is added.
+    static let shortestLimit = Duration.milliseconds(1)
+
     let limit: Duration
     private var marks: Deque<Mark> = []
     /// The time of the next mark; nil if no request was added since the last one.
@@ -31,7 +34,7 @@ struct RequestTimeouts {
     private var ownLimit = 64
 
     init(limit: Duration) {
-        self.limit = limit
+        self.limit = max(limit, Self.shortestLimit)
     }
 
     /// The time at which to call `timeReached`; nil for never.
