@@ -126,6 +126,24 @@ import Testing
         try await harness.leave(one).wait()
     }
 
+    @Test(arguments: [false, true])
+    func `only an unconfirmed end of a durable subscription mentions acknowledged messages`(
+        isDurable: Bool
+    ) async throws {
+        for losesConnection in [false, true] {
+            let harness = try MachineHarness.ready()
+            let left = harness.leave(try harness.subscribed([">"], isDurable ? .durable("d") : .volatile()))
+            if losesConnection {
+                harness.disconnect()
+            } else {
+                harness.advance(by: NotificationClient.Configuration.manual.closingTimeout)
+            }
+            let error = await #expect(throws: NotifyError.self) { try await left.wait() }
+            #expect(error?.code == .outcomeUnknown)
+            #expect(error?.message.contains("acknowledged messages") == isDurable)
+        }
+    }
+
     @Test func `a frame split at any byte is processed once complete`() async throws {
         let harness = try MachineHarness.ready()
         let one = try harness.subscribed([">"])

@@ -336,15 +336,15 @@ extension ClientMachine {
             break
         case .detaching:
             // The daemon itself detaches a lost connection, but may have missed the last acknowledgements.
-            finishSubscription(number, nil, leaveResult: .failure(.detachUnconfirmed), &effects)
+            finishSubscription(number, nil, leaveResult: .failure(.detachUnconfirmed(entry.spec)), &effects)
         }
     }
 
     mutating func expireSubscription(_ number: UInt32, _ error: NotifyError, _ effects: inout Effects) {
-        let isDetaching = subscriptions[number]?.isDetaching ?? false
-        finishSubscription(
-            number, isDetaching ? nil : error, leaveResult: isDetaching ? .failure(.detachUnconfirmed) : .success(()),
-            &effects)
+        guard let entry = subscriptions[number], entry.isDetaching else {
+            return finishSubscription(number, error, leaveResult: .success(()), &effects)
+        }
+        finishSubscription(number, nil, leaveResult: .failure(.detachUnconfirmed(entry.spec)), &effects)
     }
 
     /// Removes a subscription and reports its end to the program.
@@ -363,9 +363,13 @@ extension ClientMachine {
 }
 
 extension NotifyError {
-    fileprivate static let detachUnconfirmed = NotifyError(
-        .outcomeUnknown,
-        "the daemon did not confirm the detach; the last acknowledged messages may be redelivered")
+    fileprivate static func detachUnconfirmed(_ spec: SubscriptionSpec) -> NotifyError {
+        NotifyError(
+            .outcomeUnknown,
+            spec.isDurable
+                ? "the daemon did not confirm the detach; the last acknowledged messages may be redelivered"
+                : "the daemon did not confirm the end of the subscription; the client has ended it")
+    }
     fileprivate static let acknowledgementsUnsent = NotifyError(
         .outcomeUnknown,
         "the connection was lost before the last acknowledgements were sent; their messages may be redelivered")
