@@ -166,6 +166,21 @@ import Testing
         }
     }
 
+    @Test(arguments: [nil, 7 as UInt32])
+    func `a shutdown ends the wait for dead letters with success, unless it is for those of now`(
+        uid: UInt32?
+    ) async throws {
+        try await shutDownWithoutDaemon(.clientFirst) { client in
+            for try await _ in try await client.administration.deadLetters(follows: true, uid: uid) {
+                Issue.record("there is no dead letter")
+            }
+            let error = await #expect(throws: NotifyError.self) {
+                for try await _ in try await client.administration.deadLetters(uid: uid) {}
+            }
+            #expect(error?.code == .cancelled)
+        }
+    }
+
     @Test func `a shutdown ends the wait of posts and other requests with an error`() async throws {
         try await shutDownWithoutDaemon(.clientFirst) { client in
             let post = await #expect(throws: NotifyError.self) { try await client.post("a.b") }

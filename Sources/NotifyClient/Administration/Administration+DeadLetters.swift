@@ -1,5 +1,6 @@
 import Algorithms
 import NotifyWire
+import ServiceLifecycle
 
 extension NotificationClient.Administration {
     /// The result of ``retryDeadLetters(of:sequences:uid:)`` or
@@ -47,17 +48,23 @@ extension NotificationClient.Administration {
     ) async throws(NotifyError) -> DeadLetters {
         if let name { try DurableRequest.check(name, uid: uid) }
         let core = client.core
+        let onGap = onGap ?? { core.logWarning($0, metadata: $0.metadata) }
         var owner = uid ?? core.uid
         if owner == nil {
-            // Any answer shows that there was a connection, on which the daemon has reported the uid.
-            let _: Void = try await ask { .ping($0) }
-            owner = core.uid
+            do throws(NotifyError) {
+                // Any answer shows that there was a connection, on which the daemon has reported the uid.
+                let _: Void = try await ask { .ping($0) }
+                owner = core.uid
+            } catch {
+                guard follows, !Task.isCancelled, Task.isShuttingDownGracefully else { throw error }
+                return DeadLetters(messages: nil, onGap: onGap)
+            }
         }
         return DeadLetters(
             messages: try client.log(
                 "\(DeadLetterHeaders.namePrefix)\(owner ?? 0)", from: start, object: name, limit: limit,
                 follows: follows, order: order),
-            onGap: onGap ?? { core.logWarning($0, metadata: $0.metadata) })
+            onGap: onGap)
     }
 
     /// Delivers dead letters again. Each one goes to its durable subscription alone, with no failure recorded, and is

@@ -53,26 +53,28 @@ extension NotificationClient.Administration {
         public var text: String? { message.text }
     }
 
-    /// Dead letters of the daemon's log, as an asynchronous sequence.
+    /// Dead letters of the daemon's log, as an asynchronous sequence. In a service that is shut down gracefully, it ends
+    /// or continues as ``NotificationClient/StoredMessages`` do.
     public struct DeadLetters: AsyncSequence, Sendable {
-        let messages: NotificationClient.StoredMessages
+        /// nil if the service was shut down before the sequence could begin.
+        let messages: NotificationClient.StoredMessages?
         let onGap: @Sendable (NotificationClient.Gap) -> Void
 
         /// Makes an iterator, which begins at the start.
         public func makeAsyncIterator() -> Iterator {
-            Iterator(messages: messages.makeAsyncIterator(), onGap: onGap)
+            Iterator(messages: messages?.makeAsyncIterator(), onGap: onGap)
         }
 
         /// Reads dead letters. Damaged ones, and those deleted meanwhile, are reported as gaps, and left out.
         public struct Iterator: AsyncIteratorProtocol {
-            var messages: NotificationClient.StoredMessages.Iterator
+            var messages: NotificationClient.StoredMessages.Iterator?
             let onGap: (NotificationClient.Gap) -> Void
 
             /// The next dead letter; `nil` at the end and in a cancelled task.
             public mutating func next(
                 isolation actor: isolated (any Actor)?
             ) async throws(NotifyError) -> DeadLetter? {
-                while let event = try await messages.next(isolation: actor) {
+                while let event = try await messages?.next(isolation: actor) {
                     switch event {
                     case .gap(let gap): onGap(gap)
                     case .message(let message):
