@@ -22,6 +22,11 @@ struct LogSchema {
     /// Describes the first entry of a database's schema that differs from this one; nil if all are the same.
     func difference(in database: DatabaseConnection) throws(SQLiteFailure) -> String? {
         guard try database.text("PRAGMA encoding") == "UTF-8" else { return "its text is not encoded in UTF-8" }
+        // The sizes of the log are counted in pages of this size.
+        let pageSize = try database.text("PRAGMA page_size")
+        guard pageSize == "\(Schema.pageSize)" else {
+            return "its pages have \(pageSize) bytes instead of \(Schema.pageSize)"
+        }
         return difference(in: version == 1 ? earlyEntries(try database.schemaEntries()) : try database.schemaEntries())
     }
 

@@ -99,6 +99,9 @@ struct AlteredSchemaTests {
                 INSERT INTO messages SELECT * FROM old;
                 DROP TABLE old;
                 """, difference: "the table 'messages' is not defined as in a log"),
+        Alteration(
+            sql: "PRAGMA journal_mode = DELETE; PRAGMA page_size = 65536; VACUUM",
+            difference: "its pages have 65536 bytes instead of 4096"),
         Alteration(sql: "DROP TABLE segments", difference: "the table 'segments' is missing"),
         Alteration(sql: "DROP TABLE deletions", difference: "the table 'deletions' is missing"),
         Alteration(
