@@ -181,7 +181,9 @@ final class CurrentLog: @unchecked Sendable {
     /// - Parameter isRequired: Whether to begin even if nothing has made it due.
     /// - Returns: Whether to call ``maintain()``.
     func beginMaintaining(isRequired: Bool = false) -> Bool {
-        guard !isMaintaining, let log else { return false }
+        guard let log else { return false }
+        log.noteLook()
+        guard !isMaintaining else { return false }
         if isRequired { log.pace.request() }
         isMaintaining = log.isMaintenanceDue
         return isMaintaining

@@ -35,8 +35,11 @@ final class Log {
 
     /// The time of the log.
     var clock: LogClock
-    /// The log's time at which it was opened with its subscriptions.
+    /// The log's time at which it was opened with its subscriptions, or at which the process continued after it had
+    /// stood still: from then on, clients can use the subscriptions.
     var opened = Duration.zero
+    /// The log's time at which the store last looked for work.
+    var lastLook: Duration?
 
     var subscriptions = StoredSubscriptions()
     /// The rights of the owners of subscriptions; nil if they may receive every name.

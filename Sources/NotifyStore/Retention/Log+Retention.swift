@@ -51,6 +51,17 @@ extension Log {
         return unreportedDeletion.take()
     }
 
+    /// The store looks for work at intervals. After a longer time than these and this one, the process stood still.
+    private static let standstill = Duration.seconds(10)
+
+    /// Notes that the store looks for work. After a standstill, in which no client could use its subscriptions, the
+    /// grace of a start begins again.
+    func noteLook() {
+        let now = clock.now
+        if let lastLook, now - lastLook > options.retentionInterval + Self.standstill { opened = now }
+        lastLook = now
+    }
+
     /// Whether there is work: a pass over the segments, or space to return.
     var isMaintenanceDue: Bool { isSurveyDue || isSpaceDue }
 
@@ -132,6 +143,7 @@ extension Log {
     }
 
     private func ended(_ survey: RetentionSurvey) {
+        noteLook()
         let limit = options.retention.backlogBytes ?? .max
         let backlogs = survey.backlogs.filter { $0.value >= limit / 2 }
         if backlogs != statistics.backlogs {

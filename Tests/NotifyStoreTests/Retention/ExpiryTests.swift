@@ -106,6 +106,20 @@ struct ExpiryTests {
         try store.close(nextSequence: 1)
     }
 
+    @Test func `after a standstill of the process, clients have the time of a start to return`() async throws {
+        let (store, deletions) = try open(grace: .seconds(300)) { $0.subscriptionExpiry = .seconds(600) }
+        try await store.commit([], changes: [.create(DurableRecord(id: 1, name: "one", SubscriptionFilter("a")))])
+        clock.advance(by: .seconds(599))
+        #expect(expired(store, deletions).isEmpty)
+        clock.advance(by: StoreOptions.withoutTimer.retentionInterval + .seconds(11))
+        #expect(expired(store, deletions).isEmpty)
+        clock.advance(by: .seconds(299))
+        #expect(expired(store, deletions).isEmpty)
+        clock.advance(by: .seconds(1))
+        #expect(expired(store, deletions) == [1])
+        try store.close(nextSequence: 1)
+    }
+
     @Test(arguments: [60, 299, 301])
     func `no subscription is removed before the end of the time after a start`(_ expiry: Int) async throws {
         var (store, deletions) = try open { $0.subscriptionExpiry = .seconds(expiry) }
