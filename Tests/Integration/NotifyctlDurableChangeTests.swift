@@ -161,6 +161,15 @@ extension IntegrationTests {
             #expect(again["last_attached_pid"] as? Int == Int(getpid()))
         }
 
+        @Test func `changes at the same time take place one after another`() async throws {
+            let script = """
+                for n in 1 2 3 4 5 6 7 8; do notifyctl durable reset mine --to now >/dev/null & pids="$pids $!"; done
+                for pid in $pids; do wait $pid || exit 1; done
+                """
+            let result = try await notifyctl.shell(script)
+            #expect(result.status == .status(0), "\(result.errors)")
+        }
+
         @Test func `bad input is refused with its reason`() async throws {
             let cases: [(arguments: [String], status: Int32, text: String)] = [
                 (["reset", "mine", "--to", "1000"], 64, "sequence 1000 is beyond the end of the log"),

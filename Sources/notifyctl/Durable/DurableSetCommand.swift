@@ -27,8 +27,10 @@ struct DurableSetCommand: AsyncParsableCommand {
 
     func run() async throws {
         let details = try await withNotificationClient(configuration: connection.configuration()) { client in
-            try await client.administration.configureDurableSubscription(
-                subscription.name, options.settings, uid: subscription.uid)
+            try await BusySubscription.whenFree {
+                try await client.administration.configureDurableSubscription(
+                    subscription.name, options.settings, uid: subscription.uid)
+            }
         }
         var output = StandardOutput()
         output.append("set \(subscription.name): \(Self.text(details.settings))\n")
