@@ -24,6 +24,11 @@ final class BrokerDriver: BrokerHost {
     private(set) var handlers: ContiguousArray<ConnectionHandler?> = []
     private var isTickScheduled = false
     private var isTicking = false
+    /// The ticks since the last event of a poll.
+    private var ticksSincePoll = 0
+    /// The maximum number of ticks from one poll of the event loop to the next: that of the events, and that of an
+    /// answer of the store.
+    private static let ticksPerPoll = 2
     /// Limits how many connections end before an interim turn.
     var endings = EndingBudget()
     /// The connections that interim turns have read since the event loop has polled.
@@ -209,7 +214,7 @@ final class BrokerDriver: BrokerHost {
         let id = core.broker.connectionOpened(peer, now: now)
         while handlers.count <= id.slot.index { handlers.append(nil) }
         handlers[id.slot.index] = handler
-        scheduleTick()
+        eventReceived()
         return id
     }
 
@@ -228,7 +233,7 @@ final class BrokerDriver: BrokerHost {
 
     func releaseReadBuffer(_ buffer: ByteBuffer) { readBuffer.release(buffer) }
 
-    /// Passes received bytes to the broker. The caller must schedule a tick afterwards.
+    /// Passes received bytes to the broker. The caller must call ``eventReceived()`` afterwards.
     ///
     /// - Returns: The number of bytes consumed.
     func bytesReceived(_ bytes: UnsafeRawBufferPointer, from id: ConnectionID) -> Int {
@@ -240,7 +245,7 @@ final class BrokerDriver: BrokerHost {
 
     func connectionWritable(_ id: ConnectionID) {
         core.broker.connectionWritable(id)
-        scheduleTick()
+        eventReceived()
     }
 
     /// The peer has shut down its direction.
@@ -249,7 +254,7 @@ final class BrokerDriver: BrokerHost {
     func inputEnded(_ id: ConnectionID) -> Bool {
         let bytes = core.broker.waitingBytes(of: id)
         let isDiscarded = core.broker.inputEnded(id, now: now)
-        scheduleTick()
+        eventReceived()
         countEnding(afterReading: bytes)
         return isDiscarded
     }
@@ -257,7 +262,7 @@ final class BrokerDriver: BrokerHost {
     func connectionClosed(_ id: ConnectionID) {
         core.broker.connectionClosed(id, now: now)
         if handlers[id.slot.index]?.id == id { handlers[id.slot.index] = nil }
-        scheduleTick()
+        eventReceived()
         countEnding()
     }
 
@@ -281,8 +286,20 @@ final class BrokerDriver: BrokerHost {
         logger.notice("notifyd stood still for \(duration.text): this time counts towards no deadline")
     }
 
+    /// Schedules a tick after an event of a poll, unless it is a consequence of the current tick.
+    func eventReceived() {
+        if !isTicking { ticksSincePoll = 0 }
+        scheduleTick()
+    }
+
+    /// Schedules a tick that runs before the event loop polls for events again, or after that poll if enough ticks have
+    /// run since the last one.
+    ///
+    /// The loop runs all due tasks, including those added meanwhile, before it polls. If each tick takes longer than the
+    /// store needs for an answer, the ticks of the answers would otherwise let no client be read.
     func scheduleTick() {
         guard !isTickScheduled else { return }
+        guard ticksSincePoll < Self.ticksPerPoll else { return scheduleNextTurn() }
         isTickScheduled = true
         let loopBound = NIOLoopBound(self, eventLoop: eventLoop)
         eventLoop.execute { loopBound.value.scheduledTick() }
@@ -290,6 +307,7 @@ final class BrokerDriver: BrokerHost {
 
     private func scheduledTick() {
         isTickScheduled = false
+        ticksSincePoll += 1
         endReadingAhead()
         tick()
     }
@@ -332,7 +350,7 @@ final class BrokerDriver: BrokerHost {
     func wokenUp() {
         isWakeUpRequested = false
         drainEndings.turnBegan()
-        scheduleTick()
+        eventReceived()
     }
 
     /// Sets the timer, unless it is already set to an earlier deadline. A deadline that has passed counts with the next

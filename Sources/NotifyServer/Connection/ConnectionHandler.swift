@@ -61,7 +61,7 @@ final class ConnectionHandler: ChannelInboundHandler, OutputSink {
         let read = unwrapInboundIn(data)
         process(partial.join(read))
         driver.releaseReadBuffer(read)
-        driver.scheduleTick()
+        driver.eventReceived()
     }
 
     /// Processes the remaining received bytes. The tick calls this method at the connection's turn.

@@ -298,6 +298,31 @@ import WireTestSupport
         #expect(!late.channel.isActive)
     }
 
+    @Test func `answers that arrive while ticks run do not keep the loop from polling`() throws {
+        let host = DriverHarness()
+        var requested: ConnectionID?
+        host.driver.requestReload = { id, _ in requested = id }
+        let client = try host.connect(uid: 0)
+        try client.send(Reload(request: 1))
+        host.run()
+        let id = try #require(requested)
+        var wakeUps = 0
+        host.driver.requestWakeUp = { wakeUps += 1 }
+        host.driver.reloadEnded(.applied(pendingSettings: []), for: id, request: 1)
+        host.run()
+        #expect(try client.take() == [.reloaded])
+        #expect(wakeUps == 0)
+        for request in 2...3 as ClosedRange<UInt64> {
+            host.driver.reloadEnded(.applied(pendingSettings: []), for: id, request: request)
+            host.run()
+        }
+        #expect(try client.take() == [], "the tick comes after the poll")
+        #expect(wakeUps == 1)
+        host.driver.wokenUp()
+        host.run()
+        #expect(try client.take() == [.reloaded, .reloaded])
+    }
+
     @Test func `draining commits, notifies every client and closes`() throws {
         let host = DriverHarness()
         let (client, other) = (try host.connect(), try host.connect())
@@ -319,9 +344,13 @@ import WireTestSupport
         let clients = try (0...EndingBudget.connectionsPerTurn).map { _ in try host.connect() }
         let drained = host.driver.drain(within: .seconds(30))
         host.run()
+        host.driver.wokenUp()
+        host.run()
+        host.driver.requestWakeUp = {}
         while host.store.answerCommit() { host.run() }
         #expect(clients.count { $0.channel.isActive } == 1)
-        host.advance(.milliseconds(1))
+        host.driver.wokenUp()
+        host.run()
         try drained.wait()
         #expect(!clients.contains { $0.channel.isActive })
     }

@@ -17,6 +17,7 @@ final class DriverHarness {
     let log: CapturedLog
     let driver: BrokerDriver
     private let clock = ManualTime()
+    private var isWakeUpRequested = false
 
     init(isStarted: Bool = true, level: Logger.Level = .info) {
         let log = CapturedLog(level: level)
@@ -34,9 +35,7 @@ final class DriverHarness {
             broker: broker, store: store, retention: RetentionPolicy(), eventLoop: loop,
             notifier: ServiceManagerNotifier(context: context(user: 1000, process: 1)),
             logger: Logger(label: "notifyd") { _ in CapturedLogHandler(log: log) }, clock: { clock.now })
-        driver.requestWakeUp = { [unowned self] in
-            loop.scheduleTask(in: .microseconds(1)) { [unowned self] in driver.wokenUp() }
-        }
+        driver.requestWakeUp = { [unowned self] in isWakeUpRequested = true }
         guard isStarted else { return }
         _ = driver.start()
         run()
@@ -44,8 +43,15 @@ final class DriverHarness {
         run()
     }
 
-    /// Runs the loop until no task is due.
-    func run() { loop.run() }
+    /// Runs the loop until no task is due, and polls until there are no events.
+    func run() {
+        loop.run()
+        while isWakeUpRequested {
+            isWakeUpRequested = false
+            driver.wokenUp()
+            loop.run()
+        }
+    }
 
     /// Advances the time in steps in which the loop wakes up when it asked to.
     func advance(_ duration: Duration) {
