@@ -191,9 +191,9 @@ package struct Broker: ~Copyable {
         access.policyChanged(to: policy)
         subscriptions.rightsChanged()
         backlogs.forgetAll()
-        for slot in durables.slots where durables[slot].redeliveries.areRightsKnown {
+        for slot in durables.slots {
             durables[slot].redeliveries.forgetRights()
-            redeliveryReads.wake(slot)
+            redeliveryReads.wake(slot, isNeeded: durables[slot].redeliveries.hasWork)
         }
         actions.append(.scheduleTick)
         monitors.discardRecorded()

@@ -28,13 +28,14 @@ enum HistoryNotice {
         _ client: NotificationClient, _ patterns: [String], object: String?
     ) async throws -> (oldest: Date?, hasDeletions: Bool) {
         var oldest: NotificationClient.Message?
-        for try await case .message(let message) in try client.log(patterns, object: object, limit: 1) {
-            oldest = message
-        }
         var hasDeletions = false
         // Unlike a reading from the oldest message, one from a sequence reports what was deleted from there on.
-        let events = try client.log(patterns, from: .sequence(1), object: object, limit: 1)
-        for try await case .gap(let gap) in events where gap.reason == .deleted { hasDeletions = true }
+        for try await event in try client.log(patterns, from: .sequence(1), object: object, limit: 1) {
+            switch event {
+            case .message(let message): oldest = message
+            case .gap(let gap): hasDeletions = hasDeletions || gap.reason == .deleted
+            }
+        }
         return (oldest?.date, hasDeletions)
     }
 

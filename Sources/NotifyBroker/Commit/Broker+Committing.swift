@@ -92,6 +92,7 @@ extension Broker {
         histories.committed()
         durables.progressFailed(batch.progressOf)
         durables.saveFailed(batch.redeliveries)
+        durables.saveFailed(batch.losses)
         let error = failure.wireError
         monitors.committed(through: batch.lastSequence, error: error)
         for waiter in batch.log.waiters where connections.contains(waiter.connection) {

@@ -187,8 +187,8 @@ struct CommitPipeline {
             reserveBelow: reservation, isSynced: pending.isSynced, isProbe: health.isFailing)
         inFlight = InFlightBatch(
             id: nextBatchID, log: exchange(&pending, with: PendingLog()), progressOf: progress.slots,
-            passedLosses: progress.passedLosses, redeliveries: progress.redeliveries, reserveBelow: reservation,
-            started: now, isRetry: isRetryRequested)
+            losses: progress.losses, passedLosses: progress.passedLosses, redeliveries: progress.redeliveries,
+            reserveBelow: reservation, started: now, isRetry: isRetryRequested)
         isRetryRequested = false
         deadline = nil
         nextBatchID += 1

@@ -6,6 +6,8 @@ struct InFlightBatch {
     let log: PendingLog
     /// The durable subscriptions whose progress is in the batch.
     let progressOf: Set<DurableSlot>
+    /// What the batch adds to losses in the log.
+    var losses: [DurableID: Loss] = [:]
     /// The losses that the batch removes from the log.
     var passedLosses: [PassedLoss] = []
     /// What the batch records of redeliveries.

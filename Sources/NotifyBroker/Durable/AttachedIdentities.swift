@@ -83,8 +83,13 @@ struct MessageRights: OptionSet, Hashable {
 
     /// The rights were not evaluated: each identity may receive the message, as far as is known.
     static let unknown = MessageRights(rawValue: (1 << (UInt16(maximumCount) + 1)) - 1)
+    /// The rights were evaluated: each identity may receive the message.
+    static let everyone = later(than: 0)
     /// In the rights of messages only that were not evaluated, and in those of every member.
     static let anyone = MessageRights(rawValue: 1 << UInt16(maximumCount))
+
+    /// Whether an identity may not receive the message.
+    var isRestricted: Bool { !isSuperset(of: .everyone) }
 
     static func identity(_ number: Int) -> MessageRights { MessageRights(rawValue: 1 << UInt16(number)) }
 

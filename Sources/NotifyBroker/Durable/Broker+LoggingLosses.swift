@@ -40,6 +40,7 @@ extension Broker {
             case .backlog: "the unread messages of its user exceed log.max_backlog"
             case .purge: "they were purged"
             case .rules: "the retention rules deleted them"
+            case .forbidden: "no client that has attached may receive them any more"
             case .withheld: "too many waited for a client that may receive them"
             }
         actions.append(

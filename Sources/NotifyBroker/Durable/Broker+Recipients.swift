@@ -48,15 +48,25 @@ extension Broker {
             durables[slot].members.passTurn()
             next = nextMember(of: slot, ignoresOutbox: ignoresOutbox)
         }
-        let identities = durables[slot].identities
-        guard identities.contains(where: { access.permits(rules, $0) }) else { return .forbidden }
-        return .withheld(identities.rights { access.permits(rules, $0) })
+        return self.rights(under: rules, durables[slot]).map { .withheld($0) } ?? .forbidden
+    }
+
+    /// Which of the identities that attached may receive a message; nil if none of them may.
+    func rights(to message: MessageParts, _ durable: DurableSubscription) -> MessageRights? {
+        access.policy.isOpen(message.name) ? .everyone : rights(under: access.receivingRules(of: message), durable)
+    }
+
+    private func rights(
+        under rules: AccessControl.ReceivingRules, _ durable: DurableSubscription
+    ) -> MessageRights? {
+        guard durable.identities.contains(where: { access.permits(rules, $0) }) else { return nil }
+        return durable.identities.rights { access.permits(rules, $0) }
     }
 
     /// What members with room may receive, as far as messages are read for them.
     mutating func rightsOfMembersWithRoom(_ slot: DurableSlot) -> MessageRights {
         // Without different rights, a member is as good as any other.
-        guard !durables[slot].redeliveries.withheldDue.isEmpty else { return .anyone }
+        guard !durables[slot].redeliveries.evaluatedDue.isEmpty else { return .anyone }
         var rights = MessageRights.anyone
         let (identities, members) = (durables[slot].identities, durables[slot].members)
         scheduler.spend(members.count / FairScheduler.Cost.visitsPerUnit)

@@ -17,14 +17,28 @@ extension DurableSubscription {
     /// - Returns: The loss; its number is an upper bound if a client may have received some of the messages. Nil if the
     ///   generation is not the current one.
     mutating func lost(_ messages: Loss, generation: UInt32) -> Loss? {
-        var messages = messages
-        if messages.first <= cursor.seenThrough { messages.isUpperBound = true }
+        let messages = bounded(messages)
         changeLosses(of: generation) { $0.add(messages) }
         return generation == cursor.generation ? messages : nil
     }
 
+    /// Adds messages that the broker has dropped, and that the next batch adds to the loss in the log.
+    ///
+    /// - Returns: The loss; its number is an upper bound if a client may have received some of the messages.
+    mutating func dropped(_ messages: Loss) -> Loss {
+        let messages = bounded(messages)
+        changeLosses(of: cursor.generation) { $0.addUnsaved(messages) }
+        return messages
+    }
+
+    private func bounded(_ messages: Loss) -> Loss {
+        var messages = messages
+        if messages.first <= cursor.seenThrough { messages.isUpperBound = true }
+        return messages
+    }
+
     /// Ends redeliveries of which the log has made no copy, because it had deleted the messages before. Those that are
-    /// in no loss are added to it, until the daemon restarts: the log counts them as acknowledged.
+    /// in no loss are added to it: the log counted them as acknowledged.
     ///
     /// - Returns: Those that no gap has reported.
     mutating func notCopied(_ sequences: [UInt64]) -> [UInt64] {
@@ -41,7 +55,7 @@ extension DurableSubscription {
         let losses = committedLosses
         for sequence in sequences where !losses.contains(sequence) {
             let loss = Loss(first: sequence, last: sequence, count: 1, isUpperBound: true)
-            changeLosses(of: committedCursor.generation) { $0.add(loss) }
+            changeLosses(of: committedCursor.generation) { $0.addUnsaved(loss) }
         }
         return sequences.filter { !losses.isReported($0) }
     }
@@ -81,6 +95,11 @@ extension DurableSubscription {
         guard loss != nil, losses.informed == nil || losses.informed == members.id(at: index) else { return }
         let position = cursor.position
         changeLosses(of: cursor.generation) { $0.acknowledged(sequence, position: position) }
+    }
+
+    /// Notes that a batch has not added messages to the loss in the log.
+    mutating func saveFailed(_ messages: Loss) {
+        changeLosses(of: committedCursor.generation) { $0.saveFailed(messages) }
     }
 
     /// Records that the log no longer contains a loss.

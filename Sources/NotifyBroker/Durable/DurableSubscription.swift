@@ -102,6 +102,10 @@ struct DurableSubscription {
             batch.changes += unsaved.changes
             batch.redeliveries[id] = unsaved
         }
+        if let loss = losses.takeUnsaved() {
+            batch.changes.append(.addLoss(id: id, loss))
+            batch.losses[id] = loss
+        }
         if let loss = passedLoss {
             batch.changes.append(.forgetLoss(id: id, through: loss.last))
             batch.passedLosses.append(loss)

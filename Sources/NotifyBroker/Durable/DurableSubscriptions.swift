@@ -29,6 +29,8 @@ struct UnsavedProgress {
     var slots: Set<DurableSlot> = []
     /// The changes that persist the progress.
     var changes: [DurableChange] = []
+    /// What the changes add to losses in the log.
+    var losses: [DurableID: Loss] = [:]
     /// The losses that the changes remove from the log.
     var passedLosses: [PassedLoss] = []
     /// What the changes record of redeliveries.
@@ -298,6 +300,13 @@ struct DurableSubscriptions {
     mutating func saveFailed(_ redeliveries: [DurableID: Redeliveries.Unsaved]) {
         for (id, failed) in redeliveries {
             if let slot = slot(of: id) { self[slot].updateStoredRedeliveries { $0.saveFailed(failed) } }
+        }
+    }
+
+    /// Marks what a failed batch was to add to losses for the next batch.
+    mutating func saveFailed(_ losses: [DurableID: Loss]) {
+        for (id, loss) in losses {
+            if let slot = slot(of: id) { self[slot].saveFailed(loss) }
         }
     }
 

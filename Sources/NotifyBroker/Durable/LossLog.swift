@@ -7,7 +7,7 @@ import NotifyLog
 struct LossLog {
     /// Why messages were deleted, or are no longer held back.
     enum Reason {
-        case backlog, purge, rules, withheld
+        case backlog, forbidden, purge, rules, withheld
     }
 
     /// What to log of a subscription.

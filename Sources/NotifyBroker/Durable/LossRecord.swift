@@ -5,6 +5,8 @@ import NotifyWire
 /// message. If that commit fails, the next one repeats it.
 struct LossRecord {
     private(set) var loss: Loss?
+    /// What the next batch adds to the loss in the log: messages that the broker, not the store, has dropped.
+    private(set) var unsaved: Loss?
     /// The end of the loss that the next commit removes; nil if it removes none.
     private(set) var passed: UInt64?
     /// The range of lost messages of which no gap was sent, because they had been delivered before. May include lost
@@ -19,6 +21,19 @@ struct LossRecord {
 
     mutating func add(_ messages: Loss) {
         if loss?.add(messages) == nil { loss = messages }
+    }
+
+    mutating func addUnsaved(_ messages: Loss) {
+        add(messages)
+        saveFailed(messages)
+    }
+
+    /// Takes what the next batch adds to the loss in the log; nil if it adds nothing.
+    mutating func takeUnsaved() -> Loss? { unsaved.take() }
+
+    /// Notes that a batch has not added messages to the loss in the log.
+    mutating func saveFailed(_ messages: Loss) {
+        if unsaved?.add(messages) == nil { unsaved = messages }
     }
 
     /// Notes that no gap was sent for a part of the loss.
@@ -55,7 +70,7 @@ struct LossRecord {
 
     /// Records that the log no longer contains losses that end at or before a sequence.
     mutating func forgotten(through sequence: UInt64) {
-        if let last = loss?.last, last <= sequence { (loss, unreported, informed) = (nil, nil, nil) }
+        if let last = loss?.last, last <= sequence { (loss, unsaved, unreported, informed) = (nil, nil, nil, nil) }
         if let end = passed, end <= sequence { passed = nil }
     }
 }

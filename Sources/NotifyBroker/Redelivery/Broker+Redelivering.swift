@@ -62,12 +62,13 @@ extension Broker {
     /// The next copies to read for a subscription: for deliveries and for dead letters in turn.
     private mutating func nextRead(for slot: DurableSlot) -> RedeliveryReads.Read? {
         switch redeliveryReads.lastPurpose {
-        case .delivery: nextDeadLetters(of: slot) ?? nextDelivery(of: slot)
+        case .delivery, .rights: nextDeadLetters(of: slot) ?? nextDelivery(of: slot)
         case .deadLetters: nextDelivery(of: slot) ?? nextDeadLetters(of: slot)
         }
     }
 
     private mutating func nextDelivery(of slot: DurableSlot) -> RedeliveryReads.Read? {
+        guard !durables[slot].members.isEmpty else { return nextEvaluation(of: slot) }
         let room = durables[slot].redeliveryRoom
         guard room > 0, nextMember(of: slot) != nil else { return nil }
         guard let rights = durables[slot].redeliveries.dueRights(intersecting: rightsOfMembersWithRoom(slot)) else {
@@ -78,6 +79,16 @@ extension Broker {
         let sequences = durables[slot].redeliveries.takeDue(
             rights, maximumCount: min(room, Self.readMessages), maximumBytes: Self.readBytes)
         return sequences.isEmpty ? nil : .init(slot: slot, purpose: .delivery, sequences: sequences)
+    }
+
+    /// While no client is attached, the messages are read to drop those that none may receive any more, and to know how
+    /// many some of them may not.
+    private mutating func nextEvaluation(of slot: DurableSlot) -> RedeliveryReads.Read? {
+        let patterns = durables[slot].filter.patterns
+        guard !durables[slot].redeliveries.due.isEmpty, !patterns.allSatisfy(access.policy.isOpen) else { return nil }
+        let sequences = durables[slot].redeliveries.takeDue(
+            maximumCount: Self.readMessages, maximumBytes: Self.readBytes)
+        return sequences.isEmpty ? nil : .init(slot: slot, purpose: .rights, sequences: sequences)
     }
 
     private mutating func nextDeadLetters(of slot: DurableSlot) -> RedeliveryReads.Read? {
@@ -106,9 +117,10 @@ extension Broker {
         case .success(let content):
             switch read.purpose {
             case .delivery: redeliver(content.block, to: slot, now: now)
+            case .rights: evaluateRights(to: content.block, of: slot, now: now)
             case .deadLetters: deadLetter(content, of: slot, now: now)
             }
-            lost(content.missing, of: slot)
+            lost(content.missing, of: slot, now: now)
             limitWithheld(of: slot, now: now)
             // Those that no member had room for.
             durables[slot].updateStoredRedeliveries { $0.notDelivered(read.sequences) }
@@ -119,7 +131,7 @@ extension Broker {
 
     private mutating func giveUp(_ read: RedeliveryReads.Read) {
         switch read.purpose {
-        case .delivery: durables[read.slot].updateStoredRedeliveries { $0.notDelivered(read.sequences) }
+        case .delivery, .rights: durables[read.slot].updateStoredRedeliveries { $0.notDelivered(read.sequences) }
         case .deadLetters: durables[read.slot].updateStoredRedeliveries { $0.notDeadLettered(read.sequences) }
         }
     }
@@ -157,7 +169,24 @@ extension Broker {
                     delivery: failures + 1))
         }
         closeRuns()
-        drop(forbidden, of: slot)
+        drop(forbidden, of: slot, now: now)
+    }
+
+    private mutating func evaluateRights(to block: LogBlock, of slot: DurableSlot, now: BrokerTime) {
+        var forbidden: [UInt64] = []
+        for entry in block.entries {
+            scheduler.spend(FairScheduler.Cost.frame)
+            block.withMessage(entry) { message in
+                if !isSelected(message.parts, by: slot) {
+                    durables[slot].redeliveries.remove(entry.sequence)
+                } else if let rights = rights(to: message.parts, durables[slot]) {
+                    durables[slot].redeliveries.withhold(entry.sequence, rights)
+                } else {
+                    forbidden.append(entry.sequence)
+                }
+            }
+        }
+        drop(forbidden, of: slot, now: now)
     }
 
     /// Whether a message is still for the subscription: its patterns or the rights to it may have changed.
@@ -170,14 +199,17 @@ extension Broker {
         return filter.matches(name: message.name) && filter.object.map { $0.utf8.elementsEqual(message.object) } ?? true
     }
 
-    /// Ends redeliveries that no identity that attached may receive any more, with a gap.
-    private mutating func drop(_ sequences: [UInt64], of slot: DurableSlot) {
+    /// Ends redeliveries that no identity that attached may receive any more, with a gap: now, or for the next client.
+    private mutating func drop(_ sequences: [UInt64], of slot: DurableSlot, now: BrokerTime) {
         // Others were acknowledged while their copies were read.
         let sequences = sequences.filter { durables[slot].redeliveries.state(of: $0) == .reading }
-        guard let first = sequences.min(), let last = sequences.max() else { return }
+        guard let loss = Loss(of: sequences) else { return }
         for sequence in sequences { durables[slot].redeliveries.remove(sequence) }
-        sendGap(
-            Loss(first: first, last: last, count: UInt64(sequences.count), isUpperBound: false), .forbidden, to: slot)
+        if durables[slot].members.hasCommitted {
+            sendGap(loss, .forbidden, to: slot)
+        } else {
+            dropped(loss, of: slot, .forbidden, now: now)
+        }
     }
 
     /// Lets first deliveries continue although redeliveries are due, because no member with room may receive them.
@@ -192,15 +224,19 @@ extension Broker {
     }
 
     /// Handles messages whose copy is missing or damaged.
-    private mutating func lost(_ missing: [UInt64], of slot: DurableSlot) {
+    private mutating func lost(_ missing: [UInt64], of slot: DurableSlot, now: BrokerTime) {
         // Others were deleted on purpose, or are finished.
         let sequences = missing.filter { durables[slot].redeliveries.state(of: $0) != nil }
-        guard let first = sequences.min(), let last = sequences.max() else { return }
+        guard let loss = Loss(of: sequences) else { return }
         for sequence in sequences { durables[slot].redeliveries.remove(sequence) }
-        sendGap(Loss(first: first, last: last, count: UInt64(sequences.count), isUpperBound: false), .damaged, to: slot)
+        if durables[slot].members.hasCommitted {
+            sendGap(loss, .damaged, to: slot)
+        } else {
+            _ = durables[slot].dropped(loss)
+        }
         actions.append(
             .warn(
-                "the log is damaged: \(sequences.count) messages from sequence \(first) to \(last) were not delivered again "
+                "the log is damaged: \(loss.count) messages from sequence \(loss.first) to \(loss.last) were not delivered again "
                     + "to durable subscription '\(durables[slot].name)' of \(durables[slot].uid.userTitle)"))
     }
 

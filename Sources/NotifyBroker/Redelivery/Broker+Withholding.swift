@@ -12,11 +12,15 @@ extension Broker {
     mutating func limitWithheld(
         of slot: DurableSlot, to maximumBytes: Int = WithheldCopies.maximumBytes, now: BrokerTime
     ) {
-        let sequences = durables[slot].redeliveries.removeExcessWithheld(maximumBytes: maximumBytes)
-        guard let first = sequences.min(), let last = sequences.max() else { return }
-        let dropped = Loss(first: first, last: last, count: UInt64(sequences.count), isUpperBound: false)
-        guard let loss = durables[slot].lost(dropped, generation: durables[slot].cursor.generation) else { return }
-        logLoss(loss, of: durables[slot].id, .withheld, now: now.monotonic)
+        let removed = durables[slot].redeliveries.removeExcessWithheld(maximumBytes: maximumBytes)
+        if let loss = Loss(of: removed) { dropped(loss, of: slot, .withheld, now: now) }
+    }
+
+    /// Records messages that the broker has dropped, and sends a gap for them: now, or when a client attaches.
+    mutating func dropped(_ messages: Loss, of slot: DurableSlot, _ reason: LossLog.Reason, now: BrokerTime) {
+        let loss = durables[slot].dropped(messages)
+        durables.noteProgress(slot)
+        logLoss(loss, of: durables[slot].id, reason, now: now.monotonic)
         reportLoss(loss, of: slot)
     }
 }

@@ -1,9 +1,10 @@
 import DequeModule
 import NotifyLog
 
-/// Messages that are due, and that some of the identities that attached may not receive.
+/// Messages that are due, and which of the identities that attached may receive them.
 ///
-/// They are in a queue for each set of identities that may, so that only messages are read that a member may receive.
+/// Once that was evaluated, they are in a queue for each set of these identities, so that only messages are read that a
+/// member may receive.
 extension Redeliveries {
     /// Takes messages to read: some that are due and to which there are these rights, not more than fit in a number of
     /// bytes, but at least one.
@@ -19,11 +20,11 @@ extension Redeliveries {
     /// Takes out the queue of the messages that are due and to which there are these rights, so that a change of it
     /// makes no copy.
     private mutating func takeQueue(_ rights: MessageRights) -> Deque<UInt64> {
-        rights == .unknown ? exchange(&due, with: []) : withheldDue.removeValue(forKey: rights) ?? []
+        rights == .unknown ? exchange(&due, with: []) : evaluatedDue.removeValue(forKey: rights) ?? []
     }
 
     private mutating func setQueue(_ rights: MessageRights, _ queue: Deque<UInt64>) {
-        if rights == .unknown { due = queue } else if !queue.isEmpty { withheldDue[rights] = queue }
+        if rights == .unknown { due = queue } else if !queue.isEmpty { evaluatedDue[rights] = queue }
     }
 
     /// Adds a message of which no member got a first delivery.
@@ -67,7 +68,8 @@ extension Redeliveries {
         return removed
     }
 
-    /// Makes a message due again that was read, and that no member with room may receive.
+    /// Makes a message due again that was read, with the rights to it: no member with room may receive it, or no client
+    /// is attached.
     mutating func withhold(_ sequence: UInt64, _ rights: MessageRights) {
         guard messages[sequence]?.state == .reading else { return }
         update(sequence) { $0.rights = rights }
@@ -78,7 +80,7 @@ extension Redeliveries {
     /// The rights of the oldest message that is due and that one of some identities may receive; nil if there is none.
     mutating func dueRights(intersecting rights: MessageRights) -> MessageRights? {
         var first: (sequence: UInt64, rights: MessageRights)?
-        for candidate in [MessageRights.unknown] + withheldDue.keys where !candidate.isDisjoint(with: rights) {
+        for candidate in [MessageRights.unknown] + evaluatedDue.keys where !candidate.isDisjoint(with: rights) {
             var queue = takeQueue(candidate)
             defer { setQueue(candidate, queue) }
             while let sequence = queue.first, !isDue(sequence, candidate) { queue.removeFirst() }
@@ -92,9 +94,9 @@ extension Redeliveries {
         messages[sequence].map { $0.state == .due && $0.isStored && $0.rights == rights } ?? false
     }
 
-    /// The number of messages that are due, and that none of some identities may receive.
+    /// The number of messages that are due, and that none of some identities may receive, but another one may.
     func withheldCount(from rights: MessageRights) -> Int {
-        messages.values.count { $0.state == .due && $0.rights.isDisjoint(with: rights) }
+        messages.values.count { $0.state == .due && $0.rights.isRestricted && $0.rights.isDisjoint(with: rights) }
     }
 
     /// Forgets who may receive the messages. They are evaluated again when they are read.
@@ -102,8 +104,8 @@ extension Redeliveries {
         guard areRightsKnown else { return }
         areRightsKnown = false
         for sequence in messages.keys { update(sequence) { $0.rights = .unknown } }
-        let sequences = Set(withheldDue.values.joined()).filter { messages[$0]?.state == .due }
-        withheldDue = [:]
+        let sequences = Set(evaluatedDue.values.joined()).filter { messages[$0]?.state == .due }
+        evaluatedDue = [:]
         work += sequences.count
         due.append(contentsOf: sequences.sorted())
     }

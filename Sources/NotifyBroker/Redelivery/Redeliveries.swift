@@ -18,7 +18,7 @@ struct Redeliveries {
         var holders: [MemberID] = []
 
         /// Whether the message waits, without a failure, for a member that may receive it.
-        var isWithheld: Bool { state == .due && rights != .unknown && failures == 0 }
+        var isWithheld: Bool { state == .due && rights.isRestricted && failures == 0 }
 
         func record(_ sequence: UInt64, now: Duration) -> Redelivery {
             let isDead = state == .dead || state == .deadLettering
@@ -46,10 +46,10 @@ struct Redeliveries {
     var held: [MemberID: Set<UInt64>] = [:]
     /// The times of `waiting` and `inFlight`. Some are out of date.
     private var timers = Heap<Timer>()
-    /// Messages that became due, in this order. Some are out of date.
+    /// Messages that became due, in this order, and whose rights were not evaluated. Some are out of date.
     var due: Deque<UInt64> = []
-    /// The same, for messages that not every identity may receive.
-    var withheldDue: [MessageRights: Deque<UInt64>] = [:]
+    /// The same, for messages whose rights were evaluated.
+    var evaluatedDue: [MessageRights: Deque<UInt64>] = [:]
     /// Whether the rights to a message may be known.
     var areRightsKnown = false
     /// Those without a failure, also before the log has their copies.
@@ -88,7 +88,7 @@ struct Redeliveries {
     /// The number of messages whose rows in the log are out of date.
     var unsavedCount: Int { unsaved.count + saving.rows }
     /// Whether copies may have to be read: for messages that are due, or are to become dead letters.
-    var hasWork: Bool { !due.isEmpty || !withheldDue.isEmpty || hasDead }
+    var hasWork: Bool { !due.isEmpty || !evaluatedDue.isEmpty || hasDead }
     /// Whether messages may have to become dead letters.
     var hasDead: Bool { !dead.isEmpty }
     /// The time at which a message becomes due or a deadline passes; nil if there is none. May be too early.
@@ -250,7 +250,7 @@ struct Redeliveries {
     mutating func becameDue(_ sequence: UInt64) {
         dueCount += 1
         if let rights = messages[sequence]?.rights, rights != .unknown {
-            withheldDue[rights, default: []].append(sequence)
+            evaluatedDue[rights, default: []].append(sequence)
         } else {
             due.append(sequence)
         }

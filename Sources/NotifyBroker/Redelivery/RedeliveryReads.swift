@@ -1,10 +1,12 @@
 import DequeModule
 
-/// The durable subscriptions for which copies of messages are to be read: for redeliveries, or for dead letters. The
-/// copies of one subscription are read at a time.
+/// The durable subscriptions for which copies of messages are to be read: for redeliveries, for the rights to them, or
+/// for dead letters. The copies of one subscription are read at a time.
 struct RedeliveryReads {
     enum Purpose {
         case delivery
+        /// No client is attached. Which ones may receive the messages is evaluated.
+        case rights
         case deadLetters
     }
 

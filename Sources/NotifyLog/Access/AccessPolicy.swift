@@ -45,6 +45,12 @@ package struct AccessPolicy: Sendable {
         guard let first = name.first else { return false }
         return openBytes.contains(first)
     }
+
+    /// Whether every identity may post and receive all names that begin with the first byte of those that the pattern
+    /// matches.
+    package func isOpen(_ pattern: NamePattern) -> Bool {
+        pattern.withUTF8 { $0.first != UInt8(ascii: "*") && $0.first != UInt8(ascii: ">") && isOpen($0) }
+    }
 }
 
 // MARK: - Names

@@ -44,6 +44,8 @@ package enum DurableChange: Equatable, Sendable {
     /// Makes an identity that attached the owner of the subscription, after those that attached before, and sets when
     /// that was.
     case setOwner(id: DurableID, Identity, LastAttachment = LastAttachment())
+    /// Adds messages that the daemon has dropped to the subscription's loss.
+    case addLoss(id: DurableID, Loss)
     /// Forgets the subscription's loss if it ends at or before a sequence.
     case forgetLoss(id: DurableID, through: UInt64)
     case remove(id: DurableID)
@@ -62,7 +64,7 @@ package enum DurableChange: Equatable, Sendable {
         case .create(let record), .replace(let record): record.filter.byteCount + record.name.utf8.count
         case .update(_, let progress): progress.acknowledged.count * 16
         case .setOwner(_, let identity, _): identity.groups.count * MemoryLayout<UInt32>.stride
-        case .forgetLoss, .remove: 0
+        case .addLoss, .forgetLoss, .remove: 0
         case .keep(_, _, let reason, let frame): reason.utf8.count + (frame?.readableBytes ?? 0)
         case .forget(_, let sequences), .delete(let sequences): sequences.count * MemoryLayout<UInt64>.stride
         }

@@ -98,6 +98,12 @@ package struct Loss: Equatable, Sendable {
         self.isUpperBound = isUpperBound
     }
 
+    /// The loss of some messages; nil if there are none.
+    package init?(of sequences: [UInt64]) {
+        guard let first = sequences.min(), let last = sequences.max() else { return nil }
+        self.init(first: first, last: last, count: UInt64(sequences.count), isUpperBound: false)
+    }
+
     /// Adds another loss of the same subscription.
     package mutating func add(_ other: Loss) {
         first = min(first, other.first)

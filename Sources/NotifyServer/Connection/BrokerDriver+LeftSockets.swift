@@ -13,6 +13,7 @@ extension BrokerDriver {
     ///
     /// - Returns: Whether some are to be examined in the next turn.
     func releaseLeftSockets() -> Bool {
+        guard leftSockets.deadline != nil else { return false }
         let now = now.monotonic
         for socket in leftSockets.takeReleased(now: now) {
             core.broker.socketReleased(uid: socket.uid, bytes: socket.bytes)

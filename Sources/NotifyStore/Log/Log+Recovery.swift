@@ -50,7 +50,7 @@ extension Log {
         } else if damagedDeletions > 0 {
             recovered.problem =
                 "the log is damaged: records of deleted messages are lost (\(damagedDeletions)), so readers of the log "
-                + "that began before the start are told an upper bound"
+                + "that began before the start get an upper bound"
         }
         return recovered
     }

@@ -15,6 +15,8 @@ extension Log {
             try replace(record, statements)
         case .setOwner(let id, let owner, let attachment):
             try setOwner(of: id, to: owner, attachment, statements)
+        case .addLoss(let id, let loss):
+            try statements.addLoss(loss, of: id)
         case .forgetLoss(let id, let last):
             try statements.forgetLoss.bind(1, id.rawValue)
             try statements.forgetLoss.bind(2, last)

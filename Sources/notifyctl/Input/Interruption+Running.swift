@@ -38,7 +38,7 @@ extension Interruption {
                 }
             }
             try interruption.checkReader()
-            if let incomplete, interruption.reason == .signal, !interruption.isOutputComplete { throw incomplete }
+            if let incomplete, interruption.isSignalledEarly { throw incomplete }
         }
     }
 }

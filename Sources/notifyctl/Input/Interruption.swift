@@ -29,6 +29,9 @@ final class Interruption: Sendable {
     /// Whether everything was printed.
     var isOutputComplete: Bool { state.withLock(\.isOutputComplete) }
 
+    /// Whether a signal has ended the command before everything was printed.
+    var isSignalledEarly: Bool { state.withLock { $0.reason == .signal && !$0.isOutputComplete } }
+
     /// Everything was printed, so that it does not matter any more whether the output can be written.
     func completeOutput() {
         state.withLock { $0.isOutputComplete = true }

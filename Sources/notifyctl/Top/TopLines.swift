@@ -33,7 +33,7 @@ struct TopLines: Sendable {
             }
         }
         try interruption.checkReader()
-        if count != nil, interruption.reason == .signal, !interruption.isOutputComplete {
+        if count != nil, interruption.isSignalledEarly {
             throw CommandFailure.incomplete
         }
     }

@@ -220,6 +220,95 @@ struct MemberRightsTests {
         #expect(host.store.copies.values.allSatisfy { $0.isEmpty })
     }
 
+    // MARK: Without a client
+
+    /// Lets messages wait for a privileged client, while none is attached.
+    private func withhold() {
+        leave(attach(true))
+        let other = attach(false)
+        post()
+        other.acknowledge(1, 5...5)
+        leave(other)
+    }
+
+    private func description(on host: TestHost? = nil) -> DurableDescription? {
+        let host = host ?? self.host
+        let client = host.connect(uid: 0)
+        client.send(Describe(request: client.nextRequest(), uid: 1000, durableName: "jobs"))
+        host.run()
+        return client.take().compactMap {
+            if case .durableDescription(let description) = $0 { description } else { nil }
+        }.first
+    }
+
+    private func gaps(_ client: Client) -> [Gap] {
+        client.take().compactMap { if case .gap(let gap) = $0 { gap } else { nil } }
+    }
+
+    private static let loss = Gap(
+        reason: .deleted, isUpperBound: true, subscription: 1, dropped: 4, range: .init(first: 1, last: 4))
+
+    @Test func `a policy drops what waits although no client is attached, and the next one gets a gap`() {
+        withhold()
+        #expect(description()?.withheld == 4)
+        host.core.broker.policyChanged(to: Self.policy(1, gids: [9]))
+        run()
+        #expect(description()?.withheld == 0)
+        #expect(description()?.entry.pending?.messages == 0)
+        #expect(host.store.copies.values.allSatisfy { $0.isEmpty })
+        #expect(gaps(attach(false)) == [Self.loss])
+    }
+
+    @Test func `the gap of what was dropped without a client survives a restart`() {
+        withhold()
+        host.core.broker.policyChanged(to: Self.policy(1, gids: [9]))
+        run()
+        let next = TestHost(policy: Self.policy(1, gids: [9]), store: host.store)
+        #expect(gaps(attach(false, on: next)) == [Self.loss])
+    }
+
+    @Test func `a failed commit does not lose the gap`() {
+        withhold()
+        host.core.broker.policyChanged(to: Self.policy(1, gids: [9]))
+        for _ in 0..<100 where host.durable("jobs")?.redeliveries.isEmpty == false {
+            host.work()
+            host.tick()
+        }
+        host.advance(.milliseconds(100))
+        host.tick()
+        host.work(failingWith: .full)
+        host.advance(.seconds(2))
+        run()
+        #expect(host.store.subscription(named: "jobs")?.loss?.count == 4)
+        #expect(host.store.copies.values.allSatisfy { $0.isEmpty })
+    }
+
+    @Test func `a start drops what no client may receive any more, and counts the rest`() {
+        withhold()
+        for (gids, withheld, lost) in [([Self.group], 4, nil), ([9], 0, 4)] as [(Set<UInt32>, UInt32, UInt64?)] {
+            let next = TestHost(policy: Self.policy(gids: gids), store: host.store)
+            for _ in 0..<2 { run(next) }
+            #expect(description(on: next)?.withheld == withheld)
+            #expect(next.store.subscription(named: "jobs")?.loss?.count == lost)
+        }
+    }
+
+    @Test func `what every client may receive is not withheld, and is not dropped for its number`() {
+        leave(attach(true))
+        let other = attach(false)
+        post(secret: 0, open: 10)
+        for message in other.takeMessages() { other.reject(1, message.sequence, .returned, delay: .zero) }
+        leave(other)
+        run()
+        #expect(description()?.withheld == 0)
+        #expect(description()?.entry.pending?.messages == 10)
+        #expect(host.durable("jobs")?.redeliveries.evaluatedDue[.everyone]?.count == 10)
+        #expect(host.durable("jobs")?.redeliveries.withheld.count == 0)
+        #expect(attach(false).takeMessages().count == 10)
+    }
+
+    // MARK: Policies
+
     @Test func `a policy that lets an attached member receive what waits delivers it`() {
         leave(attach(true))
         let other = attach(false)

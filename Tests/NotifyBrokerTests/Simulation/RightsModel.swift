@@ -43,6 +43,9 @@ struct RightsModel {
     private var gaps: [Gap] = []
     /// Whether some of the gaps since then were sent to connections that have ended.
     private var areGapsMissing = false
+    /// The messages that were dropped while no client was attached, and those of them of which no client got a gap.
+    private var lost: Set<UInt64> = []
+    private var unreported: Set<UInt64> = []
 
     init(name: String, pattern: String, sharing: DurableSharing) {
         (self.name, self.pattern, self.sharing) = (name, pattern, sharing)
@@ -108,12 +111,27 @@ struct RightsModel {
     }
 
     mutating func received(_ gap: Gap) {
-        gaps.append(gap)
-        if gap.reason != .forbidden || gap.isUpperBound { fail("an unexpected gap: \(gap)") }
+        guard gap.reason == .deleted else {
+            gaps.append(gap)
+            if gap.reason != .forbidden || gap.isUpperBound { fail("an unexpected gap: \(gap)") }
+            return
+        }
+        let range = gap.range.first...gap.range.last
+        let count = UInt64(lost.filter(range.contains).count)
+        if !lost.contains(range.lowerBound) || !lost.contains(range.upperBound) || gap.dropped > count {
+            fail("\(lost.sorted()) were dropped without a client, the gap is \(gap)")
+        }
+        unreported = unreported.filter { !range.contains($0) }
     }
 
     /// Notes that a connection has ended to which a gap may have been sent.
-    mutating func lostGaps() { areGapsMissing = true }
+    mutating func lostGaps() {
+        areGapsMissing = true
+        unreported = []
+    }
+
+    /// The messages that were dropped while no client was attached, and of which no client got a gap since.
+    var unreportedLosses: [UInt64] { unreported.sorted() }
 
     // MARK: Comparing
 
@@ -168,7 +186,7 @@ struct RightsModel {
                 messages[sequence]?.isSkipped = false
                 if message.isDropped { fail("\(sequence) was dropped, and is pending") }
             } else if !message.isSkipped, !message.isDropped {
-                passed(sequence, message.family)
+                passed(sequence, message.family, hasMember: durable.members.hasCommitted)
             } else if state == .acknowledged {
                 watched.remove(sequence)
             }
@@ -178,11 +196,16 @@ struct RightsModel {
     }
 
     /// Notes that a message is neither pending nor finished.
-    private mutating func passed(_ sequence: UInt64, _ family: NameFamily) {
+    private mutating func passed(_ sequence: UInt64, _ family: NameFamily, hasMember: Bool) {
         if !forbidden.contains(family) { fail("\(sequence) of \(family) is lost") }
         if redeliveries.contains(sequence) {
             messages[sequence]?.isDropped = true
-            dropped.insert(sequence)
+            if hasMember {
+                dropped.insert(sequence)
+            } else {
+                lost.insert(sequence)
+                unreported.insert(sequence)
+            }
         } else {
             messages[sequence]?.isSkipped = true
         }
@@ -215,6 +238,8 @@ struct RightsModel {
                 waitsUntil: max(message.waitsUntil, now + delay), wasWithheld: message.wasWithheld)
         }
         redeliveries = Set(copies.keys)
+        lost.subtract(copies.keys)
+        unreported.subtract(copies.keys)
         watched = Set(messages.keys)
         (dropped, gaps, areGapsMissing) = ([], [], false)
     }

@@ -214,6 +214,7 @@ final class RightsSimulation {
             let identities = durable.identities.inOrder.map { host.core.broker.access.identity($0).groups }
             models[index].observe(
                 durable, readThrough: position ?? 0, identities, index == Self.jobs ? letters() : [], rights, store)
+            if !models[index].unreportedLosses.isEmpty { note("dropped without a client") }
             check(identities, of: durable)
         }
     }

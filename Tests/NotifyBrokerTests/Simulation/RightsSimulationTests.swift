@@ -18,8 +18,9 @@ struct RightsSimulationTests {
     private static let all: Set<String> = [
         "acknowledged", "acknowledged late", "an identity was forgotten", "an identity was refused",
         "attached together", "blocked", "crashed", "dead", "dead letter", "delivered after it was withheld",
-        "disconnected", "dropped with a gap", "failed", "left", "pending exactly", "policy changed", "retried",
-        "returned", "skipped", "stopped", "storage failed", "taken over", "withheld", "withheld exactly",
+        "disconnected", "dropped with a gap", "dropped without a client", "failed", "left", "pending exactly",
+        "policy changed", "retried", "returned", "skipped", "stopped", "storage failed", "taken over", "withheld",
+        "withheld exactly", "withheld without a client",
     ]
 
     @Test func `members receive what they may, and what they may not waits for others`() {

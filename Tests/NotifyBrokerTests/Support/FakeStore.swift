@@ -275,6 +275,9 @@ final class FakeStore {
             if subscriptions[id]?.owner.uid != owner.uid { violations.append("\(id) changes its user") }
             subscriptions[id]?.attached(owner)
             subscriptions[id]?.lastAttachment = attachment
+        case .addLoss(let id, let loss):
+            if subscriptions[id] == nil { violations.append("a loss of \(id), which does not exist") }
+            if subscriptions[id]?.loss?.add(loss) == nil { subscriptions[id]?.loss = loss }
         case .forgetLoss(let id, let last):
             if let loss = subscriptions[id]?.loss, loss.last <= last { subscriptions[id]?.loss = nil }
         case .remove(let id):

@@ -169,6 +169,21 @@ struct StoreRetentionTests {
         #expect(try folder.rows("SELECT subscription FROM losses") == ["2"])
     }
 
+    @Test func `messages that the daemon has dropped are added to a loss`() async throws {
+        var (store, _) = try open(options())
+        let record = DurableRecord(id: 1, name: "one", try SubscriptionFilter("a"))
+        await store.commit([StoredMessage(1, "a")], changes: [.create(record)])
+        await store.commit([], changes: [.addLoss(id: 1, Loss(first: 3, last: 7, count: 2, isUpperBound: false))])
+        await store.commit([], changes: [.addLoss(id: 1, Loss(first: 1, last: 2, count: 2, isUpperBound: true))])
+        try store.close(nextSequence: 8)
+        (store, _) = try open(options())
+        let total = Loss(first: 1, last: 7, count: 4, isUpperBound: true)
+        #expect(store.recovered.subscriptions.map(\.loss) == [total])
+        await store.commit([], changes: [.forgetLoss(id: 1, through: 7)])
+        try store.close(nextSequence: 8)
+        #expect(try folder.rows("SELECT subscription FROM losses").isEmpty)
+    }
+
     @Test func `a kill before the space of deleted messages returns is no damage`() async throws {
         FaultyDisk.watch(folder.path)
         let payload = [UInt8](repeating: 7, count: 1000)
