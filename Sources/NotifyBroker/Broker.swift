@@ -192,8 +192,8 @@ package struct Broker: ~Copyable {
         subscriptions.rightsChanged()
         backlogs.forgetAll()
         for slot in durables.slots {
-            durables[slot].redeliveries.forgetRights()
-            redeliveryReads.wake(slot, isNeeded: durables[slot].redeliveries.hasWork)
+            durables[slot].updateStoredRedeliveries { $0.areRightsOutdated = $0.areRightsKnown }
+            redeliveryReads.wake(slot, isNeeded: durables[slot].redeliveries.mayNeedRights)
         }
         actions.append(.scheduleTick)
         monitors.discardRecorded()

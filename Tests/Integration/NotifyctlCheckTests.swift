@@ -91,7 +91,7 @@ extension IntegrationTests {
             let sound = try await notifyctl.run("check", "--full")
             #expect(sound.status == .status(0))
             let received = try await notifyctl.run("subscribe", "a.*", "--durable", "mine", "-c", "19", "--json")
-            expectText(received.errors, "lost 1 message (\(sequences[6])): they are no longer in the daemon's log")
+            expectText(received.errors, "lost 1 message (\(sequences[6])): the daemon no longer keeps them")
             #expect(
                 try received.objects.compactMap { $0["sequence"] as? UInt64 }
                     == sequences.enumerated().filter { $0.offset != 6 }.map(\.element))

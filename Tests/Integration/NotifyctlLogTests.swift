@@ -55,7 +55,7 @@ extension IntegrationTests {
             #expect(result.lines.map(String.init) == sequences.suffix(2).map { "\($0)" })
             expectText(
                 result.errors,
-                "lost 3 messages (\(sequences[0])–\(sequences[2])): they are no longer in the daemon's log\n")
+                "lost 3 messages (\(sequences[0])–\(sequences[2])): the daemon no longer keeps them\n")
             let other = try await notifyctl.run("log", "other", "--from", "\(sequences[0] - 1)")
             #expect(other.errors == "" && other.lines.count == 1, "others are not missed")
             #expect(try await notifyctl.run("log", "a").errors == "", "nothing was deleted since its begin")

@@ -69,7 +69,7 @@ struct ClientMachineHistoryTests {
         let gaps = try await slot.wait().contents.flatMap(\.gaps)
         #expect(gaps.map(\.reason) == [.deleted, .damaged] && gaps[0].sequences == 10...20)
         #expect(gaps[0].missed == 7 && !gaps[0].isUpperBound)
-        #expect(gaps[0].description == "lost 7 messages (10–20): they are no longer in the daemon's log")
+        #expect(gaps[0].description == "lost 7 messages (10–20): the daemon no longer keeps them")
     }
 
     @Test func `every page after the first asks for the deletions since the first`() throws {

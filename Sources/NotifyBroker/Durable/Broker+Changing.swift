@@ -120,6 +120,7 @@ extension Broker {
             if isEdited { try? register(durable, as: durables[durable].filter) }
             backlogs.forget(id)
             chargeDurable(durable)
+            redeliveryReads.wake(durable, isNeeded: durables[durable].redeliveries.hasWork)
             if failure != nil {
                 durables.noteProgress(durable)
                 // What a reset had replaced has timers, and messages that are due.

@@ -9,7 +9,7 @@ extension DurableSubscription {
     /// The loss that the next batch removes from the log; nil if it removes none.
     @inline(__always)
     var passedLoss: PassedLoss? {
-        losses.passed.map { PassedLoss(id: id, generation: cursor.generation, last: $0) }
+        losses.passed.map { PassedLoss(id: id, generation: cursor.generation, loss: $0) }
     }
 
     /// Adds messages that a generation of the cursor has lost.
@@ -17,23 +17,19 @@ extension DurableSubscription {
     /// - Returns: The loss; its number is an upper bound if a client may have received some of the messages. Nil if the
     ///   generation is not the current one.
     mutating func lost(_ messages: Loss, generation: UInt32) -> Loss? {
-        let messages = bounded(messages)
+        var messages = messages
+        if messages.first <= cursor.seenThrough { messages.isUpperBound = true }
         changeLosses(of: generation) { $0.add(messages) }
         return generation == cursor.generation ? messages : nil
     }
 
     /// Adds messages that the broker has dropped, and that the next batch adds to the loss in the log.
     ///
-    /// - Returns: The loss; its number is an upper bound if a client may have received some of the messages.
+    /// - Returns: The loss. Its number is an upper bound, because a client may have received some of the messages.
     mutating func dropped(_ messages: Loss) -> Loss {
-        let messages = bounded(messages)
-        changeLosses(of: cursor.generation) { $0.addUnsaved(messages) }
-        return messages
-    }
-
-    private func bounded(_ messages: Loss) -> Loss {
         var messages = messages
-        if messages.first <= cursor.seenThrough { messages.isUpperBound = true }
+        messages.isUpperBound = true
+        changeLosses(of: cursor.generation) { $0.addUnsaved(messages) }
         return messages
     }
 
@@ -104,6 +100,6 @@ extension DurableSubscription {
 
     /// Records that the log no longer contains a loss.
     mutating func forgotten(_ passed: PassedLoss) {
-        changeLosses(of: passed.generation) { $0.forgotten(through: passed.last) }
+        changeLosses(of: passed.generation) { $0.forgotten(passed.loss) }
     }
 }

@@ -107,7 +107,7 @@ struct DurableSubscription {
             batch.losses[id] = loss
         }
         if let loss = passedLoss {
-            batch.changes.append(.forgetLoss(id: id, through: loss.last))
+            batch.changes.append(.forgetLoss(id: id, loss.loss))
             batch.passedLosses.append(loss)
         }
     }
@@ -242,6 +242,9 @@ struct DurableSubscription {
             }
         }
     }
+
+    /// Whether a change is pending that is not in the log yet: also of the sharing, or the removal.
+    var isChanging: Bool { isRemoving || pendingChange != nil || isSharingPending }
 
     /// - Throws: `subscriptionInUse` if another change is pending.
     func checkChangeable() throws(WireError) {

@@ -7,8 +7,8 @@ struct LossRecord {
     private(set) var loss: Loss?
     /// What the next batch adds to the loss in the log: messages that the broker, not the store, has dropped.
     private(set) var unsaved: Loss?
-    /// The end of the loss that the next commit removes; nil if it removes none.
-    private(set) var passed: UInt64?
+    /// The part of the loss that the next commit removes; nil if it removes none.
+    private(set) var passed: Loss?
     /// The range of lost messages of which no gap was sent, because they had been delivered before. May include lost
     /// messages of which a gap was sent.
     private var unreported: SequenceRange?
@@ -65,13 +65,14 @@ struct LossRecord {
     ///
     /// - Parameter position: The cursor's position.
     mutating func acknowledged(_ sequence: UInt64, position: UInt64) {
-        if let loss, position >= loss.last, sequence >= loss.last { passed = loss.last }
+        if let loss, position >= loss.last, sequence >= loss.last { passed = loss }
     }
 
-    /// Records that the log no longer contains losses that end at or before a sequence.
-    mutating func forgotten(through sequence: UInt64) {
-        if let last = loss?.last, last <= sequence { (loss, unsaved, unreported, informed) = (nil, nil, nil, nil) }
-        if let end = passed, end <= sequence { passed = nil }
+    /// Records that the log no longer contains a part of the loss. What was added since stays.
+    mutating func forgotten(_ part: Loss) {
+        loss = loss?.without(part)
+        passed = passed?.without(part)
+        if loss == nil { (unreported, informed) = (nil, nil) }
     }
 }
 
@@ -80,6 +81,5 @@ struct PassedLoss: Equatable {
     let id: DurableID
     /// The generation of the subscription's cursor.
     let generation: UInt32
-    /// The end of the loss.
-    let last: UInt64
+    let loss: Loss
 }

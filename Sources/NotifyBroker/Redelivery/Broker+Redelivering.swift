@@ -42,6 +42,10 @@ extension Broker {
         for _ in 0..<Self.visitsPerTurn {
             guard let slot = redeliveryReads.next() else { return }
             guard durables[slot].state != .removing else { continue }
+            if durables[slot].redeliveries.areRightsOutdated {
+                forgetRights(of: slot)
+                break
+            }
             if durables[slot].redeliveries.maximumBytes < Redelivery.maximumBytes {
                 limitCopies(of: slot)
                 if let reader = durables[slot].reader {
@@ -57,6 +61,15 @@ extension Broker {
                     RedeliveryRequest(subscription: durables[slot].id, sequences: read.sequences)))
         }
         actions.append(.scheduleTick)
+    }
+
+    /// Forgets who may receive messages, because the policy has changed. Visits all of them, so that the turn of the
+    /// event loop has no other subscription.
+    private mutating func forgetRights(of slot: DurableSlot) {
+        let work = durables[slot].redeliveries.work
+        durables[slot].redeliveries.forgetRights()
+        scheduler.spend(durables[slot].redeliveries.work - work)
+        redeliveryReads.wake(slot, isNeeded: durables[slot].redeliveries.hasWork)
     }
 
     /// The next copies to read for a subscription: for deliveries and for dead letters in turn.
@@ -81,9 +94,10 @@ extension Broker {
         return sequences.isEmpty ? nil : .init(slot: slot, purpose: .delivery, sequences: sequences)
     }
 
-    /// While no client is attached, the messages are read to drop those that none may receive any more, and to know how
-    /// many some of them may not.
+    /// While no client is attached, messages are read to drop those that no client may receive any more, and to count
+    /// the withheld ones. A pending change must be in the log first: if it fails, its patterns do not apply.
     private mutating func nextEvaluation(of slot: DurableSlot) -> RedeliveryReads.Read? {
+        guard !durables[slot].isChanging else { return nil }
         let patterns = durables[slot].filter.patterns
         guard !durables[slot].redeliveries.due.isEmpty, !patterns.allSatisfy(access.policy.isOpen) else { return nil }
         let sequences = durables[slot].redeliveries.takeDue(
@@ -173,6 +187,8 @@ extension Broker {
     }
 
     private mutating func evaluateRights(to block: LogBlock, of slot: DurableSlot, now: BrokerTime) {
+        // A client that attaches now may have another identity.
+        guard !durables[slot].isChanging, durables[slot].members.isEmpty else { return }
         var forbidden: [UInt64] = []
         for entry in block.entries {
             scheduler.spend(FairScheduler.Cost.frame)
@@ -180,7 +196,7 @@ extension Broker {
                 if !isSelected(message.parts, by: slot) {
                     durables[slot].redeliveries.remove(entry.sequence)
                 } else if let rights = rights(to: message.parts, durables[slot]) {
-                    durables[slot].redeliveries.withhold(entry.sequence, rights)
+                    durables[slot].redeliveries.withhold(entry.sequence, rights, isSetAside: false)
                 } else {
                     forbidden.append(entry.sequence)
                 }
@@ -236,14 +252,16 @@ extension Broker {
         }
         actions.append(
             .warn(
-                "the log is damaged: \(loss.count) messages from sequence \(loss.first) to \(loss.last) were not delivered again "
-                    + "to durable subscription '\(durables[slot].name)' of \(durables[slot].uid.userTitle)"))
+                "the log is damaged: \(loss.count) messages from sequence \(loss.first) to \(loss.last) were not "
+                    + "delivered again to durable subscription '\(durables[slot].name)' of \(durables[slot].uid.userTitle)"
+            ))
     }
 
     /// Ends redeliveries of which no copy was made, because the messages failed after the log had deleted them.
     mutating func notCopied(_ sequences: [UInt64], of id: DurableID) {
         guard let slot = durables.slot(of: id) else { return }
         let unreported = durables[slot].notCopied(sequences)
+        durables.noteProgress(slot)
         chargeDurable(slot)
         guard let first = unreported.min(), let last = unreported.max() else { return }
         reportLoss(

@@ -1,10 +1,10 @@
 import DequeModule
 import NotifyLog
 
-/// Messages that are due, and which of the identities that attached may receive them.
+/// The rights to messages that are due: which of the identities that attached may receive each.
 ///
-/// Once that was evaluated, they are in a queue for each set of these identities, so that only messages are read that a
-/// member may receive.
+/// Once these are evaluated, the messages are in a queue for each set of identities, so that only messages are read that
+/// a member may receive.
 extension Redeliveries {
     /// Takes messages to read: some that are due and to which there are these rights, not more than fit in a number of
     /// bytes, but at least one.
@@ -30,7 +30,10 @@ extension Redeliveries {
     /// Adds a message of which no member got a first delivery.
     mutating func addWithheld(_ sequence: UInt64, bytes: UInt32, _ rights: MessageRights) {
         add(sequence, .due, bytes: bytes)
-        update(sequence) { $0.rights = rights }
+        update(sequence) { message in
+            message.rights = rights
+            message.isSetAside = true
+        }
         areRightsKnown = true
     }
 
@@ -68,11 +71,15 @@ extension Redeliveries {
         return removed
     }
 
-    /// Makes a message due again that was read, with the rights to it: no member with room may receive it, or no client
-    /// is attached.
-    mutating func withhold(_ sequence: UInt64, _ rights: MessageRights) {
+    /// Makes a message due again that was read, with the rights to it.
+    ///
+    /// - Parameter isSetAside: Whether no member with room may receive it. Otherwise no client is attached.
+    mutating func withhold(_ sequence: UInt64, _ rights: MessageRights, isSetAside: Bool = true) {
         guard messages[sequence]?.state == .reading else { return }
-        update(sequence) { $0.rights = rights }
+        update(sequence) { message in
+            message.rights = rights
+            message.isSetAside = message.isSetAside || isSetAside
+        }
         areRightsKnown = true
         set(.due, of: sequence)
     }
@@ -99,14 +106,26 @@ extension Redeliveries {
         messages.values.count { $0.state == .due && $0.rights.isRestricted && $0.rights.isDisjoint(with: rights) }
     }
 
+    /// Removes the entries of a queue that are out of date.
+    mutating func compactDue(_ rights: MessageRights) {
+        guard var queue = evaluatedDue.removeValue(forKey: rights) else { return }
+        var kept: Set<UInt64> = []
+        queue.removeAll { !isDue($0, rights) || !kept.insert($0).inserted }
+        evaluatedDue[rights] = queue
+    }
+
+    /// Whether there is something to do after a change of the policy.
+    var mayNeedRights: Bool { areRightsOutdated || hasWork }
+
     /// Forgets who may receive the messages. They are evaluated again when they are read.
     mutating func forgetRights() {
+        areRightsOutdated = false
         guard areRightsKnown else { return }
         areRightsKnown = false
         for sequence in messages.keys { update(sequence) { $0.rights = .unknown } }
         let sequences = Set(evaluatedDue.values.joined()).filter { messages[$0]?.state == .due }
         evaluatedDue = [:]
-        work += sequences.count
+        work += messages.count
         due.append(contentsOf: sequences.sorted())
     }
 }

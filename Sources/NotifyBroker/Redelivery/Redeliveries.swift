@@ -14,11 +14,13 @@ struct Redeliveries {
         var isStored: Bool
         /// The identities that may receive the message. Known at most while it is due.
         var rights = MessageRights.unknown
+        /// Whether no attached member could receive the message when it was to be delivered.
+        var isSetAside = false
         /// The latest members that got the message. Each of them may acknowledge it.
         var holders: [MemberID] = []
 
         /// Whether the message waits, without a failure, for a member that may receive it.
-        var isWithheld: Bool { state == .due && rights.isRestricted && failures == 0 }
+        var isWithheld: Bool { isSetAside && state == .due && rights.isRestricted && failures == 0 }
 
         func record(_ sequence: UInt64, now: Duration) -> Redelivery {
             let isDead = state == .dead || state == .deadLettering
@@ -52,6 +54,8 @@ struct Redeliveries {
     var evaluatedDue: [MessageRights: Deque<UInt64>] = [:]
     /// Whether the rights to a message may be known.
     var areRightsKnown = false
+    /// Whether the rights are those of an earlier policy.
+    var areRightsOutdated = false
     /// Those without a failure, also before the log has their copies.
     private(set) var withheld = WithheldCopies()
     /// Messages that are to become dead letters, and whose row the log has. Some are out of date.
@@ -251,6 +255,7 @@ struct Redeliveries {
         dueCount += 1
         if let rights = messages[sequence]?.rights, rights != .unknown {
             evaluatedDue[rights, default: []].append(sequence)
+            if evaluatedDue[rights]?.count ?? 0 > 2 * messages.count + 64 { compactDue(rights) }
         } else {
             due.append(sequence)
         }

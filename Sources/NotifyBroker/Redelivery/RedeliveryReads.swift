@@ -5,7 +5,7 @@ import DequeModule
 struct RedeliveryReads {
     enum Purpose {
         case delivery
-        /// No client is attached. Which ones may receive the messages is evaluated.
+        /// To evaluate the rights to the messages while no client is attached.
         case rights
         case deadLetters
     }

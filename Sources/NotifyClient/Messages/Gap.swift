@@ -14,12 +14,15 @@ extension NotificationClient {
             case recreated
             /// Messages that the durable subscription had not acknowledged, or that a reader of the log had not got to,
             /// are no longer in the daemon's log: they were deleted by its retention rules, or because one user had too
-            /// many unread ones, or purged, or lost in a repair of the log.
+            /// many unread ones, or purged, or lost in a repair of the log. Or the daemon no longer keeps them for the
+            /// subscription: too many waited for a client that may receive them, or while no client was attached, they
+            /// were found to be damaged, or the policy let no client receive them any more.
             case deleted
             /// Messages in the daemon's log are damaged, so the daemon does not deliver them.
             case damaged
             /// Messages waited for a client that may receive them, and the policy no longer lets any client that
-            /// attached to the durable subscription receive them.
+            /// attached to the durable subscription receive them. If no client was attached then, the reason is
+            /// ``deleted``.
             case forbidden
         }
 
@@ -89,7 +92,7 @@ extension NotificationClient.Gap: CustomStringConvertible {
         case .connectionTooSlow: "dropped \(count)\(place): the connection was too slow"
         case .consumerTooSlow: "dropped \(count)\(place): the consumer was too slow"
         case .reconnected: "may have missed \(count)\(place) while disconnected"
-        case .deleted: "lost \(count)\(place): they are no longer in the daemon's log"
+        case .deleted: "lost \(count)\(place): the daemon no longer keeps them"
         case .damaged: "lost \(count)\(place): they are damaged in the daemon's log"
         case .forbidden: "lost \(count)\(place): no client that attached may receive them any more"
         case .recreated:

@@ -46,8 +46,8 @@ package enum DurableChange: Equatable, Sendable {
     case setOwner(id: DurableID, Identity, LastAttachment = LastAttachment())
     /// Adds messages that the daemon has dropped to the subscription's loss.
     case addLoss(id: DurableID, Loss)
-    /// Forgets the subscription's loss if it ends at or before a sequence.
-    case forgetLoss(id: DurableID, through: UInt64)
+    /// Forgets messages that were added to the subscription's loss.
+    case forgetLoss(id: DurableID, Loss)
     case remove(id: DurableID)
     /// Keeps a copy of a message for its next delivery, or changes what is recorded of an earlier copy. If there is no
     /// earlier copy, it is made from `frame`, the message's deliver frame, or if that is nil from the log. If the

@@ -111,4 +111,10 @@ package struct Loss: Equatable, Sendable {
         count += other.count
         isUpperBound = isUpperBound || other.isUpperBound
     }
+
+    /// The loss without messages that were added to it; nil if there are no others. The range stays that of all of them.
+    package func without(_ other: Loss) -> Loss? {
+        guard count > other.count else { return nil }
+        return Loss(first: first, last: last, count: count - other.count, isUpperBound: isUpperBound)
+    }
 }

@@ -24,11 +24,11 @@ final class BrokerDriver: BrokerHost {
     private(set) var handlers: ContiguousArray<ConnectionHandler?> = []
     private var isTickScheduled = false
     private var isTicking = false
-    /// The ticks since the last event of a poll.
-    private var ticksSincePoll = 0
-    /// The maximum number of ticks from one poll of the event loop to the next: that of the events, and that of an
+    /// The scheduled ticks since the last event: bytes, the beginning or end of a connection, or a wake-up.
+    private var ticksSinceEvent = 0
+    /// After this number of ticks, the next one waits for a wake-up, and so for a poll: those of an event and of an
     /// answer of the store.
-    private static let ticksPerPoll = 2
+    private static let ticksPerEvent = 2
     /// Limits how many connections end before an interim turn.
     var endings = EndingBudget()
     /// The connections that interim turns have read since the event loop has polled.
@@ -286,9 +286,10 @@ final class BrokerDriver: BrokerHost {
         logger.notice("notifyd stood still for \(duration.text): this time counts towards no deadline")
     }
 
-    /// Schedules a tick after an event of a poll, unless it is a consequence of the current tick.
+    /// Schedules a tick. Must be called after an event of a poll. The same events, as consequences of a tick, count as
+    /// none.
     func eventReceived() {
-        if !isTicking { ticksSincePoll = 0 }
+        if !isTicking { ticksSinceEvent = 0 }
         scheduleTick()
     }
 
@@ -299,7 +300,7 @@ final class BrokerDriver: BrokerHost {
     /// store needs for an answer, the ticks of the answers would otherwise let no client be read.
     func scheduleTick() {
         guard !isTickScheduled else { return }
-        guard ticksSincePoll < Self.ticksPerPoll else { return scheduleNextTurn() }
+        guard ticksSinceEvent < Self.ticksPerEvent else { return scheduleNextTurn() }
         isTickScheduled = true
         let loopBound = NIOLoopBound(self, eventLoop: eventLoop)
         eventLoop.execute { loopBound.value.scheduledTick() }
@@ -307,7 +308,7 @@ final class BrokerDriver: BrokerHost {
 
     private func scheduledTick() {
         isTickScheduled = false
-        ticksSincePoll += 1
+        ticksSinceEvent += 1
         endReadingAhead()
         tick()
     }

@@ -17,10 +17,8 @@ extension Log {
             try setOwner(of: id, to: owner, attachment, statements)
         case .addLoss(let id, let loss):
             try statements.addLoss(loss, of: id)
-        case .forgetLoss(let id, let last):
-            try statements.forgetLoss.bind(1, id.rawValue)
-            try statements.forgetLoss.bind(2, last)
-            try statements.forgetLoss.run()
+        case .forgetLoss(let id, let loss):
+            try statements.forgetLoss(loss, of: id)
         case .keep(let id, let row, let reason, let frame):
             try keep(row, reason, frame, for: id, statements)
         case .forget(let id, let sequences):

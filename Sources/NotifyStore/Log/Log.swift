@@ -179,7 +179,7 @@ final class Statements {
     let writeState: PreparedStatement
     let pageCount, freePages: PreparedStatement
     let createSubscription, updateSubscription, setOwner, replaceFilter, removeSubscription: PreparedStatement
-    let readLoss, insertLoss, forgetLoss, removeLoss: PreparedStatement
+    let readLoss, insertLoss, removeLoss: PreparedStatement
     let insertDeletion, forgetDeletions: PreparedStatement
     let deleteMessages, deleteSegment, removeName, messageKeys, segmentBelow, segmentAbove: PreparedStatement
     let takeMessages, returnMessages, forgetTaken: PreparedStatement
@@ -230,7 +230,6 @@ final class Statements {
         removeSubscription = try prepare("DELETE FROM subscriptions WHERE id = ?")
         readLoss = try prepare("SELECT first, last, count, is_upper_bound, crc FROM losses WHERE subscription = ?")
         insertLoss = try prepare("INSERT OR REPLACE INTO losses VALUES (?, ?, ?, ?, ?, ?)")
-        forgetLoss = try prepare("DELETE FROM losses WHERE subscription = ? AND last <= ?")
         removeLoss = try prepare("DELETE FROM losses WHERE subscription = ?")
         insertDeletion = try prepare(DeletionRow.insert)
         forgetDeletions = try prepare("DELETE FROM deletions WHERE mark <= ?")

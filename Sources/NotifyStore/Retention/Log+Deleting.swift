@@ -169,6 +169,17 @@ extension Statements {
         let id = UInt64(id.rawValue)
         var total = loss
         if let earlier = try readLoss(of: id) { total.add(earlier) }
+        try write(total, of: id)
+    }
+
+    func forgetLoss(_ loss: Loss, of id: DurableID) throws {
+        let id = UInt64(id.rawValue)
+        if let rest = try readLoss(of: id)?.without(loss) { return try write(rest, of: id) }
+        try removeLoss.bind(1, id)
+        try removeLoss.run()
+    }
+
+    private func write(_ total: Loss, of id: UInt64) throws {
         try insertLoss.bind(1, id)
         try insertLoss.bind(2, total.first)
         try insertLoss.bind(3, total.last)

@@ -276,11 +276,85 @@ struct MemberRightsTests {
         }
         host.advance(.milliseconds(100))
         host.tick()
-        host.work(failingWith: .full)
+        #expect(host.work(failingWith: .full))
+        #expect(host.store.subscription(named: "jobs")?.loss == nil)
         host.advance(.seconds(2))
         run()
         #expect(host.store.subscription(named: "jobs")?.loss?.count == 4)
         #expect(host.store.copies.values.allSatisfy { $0.isEmpty })
+    }
+
+    @Test(arguments: [false, true])
+    func `what is dropped after an acknowledgement of an earlier gap has a gap of its own`(isInFlight: Bool) {
+        leave(attach(true))
+        let other = attach(false)
+        let poster = host.connect(uid: 0)
+        for name in ["secret.a", "secret.a", "secret.b", "secret.b"] { poster.post(name) }
+        run()
+        leave(other)
+        host.core.broker.policyChanged(
+            to: AccessPolicy(
+                generation: 1,
+                rules: Self.policy().allRules.suffix(2) + [AccessRule(.deny, [.subscribe], names: ["secret.b"])]))
+        run()
+        let again = attach(false)
+        #expect(gaps(again).map(\.range) == [.init(first: 3, last: 4)])
+        poster.post("open.a")
+        host.run()
+        again.acknowledge(1, 5...5)
+        if isInFlight {
+            host.advance(.milliseconds(60))
+            host.tick()
+        }
+        host.closed(again)
+        host.core.broker.policyChanged(to: Self.policy(2, gids: [9]))
+        run()
+        run()
+        #expect(gaps(attach(false)).map(\.dropped) == [2])
+        #expect(host.store.subscription(named: "jobs")?.loss?.count == 2)
+    }
+
+    @Test func `what a client has given back is not dropped for its number while none is attached`() {
+        let privileged = attach(true)
+        leave(attach(false))
+        post(open: 0)
+        for message in privileged.takeMessages() { privileged.reject(1, message.sequence, .returned, delay: .zero) }
+        leave(privileged)
+        run()
+        #expect(description()?.withheld == 4)
+        #expect(host.durable("jobs")?.redeliveries.withheld.count == 0, "those have a limit of their own")
+    }
+
+    @Test func `copies in flight are evaluated after an edit has ended the attachment of their client`() {
+        let privileged = attach(true)
+        leave(attach(false))
+        post(open: 0)
+        for message in privileged.takeMessages() { privileged.reject(1, message.sequence, .failed, delay: .zero) }
+        run()
+        #expect(privileged.takeMessages().count == 4)
+        host.core.broker.policyChanged(to: Self.policy(1, gids: [9]))
+        run()
+        let root = host.connect(uid: 0)
+        root.send(
+            Edit(request: root.nextRequest(), uid: 1000, durableName: "jobs", patterns: [">", "other"]))
+        run()
+        run()
+        #expect(root.takeErrors().isEmpty)
+        #expect(description()?.entry.pending?.messages == 0)
+        #expect(host.durable("jobs")?.loss?.count == 4)
+    }
+
+    @Test func `an edit whose commit fails drops nothing that waits`() {
+        withhold()
+        let client = host.connect()
+        client.send(Edit(request: client.nextRequest(), durableName: "jobs", patterns: ["open.>"]))
+        host.core.broker.policyChanged(to: Self.policy(1))
+        host.tick()
+        host.work(failingWith: .full)
+        host.advance(.seconds(2))
+        run()
+        #expect(client.takeErrors().map(\.code) == [ErrorCode.logFull.rawValue])
+        #expect(description()?.withheld == 4)
     }
 
     @Test func `a start drops what no client may receive any more, and counts the rest`() {

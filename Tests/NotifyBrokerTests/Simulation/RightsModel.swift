@@ -117,8 +117,9 @@ struct RightsModel {
             return
         }
         let range = gap.range.first...gap.range.last
-        let count = UInt64(lost.filter(range.contains).count)
-        if !lost.contains(range.lowerBound) || !lost.contains(range.upperBound) || gap.dropped > count {
+        let (least, most) = (UInt64(unreported.filter(range.contains).count), UInt64(lost.filter(range.contains).count))
+        let areEndsLost = lost.contains(range.lowerBound) && lost.contains(range.upperBound)
+        if !areEndsLost || gap.dropped < least || gap.dropped > most || !gap.isUpperBound {
             fail("\(lost.sorted()) were dropped without a client, the gap is \(gap)")
         }
         unreported = unreported.filter { !range.contains($0) }

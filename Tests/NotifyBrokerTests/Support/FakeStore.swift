@@ -278,8 +278,9 @@ final class FakeStore {
         case .addLoss(let id, let loss):
             if subscriptions[id] == nil { violations.append("a loss of \(id), which does not exist") }
             if subscriptions[id]?.loss?.add(loss) == nil { subscriptions[id]?.loss = loss }
-        case .forgetLoss(let id, let last):
-            if let loss = subscriptions[id]?.loss, loss.last <= last { subscriptions[id]?.loss = nil }
+        case .forgetLoss(let id, let loss):
+            let rest = subscriptions[id]?.loss?.without(loss)
+            subscriptions[id]?.loss = rest
         case .remove(let id):
             subscriptions[id] = nil
             copies[id] = nil
