@@ -22,6 +22,8 @@ package struct RecoveredLog: Sendable {
     package var wasClosedCleanly: Bool
     /// A problem of the log that does not keep it from being used; nil if there is none.
     package var problem: String?
+    /// Whether the disk has a reserve with which messages can be deleted on a full disk.
+    package var hasReserve = true
     /// The next id for a durable subscription. This id and higher ones were never assigned.
     package var nextSubscriptionID: DurableID
     /// A random number that changes when a backup replaces the log; 0 if there is no log yet, or if it can't be read.

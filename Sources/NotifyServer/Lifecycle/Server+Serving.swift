@@ -43,6 +43,13 @@ extension Server {
         options.otherOwnPaths = [configuration.socketPath, FileLock.path(guarding: configuration.socketPath)]
         let store = try Store.open(path: configuration.databasePath, options: options)
         if let problem = store.recovered.problem { logger.warning("\(problem)") }
+        if !store.recovered.hasReserve {
+            logger.warning(
+                """
+                the disk has no room for the reserve of 5 MiB with which messages can be deleted on a full disk: it is \
+                made when 20 MiB are free above log.min_free_bytes
+                """)
+        }
         if !store.recovered.wasClosedCleanly {
             logger.notice("the last shutdown was not clean: stored messages are intact, redeliveries are flagged")
         }

@@ -102,6 +102,7 @@ final class CurrentLog: @unchecked Sendable {
             throw StoreError(opening: path, error)
         }
         opened.log.keepReserve()
+        recovered.hasReserve = opened.log.reserve.isForDeletions
         return recovered
     }
 

@@ -49,7 +49,7 @@ extension Log {
 
     private func checkFreeSpace(for batch: CommitBatch) throws(StorageFailure) {
         // Messages must not take the room that the released reserve has made.
-        let minimum = options.retention.minimumFreeBytes + (reserve.isReleased ? reserve.bytes : 0)
+        let minimum = options.retention.minimumFreeBytes + reserve.releasedBytes
         guard minimum > 0 else { return }
         unmeasuredBytes += Self.maximumGrowth(batch)
         // The pages are in the write-ahead log and in the database.
