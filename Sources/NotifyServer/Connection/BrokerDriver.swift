@@ -22,13 +22,7 @@ final class BrokerDriver: BrokerHost {
     private var retention: RetentionPolicy
     /// Indexed by the connection's slot.
     private(set) var handlers: ContiguousArray<ConnectionHandler?> = []
-    private var isTickScheduled = false
-    private var isTicking = false
-    /// The scheduled ticks since the last event: bytes, the beginning or end of a connection, or a wake-up.
-    private var ticksSinceEvent = 0
-    /// After this number of ticks, the next one waits for a wake-up, and so for a poll: those of an event and of an
-    /// answer of the store.
-    private static let ticksPerEvent = 2
+    private var tickSchedule = TickSchedule()
     /// Limits how many connections end before an interim turn.
     var endings = EndingBudget()
     /// The connections that interim turns have read since the event loop has polled.
@@ -37,7 +31,6 @@ final class BrokerDriver: BrokerHost {
     var nextReadAhead = 0
     /// Requests a call of ``wokenUp()`` when the event loop next polls for events. Must be set before ``start()``.
     var requestWakeUp: () -> Void = {}
-    private var isWakeUpRequested = false
     /// Whether the broker's deadline has passed.
     private var isDeadlineReached = false
     /// Requests a reload for a client. ``reloadEnded(_:for:request:)`` answers the client.
@@ -268,7 +261,7 @@ final class BrokerDriver: BrokerHost {
 
     private func countEnding(afterReading bytes: Int = 0) {
         endings.connectionEnded(afterReading: bytes)
-        if endings.isUsedUp, !isTicking { runInterimTurn() }
+        if endings.isUsedUp, !tickSchedule.isTicking { runInterimTurn() }
     }
 
     // MARK: The tick
@@ -289,33 +282,32 @@ final class BrokerDriver: BrokerHost {
     /// Schedules a tick. Must be called after an event of a poll. The same events, as consequences of a tick, count as
     /// none.
     func eventReceived() {
-        if !isTicking { ticksSinceEvent = 0 }
+        tickSchedule.eventReceived()
         scheduleTick()
     }
 
-    /// Schedules a tick that runs before the event loop polls for events again, or after that poll if enough ticks have
-    /// run since the last one.
-    ///
-    /// The loop runs all due tasks, including those added meanwhile, before it polls. If each tick takes longer than the
-    /// store needs for an answer, the ticks of the answers would otherwise let no client be read.
-    func scheduleTick() {
-        guard !isTickScheduled else { return }
-        guard ticksSinceEvent < Self.ticksPerEvent else { return scheduleNextTurn() }
-        isTickScheduled = true
-        let loopBound = NIOLoopBound(self, eventLoop: eventLoop)
-        eventLoop.execute { loopBound.value.scheduledTick() }
+    /// Schedules a tick, before or after the next poll.
+    func scheduleTick() { perform(tickSchedule.request()) }
+
+    private func perform(_ request: TickSchedule.Request?) {
+        switch request {
+        case .beforePoll:
+            let loopBound = NIOLoopBound(self, eventLoop: eventLoop)
+            eventLoop.execute { loopBound.value.scheduledTick() }
+        case .afterPoll: requestWakeUp()
+        case nil: break
+        }
     }
 
     private func scheduledTick() {
-        isTickScheduled = false
-        ticksSinceEvent += 1
+        tickSchedule.scheduledTickBegan()
         endReadingAhead()
         tick()
     }
 
     func tick() {
-        isTicking = true
-        defer { isTicking = false }
+        tickSchedule.isTicking = true
+        defer { tickSchedule.isTicking = false }
         readBudget.turnBegan()
         endings.turnBegan()
         // A reload may have changed the level.
@@ -341,15 +333,11 @@ final class BrokerDriver: BrokerHost {
     }
 
     /// Schedules a tick after the event loop has polled for events.
-    private func scheduleNextTurn() {
-        guard !isTickScheduled, !isWakeUpRequested else { return }
-        isWakeUpRequested = true
-        requestWakeUp()
-    }
+    private func scheduleNextTurn() { perform(tickSchedule.requestAfterPoll()) }
 
     /// Schedules the tick that ``requestWakeUp`` asked for.
     func wokenUp() {
-        isWakeUpRequested = false
+        tickSchedule.wokenUp()
         drainEndings.turnBegan()
         eventReceived()
     }

@@ -1,0 +1,50 @@
+/// Decides when the next tick runs: before the event loop polls for events again, or after that poll.
+///
+/// The loop runs all due tasks, including those added meanwhile, before it polls. If each tick takes longer than the
+/// store needs for an answer, the ticks of the answers would otherwise let no client be read.
+struct TickSchedule {
+    enum Request {
+        case beforePoll, afterPoll
+    }
+
+    /// After this number of ticks, the next one runs after a poll: those of an event and of an answer of the store.
+    private static let ticksPerEvent = 2
+
+    private var isScheduled = false
+    private var isWakeUpRequested = false
+    /// The scheduled ticks since the last event: bytes, the beginning or end of a connection, or a wake-up.
+    private var ticksSinceEvent = 0
+    /// Whether a tick runs now. Events are its consequences then, and count as none.
+    var isTicking = false
+
+    mutating func eventReceived() {
+        if !isTicking { ticksSinceEvent = 0 }
+    }
+
+    /// Requests a tick before the next poll, or after it if enough ticks have run since the last event.
+    ///
+    /// - Returns: What the caller must schedule; nil if a tick is scheduled already.
+    mutating func request() -> Request? {
+        guard !isScheduled else { return nil }
+        guard ticksSinceEvent < Self.ticksPerEvent else { return requestAfterPoll() }
+        isScheduled = true
+        return .beforePoll
+    }
+
+    /// Requests a tick after the next poll.
+    ///
+    /// - Returns: What the caller must schedule; nil if a tick is scheduled already.
+    mutating func requestAfterPoll() -> Request? {
+        guard !isScheduled, !isWakeUpRequested else { return nil }
+        isWakeUpRequested = true
+        return .afterPoll
+    }
+
+    /// Must be called when the loop has polled after a request for it.
+    mutating func wokenUp() { isWakeUpRequested = false }
+
+    mutating func scheduledTickBegan() {
+        isScheduled = false
+        ticksSinceEvent += 1
+    }
+}
