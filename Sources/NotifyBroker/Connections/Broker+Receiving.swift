@@ -102,6 +102,7 @@ extension Broker {
                 pause(slot, .answersUnread)
                 break
             }
+            if pauseIfChanging(frame, slot) { break }
             if frame.kind == FrameKind.post.rawValue {
                 if egress.isBehind, pauseIfOutputBehind(slot) { break }
                 if let rate, pauseIfExceeded(rate, slot, now: now) { break }

@@ -60,6 +60,12 @@ extension Broker {
         if case .failure(let failure) = result { storageFailed(failure, now: now) }
         guard let search else { return }
         let slot = search.connection.slot
+        if case .success = result, isChanging(for: search.purpose, slot) {
+            // The change is in the log, or has failed, before the store answers again.
+            timeSearches.append(search)
+            actions.append(.scheduleTick)
+            return
+        }
         let (pendingBytes, spent) = (commits.pending.bytes, scheduler.spent)
         uncharge(search)
         do throws(WireError) {

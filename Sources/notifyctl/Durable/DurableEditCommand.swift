@@ -30,10 +30,8 @@ struct DurableEditCommand: AsyncParsableCommand, PatternTaking {
 
     func run() async throws {
         let details = try await withNotificationClient(configuration: connection.configuration()) { client in
-            try await BusySubscription.whenFree {
-                try await client.administration.editDurableSubscription(
-                    subscription.name, patterns: patterns, uid: subscription.uid)
-            }
+            try await client.administration.editDurableSubscription(
+                subscription.name, patterns: patterns, uid: subscription.uid)
         }
         var output = StandardOutput()
         output.append("edited \(subscription.name): \(details.subscription.patterns.joined(separator: " "))\n")

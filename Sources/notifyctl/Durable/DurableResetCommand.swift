@@ -33,10 +33,8 @@ struct DurableResetCommand: AsyncParsableCommand {
     func run() async throws {
         let to = to.fixed(at: Date())
         let details = try await withNotificationClient(configuration: connection.configuration()) { client in
-            try await BusySubscription.whenFree {
-                try await client.administration.resetDurableSubscription(
-                    subscription.name, to: to, uid: subscription.uid)
-            }
+            try await client.administration.resetDurableSubscription(
+                subscription.name, to: to, uid: subscription.uid)
         }
         var output = StandardOutput()
         output.append("reset \(subscription.name): \(Self.text(to, cursor: details.subscription.cursor, time.style))\n")

@@ -27,10 +27,8 @@ struct DurableSetCommand: AsyncParsableCommand {
 
     func run() async throws {
         let details = try await withNotificationClient(configuration: connection.configuration()) { client in
-            try await BusySubscription.whenFree {
-                try await client.administration.configureDurableSubscription(
-                    subscription.name, options.settings, uid: subscription.uid)
-            }
+            try await client.administration.configureDurableSubscription(
+                subscription.name, options.settings, uid: subscription.uid)
         }
         var output = StandardOutput()
         output.append("set \(subscription.name): \(Self.text(details.settings))\n")

@@ -30,8 +30,8 @@ final class SimulatedClient {
     struct Wish {
         var number: UInt32
         var filter: Selection
-        /// The parameters of a durable subscription, with the broker's id.
-        var durable: (id: DurableID, name: String, window: Int, credit: UInt32)?
+        /// The parameters of a durable subscription.
+        var durable: (name: String, window: Int, credit: UInt32)?
     }
 
     let client: Client
@@ -103,7 +103,11 @@ final class SimulatedClient {
                 holds[detached.subscription] = nil
                 confirmed[detached.subscription] = nil
             case .error(let error): readError(error, &model)
-            case .closing: isClosing = true
+            case .closing(let closing):
+                isClosing = true
+                // Later requests were not processed.
+                unanswered = unanswered.filter { $0.key <= closing.lastRequest }
+                asked = asked.filter { $0.key <= closing.lastRequest }
             case .snapshot: model.fail("a snapshot was announced")
             case .welcome, .removed, .pong, .subscriptionEntry, .clientEntry, .nameEntry, .postEntry, .traceEntry,
                 .durableEntry, .durableDescription, .deadline, .deadLettersDone, .storedNameEntry, .listEnd,
@@ -301,18 +305,16 @@ final class SimulatedClient {
             model.fail("\(subscribed) was not requested")
             return
         }
-        guard var durable = wish.durable else {
+        guard let durable = wish.durable else {
             confirmed[wish.number] = wish.filter
             return
         }
-        // A subscription that begins at a time does not exist yet when it is requested. The generation begins with its
-        // id.
-        if durable.id == DurableID(0) { durable.id = DurableID(UInt32(subscribed.generation >> 32)) }
         if store.firstCursors[subscribed.generation] == nil {
             model.fail("\(subscribed), but the log does not contain it")
         }
         holds[wish.number] = Hold(
-            id: durable.id, name: durable.name, generation: subscribed.generation, window: durable.window,
+            id: DurableID(UInt32(subscribed.generation >> 32)), name: durable.name, generation: subscribed.generation,
+            window: durable.window,
             creditLeft: durable.credit == Subscribe.unlimitedCredit ? nil : UInt64(durable.credit),
             last: subscribed.sequence)
     }

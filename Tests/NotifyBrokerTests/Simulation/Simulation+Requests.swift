@@ -129,12 +129,10 @@ extension Simulation {
             number, namesPatterns ? wish.patterns.shuffled(using: &random) : [], object: wish.object,
             durable: wish.name, from: start,
             window: window, credit: credit, sharing: wish.sharing, takesOver: takesOver, settings: settings)
-        let durable = host.durable(wish.name, uid: wish.uid)
         client.asked[request] = SimulatedClient.Wish(
             number: number, filter: filter(wish.patterns, wish.object, uid: wish.uid),
             durable: (
-                id: durable?.id ?? DurableID(0), name: wish.name,
-                window: Int(window == 0 ? host.configuration.defaultWindow : window), credit: credit
+                name: wish.name, window: Int(window == 0 ? host.configuration.defaultWindow : window), credit: credit
             ))
         note(
             "attach \(client.client.id) \(number) \(wish.name) window \(window) credit \(credit) \(start) \(wish.sharing)"
