@@ -93,6 +93,11 @@ struct AccessControl {
         policy.permits(rules, identities[id])
     }
 
+    /// Whether an identity may certainly receive all messages that the patterns match.
+    func mayReceiveAll(_ patterns: [NamePattern], _ id: IdentityID) -> Bool {
+        patterns.allSatisfy { policy.mayReceiveAll($0, identities[id]) }
+    }
+
     /// The rules for receiving a message: those of its name, and of a dead letter also those of the name of the message
     /// of which it was made.
     struct ReceivingRules {

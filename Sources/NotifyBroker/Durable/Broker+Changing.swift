@@ -33,7 +33,9 @@ extension Broker {
         let earlier = durables[durable].filter
         let filter = try editedFilter(of: durable, edit, slot)
         try durables[durable].checkChangeable()
-        guard filter != earlier else { return answer(slot, description(of: durable, request: edit.request)) }
+        guard filter != earlier else {
+            return answer(slot, description(of: durable, request: edit.request, for: connections[slot].identity))
+        }
         let work = subscriptions.work
         defer { scheduler.spend(subscriptions.work - work) }
         do throws(WireError) {
@@ -71,7 +73,7 @@ extension Broker {
         try durables[durable].checkChangeable()
         let settings = durables[durable].settings.applying(configure.changes)
         guard settings != durables[durable].settings else {
-            return answer(slot, description(of: durable, request: configure.request))
+            return answer(slot, description(of: durable, request: configure.request, for: connections[slot].identity))
         }
         let earlier = durables[durable].settings
         durables[durable].configure(settings)
@@ -132,7 +134,8 @@ extension Broker {
         if let failure {
             refuse(connection.slot, request: request, failure)
         } else if let durable = durables.slot(of: id) {
-            answer(connection.slot, description(of: durable, request: request))
+            let reader = connections[connection.slot].identity
+            answer(connection.slot, description(of: durable, request: request, for: reader))
         } else {
             refuse(
                 connection.slot, request: request,

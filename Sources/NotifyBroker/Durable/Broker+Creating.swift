@@ -18,7 +18,9 @@ extension Broker {
         if let existing = durables.slot(of: key) {
             try durables[existing].checkCreation(of: filter, sharing: subscribe.sharing)
             guard !durables[existing].isCreated else {
-                return answer(slot, description(of: existing, request: subscribe.request, existed: true))
+                let reader = connections[slot].identity
+                return answer(
+                    slot, description(of: existing, request: subscribe.request, existed: true, for: reader))
             }
             // Its creation is in this batch or in an earlier one.
             connections[slot].answerPending()
@@ -71,7 +73,8 @@ extension Broker {
         guard connections.contains(connection) else { return }
         connections[connection.slot].answerResolved()
         if let slot {
-            answer(connection.slot, description(of: slot, request: request, existed: existed))
+            let reader = connections[connection.slot].identity
+            answer(connection.slot, description(of: slot, request: request, existed: existed, for: reader))
         } else {
             refuse(
                 connection.slot, request: request,

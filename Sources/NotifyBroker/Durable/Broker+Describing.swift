@@ -22,10 +22,13 @@ extension Broker {
                 slot, request: request,
                 WireError(.unknownSubscription, "the durable subscription was removed meanwhile"))
         }
-        answer(slot, description(of: durable, request: request))
+        answer(slot, description(of: durable, request: request, for: connections[slot].identity))
     }
 
-    mutating func description(of slot: DurableSlot, request: UInt64, existed: Bool = false) -> DurableDescription {
+    /// - Parameter reader: The identity that gets the description.
+    mutating func description(
+        of slot: DurableSlot, request: UInt64, existed: Bool = false, for reader: IdentityID
+    ) -> DurableDescription {
         let durable = durables[slot]
         scheduler.spend(durable.redeliveries.count / FairScheduler.Cost.visitsPerUnit)
         let unused = durable.members.isEmpty ? backlogs[durable.id]?.unusedMicroseconds : 0
@@ -37,7 +40,19 @@ extension Broker {
                 ?? 0,
             unusedMicroseconds: unused,
             withheld: UInt32(durable.redeliveries.withheldCount(from: rightsOfMembers(durable))),
-            existed: existed, lastFailure: durable.lastFailure,
+            existed: existed, lastFailure: lastFailure(of: durable, for: reader),
             nextMicroseconds: durable.redeliveries.nextDueTime(now: durables.time) ?? 0)
+    }
+
+    /// The last failure, without its reason if the reader may perhaps not receive the message: the reason may have parts
+    /// of it.
+    private func lastFailure(of durable: DurableSubscription, for reader: IdentityID) -> DurableDescription.Failure? {
+        guard var failure = durable.lastFailure, !failure.reason.isEmpty,
+            !access.mayReceiveAll(durable.filter.patterns, reader)
+        else { return durable.lastFailure }
+        failure.reason =
+            "not shown, because some messages of the subscription may not be received: see 'notifyctl trace "
+            + "\(failure.sequence)'"
+        return failure
     }
 }

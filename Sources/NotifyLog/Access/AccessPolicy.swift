@@ -140,6 +140,13 @@ extension AccessPolicy {
         subscribeDecision(pattern, identity).isAllowed
     }
 
+    /// Whether `identity` may certainly receive all messages that `pattern` matches.
+    package func mayReceiveAll(_ pattern: NamePattern, _ identity: borrowing Identity) -> Bool {
+        // A dead letter also needs the right to the name of its message.
+        if pattern.string.hasPrefix(ReservedNames.daemonToken) { return mayReceiveEverything(identity) }
+        return if case .allowed = explainedSubscribeDecision(pattern, identity) { true } else { false }
+    }
+
     /// Whether `identity` may certainly receive the messages of every name: a rule allows them, and later rules allow
     /// again all names that a rule denies.
     package func mayReceiveEverything(_ identity: borrowing Identity) -> Bool {

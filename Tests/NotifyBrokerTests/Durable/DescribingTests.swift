@@ -1,3 +1,4 @@
+import NotifyCenter
 import NotifyLog
 import NotifyWire
 import Testing
@@ -85,6 +86,25 @@ struct DescribingTests {
         let restarted = TestHost(store: host.store)
         described = try #require(describe(restarted.connect(), restarted))
         #expect(described.lastFailure?.reason == "two" && described.lastFailure?.microseconds == 0)
+    }
+
+    @Test func `the reason of a failure is hidden from a reader that may not receive the message`() throws {
+        let rules = [
+            AccessRule(.deny, [.subscribe], names: ["hr.>"]),
+            AccessRule(.allow, [.subscribe], names: ["hr.>"], gids: [77]),
+        ]
+        let host = TestHost(policy: AccessPolicy(generation: 0, rules: rules))
+        let client = host.connect(groups: [77])
+        client.subscribe(1, ["hr.>"], durable: "d")
+        host.run()
+        _ = client.take()
+        client.post("hr.pay")
+        host.run()
+        client.reject(1, try #require(client.takeMessages().first).sequence, reason: "salary")
+        host.run()
+        #expect(try #require(describe(host.connect(groups: [77]), host)).lastFailure?.reason == "salary")
+        let hidden = try #require(describe(host.connect(), host)).lastFailure
+        #expect(hidden?.failures == 1 && hidden?.reason.hasPrefix("not shown") == true)
     }
 
     @Test func `a client without credit creates a subscription and does not count as attached`() throws {
