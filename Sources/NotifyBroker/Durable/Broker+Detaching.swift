@@ -56,10 +56,14 @@ extension Broker {
         if !hasRoom { redeliveryReads.needsRoom(slot) }
     }
 
-    /// Whether the owner's copies and dead letters are within the owner's share, and the copies take at most half of
-    /// what the owner's subscriptions may hold back, so that unread messages have the other half.
+    /// Whether the owner's copies and dead letters are within the owner's share, and leave room for unread messages.
     private func ownerHasRoom(for slot: DurableSlot) -> Bool {
-        guard ownerHasRoomForFailures(slot) else { return false }
+        ownerHasRoomForFailures(slot) && ownerHasRoomForUnread(slot)
+    }
+
+    /// Whether the copies of the owner take at most half of what the owner's subscriptions may hold back, so that unread
+    /// messages have the other half.
+    func ownerHasRoomForUnread(_ slot: DurableSlot) -> Bool {
         let bytes = storedUsages.copyBytes(of: durables[slot].uid)
         return statistics.store.backlogLimit.map { UInt64(bytes) < $0 / 2 } ?? true
     }

@@ -129,7 +129,7 @@ extension Broker {
         let name = String(decoding: letter.parts.object, as: UTF8.self)
         guard let slot = durables.slot(of: DurableKey(uid: request.uid, name: name)),
             durables[slot].isCreated, durables[slot].state != .removing, durables[slot].pendingChange == nil,
-            durables[slot].hasRoomForCopy
+            durables[slot].redeliveries.hasRoomForRetry, ownerHasRoomForUnread(slot)
         else { return false }
         var frame = ByteBuffer()
         let original: UInt64?? = DeadLetterHeaders.withOriginal(of: letter) { stamp, parts in

@@ -14,7 +14,7 @@ struct Redeliveries {
         var isStored: Bool
         /// The identities that may receive the message. Known at most while it is due.
         var rights = MessageRights.unknown
-        /// Whether no attached member could receive the message when it was to be delivered.
+        /// Whether no attached member could receive the message when it was to be delivered last.
         var isSetAside = false
         /// The latest members that got the message. Each of them may acknowledge it.
         var holders: [MemberID] = []
@@ -103,6 +103,10 @@ struct Redeliveries {
         self.count + count >= Redelivery.maximumCount || self.bytes + bytes >= Redelivery.maximumBytes
             || self.bytes - withheld.bytes + bytes >= maximumBytes
     }
+
+    /// Whether there is room for the copy of a dead letter's message. As the copy replaces the dead letter, the owner's
+    /// share needs none.
+    var hasRoomForRetry: Bool { count < Redelivery.maximumCount && bytes < Redelivery.maximumBytes }
 
     /// The state of a message; nil if it is finished or unknown.
     func state(of sequence: UInt64) -> State? { messages[sequence]?.state }

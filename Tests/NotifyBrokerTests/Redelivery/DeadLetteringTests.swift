@@ -183,6 +183,16 @@ struct DeadLetteringTests: JobsTests {
         #expect(host.store.redeliveryReads == reads)
         #expect(host.store.copies.values.flatMap(\.values).map(\.row.isDead) == [true])
         #expect(client.takeMessages().isEmpty)
+
+        // A retry makes room, although the share is used up.
+        client.send(DeadLetters(request: client.nextRequest(), action: .retry, durableName: "jobs"))
+        host.run()
+        host.advance(.milliseconds(60))
+        host.run()
+        let received = client.take()
+        #expect(received.contains { if case .deadLettersDone(let done) = $0 { done.messages == 1 } else { false } })
+        let messages = received.compactMap { if case .message(let message) = $0 { message } else { nil } }
+        #expect(messages.count == 1)
     }
 
     @Test func `an owner without room for another name gets dead letters`() throws {
