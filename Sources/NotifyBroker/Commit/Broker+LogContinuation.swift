@@ -31,7 +31,7 @@ extension Broker {
             id: durable.id, owner: access.identity(durable.owner), earlierOwners: owners.dropLast(), name: durable.name,
             filter: durable.filter, settings: durable.settings, startedAfter: durable.startedAfter,
             createdMicroseconds: durable.createdMicroseconds, lastAttachment: durable.lastAttachment,
-            progress: durable.progress, loss: durable.loss)
+            progress: durable.progress, loss: durable.savedLoss)
     }
 
     /// Must be called when a new log has replaced a lost one. From then on, only the messages that the new log

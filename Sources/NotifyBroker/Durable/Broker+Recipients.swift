@@ -66,7 +66,7 @@ extension Broker {
     /// What members with room may receive, as far as messages are read for them.
     mutating func rightsOfMembersWithRoom(_ slot: DurableSlot) -> MessageRights {
         // Without different rights, a member is as good as any other.
-        guard !durables[slot].redeliveries.evaluatedDue.isEmpty else { return .anyone }
+        guard durables[slot].redeliveries.areDueRestricted else { return .unknown }
         var rights = MessageRights.anyone
         let (identities, members) = (durables[slot].identities, durables[slot].members)
         scheduler.spend(members.count / FairScheduler.Cost.visitsPerUnit)

@@ -6,6 +6,9 @@ extension DurableSubscription {
     /// the member that received the gap is committed.
     var loss: Loss? { losses.loss }
 
+    /// The loss without what the next batch adds to it.
+    var savedLoss: Loss? { losses.saved }
+
     /// The loss that the next batch removes from the log; nil if it removes none.
     @inline(__always)
     var passedLoss: PassedLoss? {
@@ -49,8 +52,7 @@ extension DurableSubscription {
             for sequence in sequences { rows.discard(sequence) }
         }
         let losses = committedLosses
-        for sequence in sequences where !losses.contains(sequence) {
-            let loss = Loss(first: sequence, last: sequence, count: 1, isUpperBound: true)
+        if let loss = Loss(of: sequences.filter { !losses.contains($0) }, isUpperBound: true) {
             changeLosses(of: committedCursor.generation) { $0.addUnsaved(loss) }
         }
         return sequences.filter { !losses.isReported($0) }

@@ -106,9 +106,9 @@ struct DurableSubscription {
             batch.changes.append(.addLoss(id: id, loss))
             batch.losses[id] = loss
         }
-        if let loss = passedLoss {
-            batch.changes.append(.forgetLoss(id: id, loss.loss))
-            batch.passedLosses.append(loss)
+        if let passed = passedLoss {
+            batch.changes.append(.forgetLoss(id: id, passed.loss))
+            batch.passedLosses.append(passed)
         }
     }
 
@@ -251,7 +251,7 @@ struct DurableSubscription {
         if isRemoving {
             throw WireError(.subscriptionInUse, "durable subscription '\(name)' is being removed")
         }
-        guard pendingChange == nil, !isSharingPending else {
+        guard !isChanging else {
             throw WireError(
                 .subscriptionInUse, "durable subscription '\(name)' is being changed; try again later")
         }

@@ -20,12 +20,13 @@ struct LossRecord {
     }
 
     mutating func add(_ messages: Loss) {
-        if loss?.add(messages) == nil { loss = messages }
+        loss.add(messages)
     }
 
+    /// Adds messages that are not in the log's loss yet.
     mutating func addUnsaved(_ messages: Loss) {
         add(messages)
-        saveFailed(messages)
+        unsaved.add(messages)
     }
 
     /// Takes what the next batch adds to the loss in the log; nil if it adds nothing.
@@ -33,7 +34,13 @@ struct LossRecord {
 
     /// Notes that a batch has not added messages to the loss in the log.
     mutating func saveFailed(_ messages: Loss) {
-        if unsaved?.add(messages) == nil { unsaved = messages }
+        unsaved.add(messages)
+    }
+
+    /// The loss without what the next batch adds to it.
+    var saved: Loss? {
+        guard let unsaved else { return loss }
+        return loss?.without(unsaved)
     }
 
     /// Notes that no gap was sent for a part of the loss.

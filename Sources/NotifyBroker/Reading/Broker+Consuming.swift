@@ -167,12 +167,10 @@ extension Broker {
 
     /// Reports damaged messages to the consumer in their place. Some of them may not match it.
     mutating func reportDamage(_ sequences: [UInt64], to reader: ReaderID) {
-        guard let first = sequences.first, let last = sequences.last else { return }
+        guard let loss = Loss(of: sequences, isUpperBound: true) else { return }
         noteDamage(sequences)
         switch readers[reader].consumer {
-        case .durable(let slot):
-            let loss = Loss(first: first, last: last, count: UInt64(sequences.count), isUpperBound: true)
-            sendGap(loss, .damaged, to: slot)
+        case .durable(let slot): sendGap(loss, .damaged, to: slot)
         }
     }
 

@@ -134,7 +134,7 @@ extension Broker {
             case .rights: evaluateRights(to: content.block, of: slot, now: now)
             case .deadLetters: deadLetter(content, of: slot, now: now)
             }
-            lost(content.missing, of: slot, now: now)
+            lost(content.missing, of: slot)
             limitWithheld(of: slot, now: now)
             // Those that no member had room for.
             durables[slot].updateStoredRedeliveries { $0.notDelivered(read.sequences) }
@@ -166,7 +166,7 @@ extension Broker {
                 forbidden.append(entry.sequence)
                 continue
             case .withheld(let rights)?:
-                durables[slot].redeliveries.withhold(entry.sequence, rights)
+                durables[slot].redeliveries.evaluated(entry.sequence, rights)
                 continue
             case nil:
                 durables[slot].redeliveries.remove(entry.sequence)
@@ -196,7 +196,7 @@ extension Broker {
                 if !isSelected(message.parts, by: slot) {
                     durables[slot].redeliveries.remove(entry.sequence)
                 } else if let rights = rights(to: message.parts, durables[slot]) {
-                    durables[slot].redeliveries.withhold(entry.sequence, rights, isSetAside: false)
+                    durables[slot].redeliveries.evaluated(entry.sequence, rights, isSetAside: false)
                 } else {
                     forbidden.append(entry.sequence)
                 }
@@ -219,13 +219,21 @@ extension Broker {
     private mutating func drop(_ sequences: [UInt64], of slot: DurableSlot, now: BrokerTime) {
         // Others were acknowledged while their copies were read.
         let sequences = sequences.filter { durables[slot].redeliveries.state(of: $0) == .reading }
-        guard let loss = Loss(of: sequences) else { return }
+        guard let (loss, isReported) = removeRedeliveries(sequences, of: slot, .forbidden) else { return }
+        if !isReported { logLoss(loss, of: durables[slot].id, .forbidden, now: now.monotonic) }
+    }
+
+    /// Removes messages that are not delivered again, with a gap: now, or for the next client.
+    ///
+    /// - Returns: The messages, and whether a gap was sent for them; nil if there are no messages.
+    private mutating func removeRedeliveries(
+        _ sequences: [UInt64], of slot: DurableSlot, _ reason: Gap.Reason
+    ) -> (loss: Loss, isReported: Bool)? {
+        guard var loss = Loss(of: sequences) else { return nil }
         for sequence in sequences { durables[slot].redeliveries.remove(sequence) }
-        if durables[slot].members.hasCommitted {
-            sendGap(loss, .forbidden, to: slot)
-        } else {
-            dropped(loss, of: slot, .forbidden, now: now)
-        }
+        let isReported = durables[slot].members.hasCommitted
+        if isReported { sendGap(loss, reason, to: slot) } else { loss = durables[slot].dropped(loss) }
+        return (loss, isReported)
     }
 
     /// Lets first deliveries continue although redeliveries are due, because no member with room may receive them.
@@ -240,16 +248,10 @@ extension Broker {
     }
 
     /// Handles messages whose copy is missing or damaged.
-    private mutating func lost(_ missing: [UInt64], of slot: DurableSlot, now: BrokerTime) {
+    private mutating func lost(_ missing: [UInt64], of slot: DurableSlot) {
         // Others were deleted on purpose, or are finished.
         let sequences = missing.filter { durables[slot].redeliveries.state(of: $0) != nil }
-        guard let loss = Loss(of: sequences) else { return }
-        for sequence in sequences { durables[slot].redeliveries.remove(sequence) }
-        if durables[slot].members.hasCommitted {
-            sendGap(loss, .damaged, to: slot)
-        } else {
-            _ = durables[slot].dropped(loss)
-        }
+        guard let (loss, _) = removeRedeliveries(sequences, of: slot, .damaged) else { return }
         actions.append(
             .warn(
                 "the log is damaged: \(loss.count) messages from sequence \(loss.first) to \(loss.last) were not "
@@ -263,8 +265,6 @@ extension Broker {
         let unreported = durables[slot].notCopied(sequences)
         durables.noteProgress(slot)
         chargeDurable(slot)
-        guard let first = unreported.min(), let last = unreported.max() else { return }
-        reportLoss(
-            Loss(first: first, last: last, count: UInt64(unreported.count), isUpperBound: true), of: slot)
+        if let loss = Loss(of: unreported, isUpperBound: true) { reportLoss(loss, of: slot) }
     }
 }

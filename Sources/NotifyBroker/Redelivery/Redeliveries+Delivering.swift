@@ -43,6 +43,7 @@ extension Redeliveries {
     mutating func delivered(_ sequence: UInt64, to member: MemberID, deadline: Duration?) -> Bool {
         guard messages[sequence]?.state == .reading else { return false }
         addHolder(member, of: sequence)
+        update(sequence) { $0.isSetAside = false }
         set(.inFlight(member, deadline: deadline), of: sequence)
         return true
     }

@@ -74,7 +74,7 @@ extension Redeliveries {
     /// Makes a message due again that was read, with the rights to it.
     ///
     /// - Parameter isSetAside: Whether no member with room may receive it. Otherwise no client is attached.
-    mutating func withhold(_ sequence: UInt64, _ rights: MessageRights, isSetAside: Bool = true) {
+    mutating func evaluated(_ sequence: UInt64, _ rights: MessageRights, isSetAside: Bool = true) {
         guard messages[sequence]?.state == .reading else { return }
         update(sequence) { message in
             message.rights = rights
@@ -96,6 +96,9 @@ extension Redeliveries {
         }
         return first?.rights
     }
+
+    /// Whether an identity may not receive some of the messages that are due, as far as is known.
+    var areDueRestricted: Bool { evaluatedDue.keys.contains(where: \.isRestricted) }
 
     private func isDue(_ sequence: UInt64, _ rights: MessageRights) -> Bool {
         messages[sequence].map { $0.state == .due && $0.isStored && $0.rights == rights } ?? false

@@ -65,7 +65,7 @@ package struct Deletion: Equatable, Sendable {
 
     /// Adds a loss of a subscription.
     package mutating func add(_ loss: Loss, of id: DurableID) {
-        if losses[id]?.add(loss) == nil { losses[id] = loss }
+        losses[id].add(loss)
     }
 
     package var isEmpty: Bool {
@@ -99,9 +99,9 @@ package struct Loss: Equatable, Sendable {
     }
 
     /// The loss of some messages; nil if there are none.
-    package init?(of sequences: [UInt64]) {
+    package init?(of sequences: [UInt64], isUpperBound: Bool = false) {
         guard let first = sequences.min(), let last = sequences.max() else { return nil }
-        self.init(first: first, last: last, count: UInt64(sequences.count), isUpperBound: false)
+        self.init(first: first, last: last, count: UInt64(sequences.count), isUpperBound: isUpperBound)
     }
 
     /// Adds another loss of the same subscription.
@@ -116,5 +116,12 @@ package struct Loss: Equatable, Sendable {
     package func without(_ other: Loss) -> Loss? {
         guard count > other.count else { return nil }
         return Loss(first: first, last: last, count: count - other.count, isUpperBound: isUpperBound)
+    }
+}
+
+extension Loss? {
+    /// Adds another loss of the same subscription.
+    package mutating func add(_ other: Loss) {
+        if self?.add(other) == nil { self = other }
     }
 }

@@ -285,7 +285,7 @@ private final class FileRepairer: LogScanReceiver {
             let loss = lost.loss(of: row.record.filter, since: row.knownProgress, names)
             row.replaceDamagedParts(oldest: oldest, next: next)
             if !row.isProgressSound { restarted.append(row.record.id) }
-            if let loss, row.record.loss?.add(loss) == nil { row.record.loss = loss }
+            if let loss { row.record.loss.add(loss) }
             try log.inTransaction(.normal) { try log.apply(.create(row.record), $0) }
             result.subscriptions += 1
             if !damaged.isEmpty {

@@ -47,9 +47,7 @@ extension CurrentLog {
         var continuation = continuation
         for index in continuation.subscriptions.indices {
             guard let loss = losses[continuation.subscriptions[index].id] else { continue }
-            if continuation.subscriptions[index].loss?.add(loss) == nil {
-                continuation.subscriptions[index].loss = loss
-            }
+            continuation.subscriptions[index].loss.add(loss)
         }
         let new = DatabaseFile(path: path + ".new")
         let copies = try Log.create(new, options, continuation, replacing: old)

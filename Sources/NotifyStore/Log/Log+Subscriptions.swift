@@ -28,8 +28,7 @@ extension Log {
         case .remove(let id):
             try statements.forgetRedeliveries.bind(1, id.rawValue)
             try statements.forgetRedeliveries.run()
-            try statements.removeLoss.bind(1, id.rawValue)
-            try statements.removeLoss.run()
+            try statements.forgetLoss(of: id)
             try statements.removeSubscription.bind(1, id.rawValue)
             try statements.removeSubscription.run()
         }
@@ -105,8 +104,7 @@ extension Log {
         try statement.bind(6, record.id.rawValue)
         try statement.run()
         if subscriptions.generation(of: record.id) != record.progress.generation {
-            try statements.removeLoss.bind(1, record.id.rawValue)
-            try statements.removeLoss.run()
+            try statements.forgetLoss(of: record.id)
             try statements.forgetRedeliveries.bind(1, record.id.rawValue)
             try statements.forgetRedeliveries.run()
         }

@@ -260,7 +260,7 @@ struct DeletionLog {
                 isUpperBound: event.isSum || request.filter.object != nil || event.name == nil
                     || event.name.map { $0.withUnsafeBytes { DeadLetterHeaders.isDeadLetter($0) } } ?? true
                     || (first, last) != (event.first, event.last))
-            if missed?.add(loss) == nil { missed = loss }
+            missed.add(loss)
             if let all = missed { missed?.count = min(all.count, all.last - all.first + 1) }
         }
         return missed

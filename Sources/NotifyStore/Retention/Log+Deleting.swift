@@ -172,10 +172,11 @@ extension Statements {
         try write(total, of: id)
     }
 
-    func forgetLoss(_ loss: Loss, of id: DurableID) throws {
-        let id = UInt64(id.rawValue)
-        if let rest = try readLoss(of: id)?.without(loss) { return try write(rest, of: id) }
-        try removeLoss.bind(1, id)
+    /// Removes a part of a loss, or all of it.
+    func forgetLoss(_ loss: Loss? = nil, of id: DurableID) throws {
+        let row = UInt64(id.rawValue)
+        if let loss, let rest = try readLoss(of: row)?.without(loss) { return try write(rest, of: row) }
+        try removeLoss.bind(1, id.rawValue)
         try removeLoss.run()
     }
 

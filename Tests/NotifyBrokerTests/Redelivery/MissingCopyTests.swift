@@ -171,6 +171,37 @@ struct MissingCopyTests {
         #expect(host.durable("jobs")?.loss == nil)
     }
 
+    @Test func `a gap for a deleted message is repeated after the daemon was killed`() {
+        let client = attach()
+        let sequences = post(1)
+        _ = client.takeMessages()
+        _ = host.store.drop(sequences[0]...sequences[0], of: "none")
+        client.reject(1, sequences[0])
+        advance(.milliseconds(60))
+        #expect(gaps(client).map(\.dropped) == [1])
+        advance(.seconds(1))
+        let next = TestHost(store: host.store)
+        let later = next.connect()
+        later.subscribe(1, [], durable: "jobs")
+        next.run()
+        #expect(gaps(later).map(\.dropped) == [1])
+    }
+
+    @Test func `a new log begins without the loss that the next batch adds to it`() {
+        let client = attach()
+        let sequences = post(1)
+        _ = client.takeMessages()
+        _ = host.store.drop(sequences[0]...sequences[0], of: "none")
+        client.reject(1, sequences[0])
+        host.advance(.milliseconds(60))
+        host.tick()
+        host.work()
+        #expect(host.durable("jobs")?.loss?.count == 1)
+        #expect(host.core.broker.logContinuation.subscriptions.map(\.loss) == [nil])
+        advance(.seconds(1))
+        #expect(host.core.broker.logContinuation.subscriptions.map { $0.loss?.count } == [1])
+    }
+
     @Test func `a member whose deadline was extended has room again`() {
         let client = attach(DurableSettingChanges(deadlineMicroseconds: 1_000_000))
         let sequences = post(1)

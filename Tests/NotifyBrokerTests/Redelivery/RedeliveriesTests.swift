@@ -106,17 +106,33 @@ import Testing
         #expect(messages.takeDue(Self.rights, maximumCount: 2, maximumBytes: 100) == [1, 2])
         #expect(messages.withheld.count == 0)
         for _ in 0..<100 {
-            messages.withhold(1, Self.rights)
+            messages.evaluated(1, Self.rights)
             #expect(messages.withheld.count == 1)
             #expect(messages.takeDue(Self.rights, maximumCount: 2, maximumBytes: 100) == [1])
         }
         let isDelivered = messages.delivered(2, to: Self.one, deadline: nil)
         #expect(isDelivered)
-        messages.withhold(1, Self.rights)
+        messages.evaluated(1, Self.rights)
         messages.forgetRights()
         #expect(messages.withheld.count == 0 && isCounted(messages))
         messages.remove(1)
         #expect(isCounted(messages))
+    }
+
+    @Test func `a message that was delivered and given back is not withheld while no client is attached`() {
+        var messages = Redeliveries()
+        messages.addWithheld(1, bytes: 10, Self.rights)
+        _ = messages.takeUnsaved(of: DurableID(1), now: .zero)
+        messages.saved([1])
+        #expect(messages.takeDue(Self.rights, maximumCount: 1, maximumBytes: 100) == [1])
+        let isDelivered = messages.delivered(1, to: Self.one, deadline: nil)
+        #expect(isDelivered)
+        messages.change(1, to: .due, failures: 0)
+        _ = messages.takeUnsaved(of: DurableID(1), now: .zero)
+        messages.saved([1])
+        #expect(messages.takeDue(maximumCount: 1, maximumBytes: 100) == [1])
+        messages.evaluated(1, Self.rights, isSetAside: false)
+        #expect(messages.withheld.count == 0 && isCounted(messages))
     }
 
     @Test func `a deadline that was extended to the same time passes once`() {

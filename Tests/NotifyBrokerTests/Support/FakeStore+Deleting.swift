@@ -87,7 +87,7 @@ extension FakeStore {
     private func write(_ losses: [DurableID: Loss]) {
         for (id, var loss) in losses {
             loss.isUpperBound = loss.isUpperBound || subscriptions[id]?.progress.isAttached ?? false
-            if subscriptions[id]?.loss?.add(loss) == nil { subscriptions[id]?.loss = loss }
+            subscriptions[id]?.loss.add(loss)
         }
     }
 
@@ -104,7 +104,7 @@ extension FakeStore {
             return deletion
         }
         let loss = Loss(first: first.sequence, last: last.sequence, count: UInt64(gone.count), isUpperBound: false)
-        if subscriptions[record.id]?.loss?.add(loss) == nil { subscriptions[record.id]?.loss = loss }
+        subscriptions[record.id]?.loss.add(loss)
         deletion.losses[record.id] = loss
         return deletion
     }

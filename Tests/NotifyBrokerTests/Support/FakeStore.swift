@@ -277,7 +277,7 @@ final class FakeStore {
             subscriptions[id]?.lastAttachment = attachment
         case .addLoss(let id, let loss):
             if subscriptions[id] == nil { violations.append("a loss of \(id), which does not exist") }
-            if subscriptions[id]?.loss?.add(loss) == nil { subscriptions[id]?.loss = loss }
+            subscriptions[id]?.loss.add(loss)
         case .forgetLoss(let id, let loss):
             let rest = subscriptions[id]?.loss?.without(loss)
             subscriptions[id]?.loss = rest

@@ -15,7 +15,7 @@ extension RetentionModel {
         while store.isMaintaining() {}
         let deletion = deletions.take()
         for (id, loss) in deletion.losses where deletion.generations[id] == subscriptions[id]?.generation {
-            if subscriptions[id]?.loss?.add(loss) == nil { subscriptions[id]?.loss = loss }
+            subscriptions[id]?.loss.add(loss)
         }
         for (id, sequence) in deletion.released
         where deletion.generations[id] == subscriptions[id]?.generation {
