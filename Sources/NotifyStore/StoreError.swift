@@ -146,7 +146,8 @@ extension StoreError {
         let isFull = (error as? SQLiteFailure)?.isFull ?? false
         self.init(
             isFull ? .full : .inputOutput,
-            "the database '\(path)' could not be closed cleanly: \(error); the next start recovers as after a crash",
+            "the database '\(path)' could not be closed cleanly: "
+                + ((error as? LogFiles.Damage)?.finalDescription ?? "\(error); the next start recovers as after a crash"),
             cause: error)
     }
 }

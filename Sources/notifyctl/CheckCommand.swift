@@ -70,6 +70,7 @@ struct CheckCommand: AsyncParsableCommand {
         lines += check.problems.map { "damaged: \($0.text)" }
         let more = check.problemCount - min(check.problemCount, UInt64(check.problems.count))
         if more > 0 { lines.append("damaged: \(more) more") }
+        if let problem = check.storageProblem { lines.append("posts to be stored are refused: \(problem)") }
         lines.append(
             check.isSound
                 ? check.sound == nil ? "no damage is known; --full checks every row" : "no damage was found"

@@ -25,7 +25,7 @@ struct ReloadCommand: AsyncParsableCommand {
             try await client.administration.reloadConfiguration()
         }
         var output = StandardOutput()
-        output.append("reloaded\n")
+        output.append(outcome.problem == nil ? "reloaded\n" : "configuration reloaded\n")
         if !outcome.pendingSettings.isEmpty {
             output.append("at the next start: \(outcome.pendingSettings.joined(separator: ", "))\n")
         }

@@ -15,7 +15,7 @@ extension IntegrationTests {
             _ = try daemon.folder.write("another file", to: (daemon.database as NSString).lastPathComponent)
             let result = try await notifyctl.run("reload")
             #expect(result.status == .status(1))
-            #expect(result.output == "reloaded\n")
+            #expect(result.output == "configuration reloaded\n")
             expectText(result.errors, "the log was not repaired: the database '\(daemon.database)' was replaced")
 
             #expect(rename(daemon.folder.file("moved"), daemon.database) == 0)

@@ -161,7 +161,7 @@ extension IntegrationTests {
             #expect(
                 result.output == """
                     problem: posts to be stored are refused: the database '\(daemon.database)' was deleted or moved away: \
-                    move it back, or reload notifyd (SIGHUP) for a new, empty log
+                    move it back, or reload notifyd (SIGHUP) for a new log with the newest messages, which are in memory
 
                     """)
             #expect(try await Notifyctl(daemon).run("reload").status == .status(0))

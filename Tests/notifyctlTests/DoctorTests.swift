@@ -47,14 +47,15 @@ import Testing
         #expect(texts("user.54321.outbox_bytes", 100, 100).isEmpty && texts("log_used_bytes", 100, 100).isEmpty)
         #expect(
             texts("user.54321.stored_bytes", 95 << 20, 100 << 20) == [
-                "problem: user 54321 has 95MiB of at most 100MiB of stored messages (limits.per_user.stored_bytes), and "
-                    + "more are refused\n"
-                    + "  repair: delete some with notifyctl purge, start the consumers of those that wait, or raise the "
-                    + "limit\n"
+                "problem: user 54321 has 95MiB of at most 100MiB of stored messages (limits.per_user.stored_bytes)\n"
+                    + "  repair: start the consumers of those that wait, and let the age of the history pass "
+                    + "(log.retention), or have some deleted with notifyctl purge or the limit raised\n"
             ])
+        #expect(texts("user.54321.failed_bytes", 2 << 20, 1 << 20).first?.contains("notifyctl dead retry") == true)
         #expect(
             texts("user.54321.durable_subscriptions", 10, 10).first?.contains(
-                "has 10 of at most 10 durable subscriptions (limits.per_user.durable_subscriptions)") == true)
+                "has 10 of at most 10 durable subscriptions (limits.per_user.durable_subscriptions), and gets no more")
+                == true)
     }
 
     @Test func `durable subscriptions with 100,000 messages that are not acknowledged are a problem`() {

@@ -167,7 +167,8 @@ struct Ledger {
     private func exceeded(_ resource: Resource, uid: UInt32) -> WireError {
         WireError(
             .limitReached,
-            "\(uid.userTitle) has reached the limit of \(limit(of: resource)) \(resource.title) (\(resource.setting))")
+            "\(uid.userTitle) has reached the limit of \(limit(of: resource)) \(resource.title) (\(resource.setting))"
+                + resource.advice)
     }
 }
 
@@ -286,6 +287,12 @@ extension Ledger.Resource {
         case .nameBytes: "bytes of names"
         case .socketBytes: "bytes in sockets"
         }
+    }
+
+    /// What to do at the limit, at the end of an error message; empty if that is obvious.
+    fileprivate var advice: String {
+        self == .durableSubscriptions
+            ? ": remove those that are not needed with 'notifyctl durable remove', or raise the limit" : ""
     }
 
     /// The setting that limits the resource.

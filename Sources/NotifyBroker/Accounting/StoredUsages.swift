@@ -53,7 +53,8 @@ struct StoredUsages {
             .limitReached,
             "\(uid.userTitle) stores \(Quantity.rounded(bytes: UInt64(usage(of: uid).postedBytes))): a message of \(bytes) "
                 + "bytes would exceed the limit of \(Quantity.rounded(bytes: limit)) (limits.per_user.stored_bytes): "
-                + "delete some with 'notifyctl purge', start the consumers of those that wait, or raise the limit")
+                + "start the consumers of those that wait, and let the age of the history pass (log.retention), or have "
+                + "some deleted with 'notifyctl purge' or the limit raised")
     }
 
     /// Adds a message that joins the next batch.

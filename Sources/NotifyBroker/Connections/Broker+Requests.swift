@@ -90,11 +90,10 @@ extension Broker {
         guard connections[slot].subscriptions[dropped.subscription] != nil else {
             throw WireError(.unknownSubscription, "this connection has no subscription \(dropped.subscription)")
         }
-        // A client can't have dropped more than it was sent. It drops a message once for each of its subscriptions.
+        // A client can't have dropped more than it was sent.
         let counters = connections[slot].counters
         let received = egress[slot].messageCount.distance(above: counters.dropped)
-        let most = (received &* UInt64(connections[slot].subscriptions.count)).distance(above: counters.droppedByClient)
-        let messages = min(dropped.messages, most)
+        let messages = min(dropped.messages, received.distance(above: counters.droppedByClient))
         statistics.droppedByClients += messages
         connections[slot].counters.droppedByClient += messages
     }

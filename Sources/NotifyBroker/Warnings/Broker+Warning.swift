@@ -49,7 +49,8 @@ extension Broker {
             Warning(
                 name: "notifyd.limits.\(use.resource)", object: uid.map { "\($0)" } ?? "",
                 figures: figures + (uid.map { [("uid", .number(UInt64($0)))] } ?? []),
-                text: "80% of a limit: \(user) \(use.used) of \(limit) \(use.resource)"), now: now)
+                text: "\(share < 1 ? "80% of a limit" : "a limit is reached"): \(user) \(use.used) of \(limit) "
+                    + use.resource), now: now)
     }
 
     /// How far a durable subscription is behind. If it may be far behind, its messages must be counted: most of the log

@@ -36,10 +36,7 @@ package enum DatabaseCheck {
     private static func text(of check: FileCheck) -> [String] {
         var lines = ["\(check.path): a log of notifyd with the schema \(check.version)"]
         let findings = check.findings
-        lines.append(
-            check.hasReadRows
-                ? "checked: SQLite's structure, the checksum of every row, the counts of segments, the cursors"
-                : "checked: SQLite's structure only, because rows of an earlier schema are migrated first")
+        lines.append(checked(check))
         if check.hasReadRows { lines.append("sound \(counts(of: findings))") }
         lines += damage(findings)
         lines.append(
@@ -48,6 +45,16 @@ package enum DatabaseCheck {
                 : "the log is damaged: stop notifyd, and write what is sound to a new file with: "
                     + "notifyd --repair '\(check.path)'")
         return lines
+    }
+
+    /// What was checked.
+    private static func checked(_ check: FileCheck) -> String {
+        guard check.hasReadStructure else {
+            return "checked: the rows of the log's tables, not SQLite's structure, because the schema is altered"
+        }
+        return check.hasReadRows
+            ? "checked: SQLite's structure, the checksum of every row, the counts of segments, the cursors"
+            : "checked: SQLite's structure only, because rows of an earlier schema are migrated first"
     }
 
     private static func counts(of findings: LogFindings) -> String {

@@ -141,7 +141,7 @@ extension LogFiles.Damage: CustomStringConvertible {
         let name = file == .database ? "the database '\(path)'" : "the write-ahead log '\(path)' of the database"
         let renewal =
             file == .database
-            ? "reload notifyd (SIGHUP) for a new, empty log"
+            ? "reload notifyd (SIGHUP) for a new log with the newest messages, which are in memory"
             : "reload notifyd (SIGHUP), which recreates it without data loss"
         return switch kind {
         case .missing: "\(name) was deleted or moved away: move it back, or \(renewal)"
@@ -149,11 +149,18 @@ extension LogFiles.Damage: CustomStringConvertible {
             "\(name) was replaced by another file: move that away, then move the original back or \(renewal)"
         case .truncated(let from, let to):
             "\(name) was truncated from \(from) to \(to) bytes: stop notifyd and restore a copy, or move the database and its "
-                + "write-ahead log away and reload notifyd (SIGHUP) for a new, empty log"
+                + "write-ahead log away and reload notifyd (SIGHUP) for a new log with the newest messages"
         case .unreachable(let error):
             "\(name) can't be accessed: \(AccessProblem.describe(error, opening: path))"
         }
     }
 
     var storageFailure: StorageFailure { StorageFailure(kind: .inputOutput, message: description) }
+
+    /// The problem and its consequence when the daemon ends.
+    var finalDescription: String {
+        guard file == .database, kind == .missing else { return "\(self); the next start recovers as after a crash" }
+        return "the database was deleted or moved away, and the messages in it are lost: move it back before the next "
+            + "start, which otherwise begins with a new, empty log"
+    }
 }

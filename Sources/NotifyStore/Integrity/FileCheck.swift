@@ -8,6 +8,10 @@ package struct FileCheck: Sendable {
     package let version: Int
     package let findings: LogFindings
 
+    /// Whether SQLite has checked the structure of the database. Not if its schema is altered: its definitions would
+    /// decide what the check does.
+    package let hasReadStructure: Bool
+
     /// Whether the rows were read. Those of an earlier version are not.
     package var hasReadRows: Bool { version == Schema.version }
 
@@ -19,8 +23,9 @@ package struct FileCheck: Sendable {
         let file = try LogFile.open(path)
         defer { file.connection.close() }
         let scan = LogScan(file.connection, .file)
+        var hasReadStructure = false
         do {
-            try check(file, with: scan)
+            hasReadStructure = try check(file, with: scan)
         } catch let failure as SQLiteFailure where failure.isEndless {
             scan.findings.add(.database, "\(failure)")
         } catch {
@@ -28,19 +33,48 @@ package struct FileCheck: Sendable {
         }
         // A daemon that has started meanwhile may have changed what was read.
         try LogFile.checkUse(path)
-        return FileCheck(path: path, version: file.version, findings: scan.findings)
+        return FileCheck(
+            path: path, version: file.version, findings: scan.findings, hasReadStructure: hasReadStructure)
     }
 
-    private static func check(_ file: LogFile, with scan: LogScan) throws {
+    /// Compares the schema of a log with that of its version, as a start does.
+    ///
+    /// - Returns: The bytes of the pages in use.
+    /// - Throws: A `StoreError` if the schema differs: a daemon would start, but store nothing.
+    package static func checkSchema(path: String) throws(StoreError) -> UInt64 {
+        let file = try LogFile.open(path)
+        defer { file.connection.close() }
+        do {
+            let scan = LogScan(file.connection, .file)
+            guard file.version > 0, try scan.readSchema(version: file.version) else {
+                let problem = scan.findings.problems.first?.text ?? "the version of the schema can't be read"
+                throw StoreError(
+                    .damaged,
+                    "the database '\(path)' is damaged, and posts to be stored would be refused: \(problem); write what "
+                        + "is sound to a new file with: notifyd --repair '\(path)'")
+            }
+            let pages = try file.connection.integer("PRAGMA page_count")
+            let freePages = try file.connection.integer("PRAGMA freelist_count")
+            return UInt64(clamping: pages - freePages) * UInt64(Schema.pageSize)
+        } catch let error as StoreError {
+            throw error
+        } catch {
+            throw StoreError(opening: path, error)
+        }
+    }
+
+    /// - Returns: Whether SQLite has checked the structure.
+    private static func check(_ file: LogFile, with scan: LogScan) throws -> Bool {
         let version = file.version > 0 ? file.version : Schema.version
-        // Other definitions than those of a log would decide what SQLite does in its check.
-        if try scan.readSchema(version: version) { try scan.checkStructure() }
+        let isLog = try scan.readSchema(version: version)
+        if isLog { try scan.checkStructure() }
         if file.version == Schema.version {
             var names = NameTable()
             _ = try scan.advance(&names)
         } else if file.version == 0 {
             scan.findings.add(.database, "the version of the schema can't be read")
         }
+        return isLog
     }
 }
 

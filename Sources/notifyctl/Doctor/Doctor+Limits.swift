@@ -3,8 +3,7 @@ import NotifyClient
 
 /// The limits of what a user may store.
 extension Doctor {
-    /// The findings that a user has 95 % or more of what may be stored, so that posts or new subscriptions are refused
-    /// now or soon.
+    /// The findings that a user has 95 % or more of what may be stored.
     static func findings(uses: [Administration.ResourceUse]) -> [Finding] {
         uses.compactMap { use in
             guard let limit = use.limit, limit > 0, use.used >= limit - limit / 20, let advice = advice(for: use.name)
@@ -15,8 +14,8 @@ extension Doctor {
                 isSize ? (Quantities.bytes(use.used), Quantities.bytes(limit)) : ("\(use.used)", "\(limit)")
             return Finding(
                 problem:
-                    "user \(UserNames.text(of: uid)) has \(used) of at most \(most) \(advice.things), and more are "
-                    + "refused",
+                    "user \(UserNames.text(of: uid)) has \(used) of at most \(most) \(advice.things)"
+                    + (use.used >= limit ? ", and gets no more" : ""),
                 repair: advice.repair)
         }
     }
@@ -27,7 +26,14 @@ extension Doctor {
         case "stored_bytes":
             (
                 "of stored messages (limits.per_user.stored_bytes)",
-                "delete some with notifyctl purge, start the consumers of those that wait, or raise the limit"
+                "start the consumers of those that wait, and let the age of the history pass (log.retention), or have some "
+                    + "deleted with notifyctl purge or the limit raised"
+            )
+        case "failed_bytes":
+            (
+                "of failed messages and dead letters (limits.per_user.stored_bytes, counted apart from what is posted)",
+                "retry or delete dead letters with notifyctl dead retry or dead purge; until then, subscriptions with "
+                    + "many failed messages get no further ones"
             )
         case "durable_subscriptions":
             (

@@ -54,7 +54,8 @@ struct Doctor {
         } catch {
             failure = error
         }
-        let startFindings = await startFindings()
+        // The files of a daemon that answers at another socket are not known.
+        let startFindings = failure != nil || isOfSystem || isDefault ? await startFindings() : []
         if let failure { findings += await self.findings(for: failure, canStart: startFindings.isEmpty) }
         // The search for the socket has passed over those whose file is missing.
         for candidate in searched where candidate != path {
@@ -216,12 +217,16 @@ struct Doctor {
             repair: "restart notifyd: end the process with 'kill \(process)', then start it as before")
     }
 
+    /// Whether the socket is the one of this user's daemon without options.
+    private var isDefault: Bool {
+        (try? NotificationClient.socketPath(environment: Self.ownEnvironment)) == path
+    }
+
     private var startCommand: String {
         if let units = units.first(where: { $0.isInstalled && $0.isManagerRunning }) {
             return units.command("start notifyd.socket")
         }
         if isOfSystem { return Self.sudo + "notifyd" }
-        let isDefault = (try? NotificationClient.socketPath(environment: Self.ownEnvironment)) == path
         if isDefault { return "notifyd" }
         // The lock file remains when a daemon ends, whose other options are unknown.
         return access(path + ".lock", F_OK) == 0

@@ -50,11 +50,12 @@ struct DurableListCommand: AsyncParsableCommand {
             table.append([
                 subscription.name, users[subscription.uid] ?? "\(subscription.uid)",
                 pending.map { text($0.count) } ?? Table.unknown,
-                age(of: subscription, now: now).map { Quantities.duration(seconds: $0) }
+                age(of: subscription, now: now).map { bound(subscription) + Quantities.duration(seconds: $0) }
                     ?? (pending == nil ? Table.unknown : Table.none),
                 "\(subscription.inFlight)", "\(subscription.waiting)", text(subscription.lost),
                 subscription.patterns.joined(separator: " "),
-                pending.map { Quantities.bytes($0.bytes) } ?? Table.unknown, "\(subscription.cursor)",
+                pending.map { bound(subscription) + Quantities.bytes($0.bytes) } ?? Table.unknown,
+                "\(subscription.cursor)",
                 subscription.holderPID.map { "\($0)" } ?? Table.none,
                 subscription.sharing == .group ? "\(subscription.members)" : Table.none,
                 subscription.object ?? Table.none,
@@ -65,6 +66,11 @@ struct DurableListCommand: AsyncParsableCommand {
 
     static func text(_ count: Administration.DurableSubscription.Count) -> String {
         count.isUpperBound ? "<=\(count.messages)" : "\(count.messages)"
+    }
+
+    /// What precedes a figure about the pending messages that may be too high.
+    private static func bound(_ subscription: Administration.DurableSubscription) -> String {
+        subscription.pending?.count.isUpperBound ?? false ? "<=" : ""
     }
 
     /// The age of the oldest pending message in seconds; nil if there is none or it is not known.

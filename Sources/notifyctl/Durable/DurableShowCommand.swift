@@ -83,7 +83,8 @@ struct DurableShowCommand: AsyncParsableCommand {
         let text = "messages: \(DurableListCommand.text(pending.count))"
         guard let oldest = pending.oldest else { return text }
         let age = Quantities.duration(seconds: UInt64(max(0, now.timeIntervalSince(oldest))))
-        return "\(text), \(Quantities.bytes(pending.bytes)), the oldest posted \(age) ago"
+        let most = pending.count.isUpperBound ? "at most " : ""
+        return "\(text), \(most)\(Quantities.bytes(pending.bytes)), the oldest posted \(most)\(age) ago"
     }
 
     /// Without one, no client has attached since the creation, unless an earlier version of the daemon was running
