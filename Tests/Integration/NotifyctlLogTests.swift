@@ -56,6 +56,10 @@ extension IntegrationTests {
             expectText(
                 result.errors,
                 "lost 3 messages (\(sequences[0])–\(sequences[2])): the daemon no longer keeps them\n")
+            let subscribed = try await notifyctl.run(
+                "subscribe", "a", "--from", "\(sequences[0])", "--count", "1", "--timeout", "60")
+            #expect(subscribed.status == .status(0))
+            expectText(subscribed.errors, "(\(sequences[0])–\(sequences[2])): the daemon no longer keeps them\n")
             let other = try await notifyctl.run("log", "other", "--from", "\(sequences[0] - 1)")
             #expect(other.errors == "" && other.lines.count == 1, "others are not missed")
             #expect(try await notifyctl.run("log", "a").errors == "", "nothing was deleted since its begin")

@@ -6,9 +6,11 @@ import Testing
 
 /// Volatile subscriptions that begin with stored messages.
 @Suite(.timeLimit(.minutes(10))) struct LogSnapshotTests {
-    private func buffer(_ first: UInt64, _ last: UInt64, bound: Int = 100, limit: Int? = nil) -> DeliveryBuffer {
+    private func buffer(
+        _ first: UInt64, _ last: UInt64, bound: Int = 100, limit: Int? = nil, isFromSequence: Bool = false
+    ) -> DeliveryBuffer {
         let buffer = DeliveryBuffer(policy: .dropOldest(.init(messages: bound, bytes: .max)), limit: limit)
-        buffer.put(.logSnapshotBegan(SequenceRange(first: first, last: last)))
+        buffer.put(.logSnapshotBegan(SequenceRange(first: first, last: last), isFromSequence: isFromSequence))
         return buffer
     }
 
@@ -23,6 +25,14 @@ import Testing
                 damagedRange: SequenceRange(first: through, last: through)))
         if !sequences.isEmpty { page.append(batch(sequences)) }
         buffer.put(.page(page, of: range))
+    }
+
+    @Test func `from a sequence, all known deletions are reported`() throws {
+        let all = buffer(5, 9, isFromSequence: true)
+        #expect(all.rangeToRead()?.deletionMark == LogCursor.allDeletions)
+        try page([], through: 7, to: all)
+        #expect(all.rangeToRead()?.deletionMark == LogCursor.allDeletions)
+        #expect(buffer(5, 9).rangeToRead()?.deletionMark == 0)
     }
 
     @Test func `live messages follow the messages of the log`() async throws {

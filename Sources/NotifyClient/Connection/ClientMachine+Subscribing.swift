@@ -84,7 +84,8 @@ extension ClientMachine {
         if frame.hasSnapshot { effects.deliveries.append((entry.buffer, .snapshotBegan)) }
         if let first = entry.spec.snapshotStart, entry.lastSequence == nil {
             let range = SequenceRange(first: first, last: frame.sequence)
-            effects.deliveries.append((entry.buffer, .logSnapshotBegan(range)))
+            let isFromSequence = if case .sequence = entry.spec.start { true } else { false }
+            effects.deliveries.append((entry.buffer, .logSnapshotBegan(range, isFromSequence: isFromSequence)))
         }
         let needsExtraCredit = attachment?.needsExtraCredit ?? false
         if needsExtraCredit { Credit(subscription: number, messages: 1).write(to: &outgoing) }

@@ -63,7 +63,7 @@ struct LogCursor: Sendable {
         isAtEnd = first > last || left == 0
     }
 
-    private static let allDeletions: UInt64 = 1
+    static let allDeletions: UInt64 = 1
 
     /// The request to sum up what is to be read.
     var summaryRequest: SummarizeLog {

@@ -8,8 +8,8 @@ import NotifyWire
 struct LogSnapshot {
     /// The part of the log that is still to be read.
     private(set) var rest: SequenceRange
-    /// The mark since which deletions are reported: that of the first page; 0 before it.
-    private(set) var deletionMark: UInt64 = 0
+    /// The mark since which deletions are reported: that of the first page, 0 before it; or that of all deletions.
+    private(set) var deletionMark: UInt64
     /// The last sequence before the live messages.
     private let boundary: UInt64
     /// The number of live messages that had no room.
@@ -19,9 +19,12 @@ struct LogSnapshot {
     /// The number of messages after `boundary` that were read from the log.
     private var reread: UInt64 = 0
 
-    init(_ range: SequenceRange) {
+    /// - Parameter isFromSequence: Whether the program has given the sequence of the beginning. It continues after a
+    ///   message, so that what was deleted from there on is missed.
+    init(_ range: SequenceRange, isFromSequence: Bool) {
         rest = range
         boundary = range.last
+        deletionMark = isFromSequence ? LogCursor.allDeletions : 0
     }
 
     var isComplete: Bool { rest.first > rest.last }
