@@ -1,6 +1,6 @@
 import NotifyCenter
 import NotifyLog
-import NotifyWire
+package import NotifyWire
 
 /// Requests about the configuration and the policy.
 extension Broker {
@@ -14,16 +14,16 @@ extension Broker {
     ///
     /// - Parameters:
     ///   - pendingSettings: The changed settings that take effect at the next start.
-    ///   - error: The reason why the configuration is invalid; nil if the configuration is in effect.
+    ///   - error: Why the configuration is not in effect; nil if it is.
     ///   - problem: What else was not achieved; nil if nothing.
     package mutating func configurationReloaded(
-        for id: ConnectionID, request: UInt64, pendingSettings: [String], error: String?, problem: String? = nil
+        for id: ConnectionID, request: UInt64, pendingSettings: [String], error: WireError?, problem: String? = nil
     ) {
         guard connections.contains(id) else { return }
         connections[id.slot].answerResolved()
         if let error {
-            let message = [error, problem].compactMap(\.self).joined(separator: "; besides, ")
-            refuse(id.slot, request: request, WireError(.configurationInvalid, message))
+            let message = [error.message, problem].compactMap(\.self).joined(separator: "; besides, ")
+            refuse(id.slot, request: request, WireError(error.code, message))
         } else {
             answer(id.slot, Reloaded(request: request, pendingSettings: pendingSettings, problem: problem ?? ""))
         }

@@ -103,10 +103,11 @@ final class BrokerDriver: BrokerHost {
         let ended = endedReloads
         endedReloads = []
         for (outcome, id, request) in ended {
-            let (pending, error): ([String], String?) =
+            let (pending, error): ([String], WireError?) =
                 switch outcome {
                 case .applied(let pending): (pending, nil)
-                case .invalid(let error): ([], error)
+                case .invalid(let error): ([], WireError(.configurationInvalid, error))
+                case .refused(let error): ([], WireError(.limitReached, error))
                 }
             core.broker.configurationReloaded(
                 for: id, request: request, pendingSettings: pending, error: error, problem: repairProblem)

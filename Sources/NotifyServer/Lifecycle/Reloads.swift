@@ -6,6 +6,8 @@ package enum ReloadOutcome: Sendable, Equatable {
     case applied(pendingSettings: [String])
     /// The configuration has an error, and nothing has changed.
     case invalid(String)
+    /// The configuration was not read: too many reloads are pending.
+    case refused(String)
 }
 
 /// Connects the running server with the ``ConfigurationReloader``. Passes requests to the reloader, and new
@@ -37,7 +39,7 @@ package final class Reloads: Sendable {
     /// - Parameter reply: Called with the outcome, on any thread.
     func request(_ reply: Reply? = nil) {
         guard case .dropped = continuation.yield(reply) else { return }
-        reply?(.invalid("\(Self.maximumPending) reloads are pending: try again later"))
+        reply?(.refused("\(Self.maximumPending) reloads are pending: try again later"))
     }
 
     /// Sets the action that applies a new configuration. It is called with `nil` if the new configuration is invalid,

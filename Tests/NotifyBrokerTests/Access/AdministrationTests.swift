@@ -27,9 +27,10 @@ struct AdministrationTests {
             ])
         host.core.broker.configurationReloaded(
             for: id, request: request, pendingSettings: [], error: nil, problem: "not repaired")
-        host.core.broker.configurationReloaded(for: id, request: request, pendingSettings: [], error: "n.yaml:2: bad")
+        let error = WireError(.configurationInvalid, "n.yaml:2: bad")
+        host.core.broker.configurationReloaded(for: id, request: request, pendingSettings: [], error: error)
         host.core.broker.configurationReloaded(
-            for: id, request: request, pendingSettings: [], error: "n.yaml:2: bad", problem: "not repaired")
+            for: id, request: request, pendingSettings: [], error: error, problem: "not repaired")
         host.run()
         let frames = root.take()
         #expect(
