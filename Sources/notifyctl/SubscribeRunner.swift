@@ -4,7 +4,7 @@ import Synchronization
 
 /// Runs the `subscribe` and the `wait` command.
 struct SubscribeRunner: Sendable {
-    /// How long after the start of the command the daemon may confirm a durable subscription, even if the timeout has
+    /// How long after the start of the command the daemon may confirm a subscription, even if the timeout has
     /// passed. A timeout of 0 asks for what is pending, which needs an answer. Shorter than the time after which the
     /// client reports that there is no connection.
     static func openingTimeout(_ timeout: Duration) -> Duration {
@@ -50,15 +50,13 @@ struct SubscribeRunner: Sendable {
             if let timeout {
                 group.addTask {
                     await interruption.watchTime(until: startTime + timeout) {
-                        // Waits, so that the command can report whether the durable subscription was created.
-                        if durable != nil {
-                            await opening.wait(atMost: startTime + Self.openingTimeout(timeout) - .now)
-                        }
+                        // Waits, so that the command can report whether the daemon has accepted the subscription.
+                        await opening.wait(atMost: startTime + Self.openingTimeout(timeout) - .now)
                         guard let arrival else { return true }
-                        // A pending message arrives soon after the confirmation.
+                        // A pending or stored message arrives soon after the confirmation.
                         if let confirmed = opening.time {
                             let rest = Self.pendingWait(since: confirmed, now: .now)
-                            if durable != nil, rest > .zero { await arrival.wait(atMost: rest) }
+                            if durable != nil || start != nil, rest > .zero { await arrival.wait(atMost: rest) }
                         }
                         return arrival.timeOut()
                     }
@@ -88,7 +86,7 @@ struct SubscribeRunner: Sendable {
     ) -> CommandFailure? {
         switch reason {
         case .timeout:
-            let detail = durable == nil || opening.isFinished ? "" : "; notifyd has not confirmed the subscription"
+            let detail = opening.isFinished ? "" : "; notifyd has not confirmed the subscription"
             return CommandFailure(.timeout, "\(Self.timeoutMessage(timeout ?? .zero))\(detail)")
         case .readerClosed: return .readerClosed
         case .signal, .failure: break
@@ -135,7 +133,7 @@ struct SubscribeRunner: Sendable {
     static func timeoutMessage(_ timeout: Duration) -> String { "timed out after \(JobOutcome.text(timeout))" }
 
     /// Whether the command only creates the durable subscription, because its timeout is 0.
-    private var isCreationOnly: Bool { durable != nil && timeout == .zero && arrival == nil }
+    private var isCreationOnly: Bool { durable != nil && timeout == .zero && arrival == nil && !takesOver }
 
     private func show(until interruption: Interruption, _ opening: OpeningEvent) async throws -> Interruption.Reason? {
         do {
@@ -163,8 +161,11 @@ struct SubscribeRunner: Sendable {
         var configuration = configuration
         configuration.onConnectionChange = ConnectionReporter().handler
         try await withNotificationClient(configuration: configuration) { client in
-            let subscription = try await client.subscribe(
-                to: patterns, as: kind, object: object, limit: isCreationOnly ? 0 : limit)
+            if let durable, isCreationOnly {
+                try await create(durable, client)
+                return opening.finish()
+            }
+            let subscription = try await client.subscribe(to: patterns, as: kind, object: object, limit: limit)
             opening.finish()
             if let notice = ExistingSubscription.startNotice(durable, start, resumedAfter: subscription.resumedAfter) {
                 StandardError.write(notice)
@@ -189,6 +190,16 @@ struct SubscribeRunner: Sendable {
                 throw error
             }
             try await subscription.leave()
+        }
+    }
+
+    /// Creates the durable subscription without holding it, so that a consumer beside this command gets it.
+    private func create(_ durable: String, _ client: NotificationClient) async throws {
+        let details = try await client.administration.createDurableSubscription(
+            durable, to: patterns, object: object, from: start ?? .now, sharing: sharing)
+        let cursor = details.existed ? details.subscription.cursor : nil
+        if let notice = ExistingSubscription.startNotice(durable, start, resumedAfter: cursor) {
+            StandardError.write(notice)
         }
     }
 
