@@ -29,19 +29,24 @@ struct ListPrinter<Item: Sendable>: Sendable {
     func run(configuration: NotificationClient.Configuration) async throws -> Int {
         let terminal = options.watch && !options.json ? Terminal() : nil
         return try await withNotificationClient(configuration: configuration) { client in
-            var earlier: Look<Item>?
-            if needsPreparation {
-                earlier = try await look(client)
-                try await Task.sleep(for: options.intervalOrDefault)
-            }
             if let terminal {
-                try await show(on: terminal, client, earlier)
+                try await show(on: terminal, client, prepare(client))
                 return 0
             }
-            guard options.watch else { return try await print(client, earlier) }
-            try await Interruption.run { [earlier] _ in _ = try await print(client, earlier) }
+            guard options.watch else { return try await print(client, prepare(client)) }
+            try await Interruption.run { _ in _ = try await print(client, prepare(client)) }
             return 0
         }
+    }
+
+    /// Makes the daemon begin to count, if it does not yet.
+    ///
+    /// - Returns: The first list, since which rates are printed; nil if it need not be made.
+    private func prepare(_ client: NotificationClient) async throws -> Look<Item>? {
+        guard needsPreparation else { return nil }
+        let first = try await look(client)
+        try await Task.sleep(for: options.intervalOrDefault)
+        return first
     }
 
     private func look(_ client: NotificationClient) async throws -> Look<Item> {
