@@ -80,6 +80,16 @@ final class EventReader {
 
     static let tabProblem = "the line is indented with a TAB character; YAML allows only spaces"
 
+    static let tokenTabProblem = "a TAB character stands where YAML allows only spaces"
+
+    /// Whether the character at a place is a TAB.
+    private func isTab(at mark: Mark) -> Bool {
+        let lines = text.split(separator: UInt8(ascii: "\n"), maxSplits: mark.line, omittingEmptySubsequences: false)
+        guard lines.indices.contains(mark.line - 1) else { return false }
+        return String(decoding: lines[mark.line - 1], as: UTF8.self).unicodeScalars.dropFirst(mark.column - 1).first
+            == "\t"
+    }
+
     /// Whether white space at the beginning of a line has a TAB.
     private func isIndentedWithTab(_ line: Int) -> Bool {
         let lines = text.split(separator: UInt8(ascii: "\n"), maxSplits: line, omittingEmptySubsequences: false)
@@ -92,7 +102,8 @@ final class EventReader {
         let problem = parser.pointee.problem.map { String(cString: $0) } ?? "out of memory"
         guard parser.pointee.error == YAML_READER_ERROR else {
             let mark = Mark(parser.pointee.problem_mark)
-            return .invalid(problem: isIndentedWithTab(mark.line) ? Self.tabProblem : problem, mark)
+            if isIndentedWithTab(mark.line) { return .invalid(problem: Self.tabProblem, mark) }
+            return .invalid(problem: isTab(at: mark) ? Self.tokenTabProblem : problem, mark)
         }
         // For an error of its reader, libyaml reports only the offset.
         let before = text.prefix(parser.pointee.problem_offset)

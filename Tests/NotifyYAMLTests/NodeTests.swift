@@ -47,6 +47,7 @@ import Testing
             .invalid(problem: EventReader.tabProblem, Mark(line: 2, column: 1))
         ),
         ("a:\n \tb: c", .invalid(problem: EventReader.tabProblem, Mark(line: 2, column: 2))),
+        ("a:\n  -\t{b: c}", .invalid(problem: EventReader.tokenTabProblem, Mark(line: 2, column: 4))),
         ("a: b\nc: \"\\q\"", .invalid(problem: "found unknown escape character", Mark(line: 2, column: 5))),
         ("a: *b", .invalid(problem: "found undefined alias", Mark(line: 1, column: 4))),
         ("[&a [*a]]", .invalid(problem: "found undefined alias", Mark(line: 1, column: 6))),
