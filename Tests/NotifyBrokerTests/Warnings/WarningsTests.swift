@@ -40,7 +40,8 @@ struct WarningsTests {
         #expect(warning.object == "1000")
         #expect(warning.text == #"{"resource":"connections","used":\#(count),"limit":10,"uid":1000}"#)
         #expect(warning.stamp.uid == 9 && warning.stamp.gid == 8 && warning.stamp.pid == 7)
-        #expect(host.warnings == ["80% of a limit: user 1000 uses \(count) of 10 connections"])
+        let share = count < 10 ? "80% of a limit" : "a limit is reached"
+        #expect(host.warnings == ["\(share): user 1000 uses \(count) of 10 connections"])
     }
 
     @Test(arguments: [(79_999, 100, false), (80_000, 100, true), (1, 204 << 20, false), (1, 205 << 20, true)])
