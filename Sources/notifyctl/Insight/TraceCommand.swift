@@ -85,7 +85,10 @@ struct TraceCommand: AsyncParsableCommand {
         _ trace: Administration.Trace, _ letters: DeadLetters, _ times: TimeStyle, _ style: TableStyle
     ) -> String {
         var lines = [PostPrinter.words(trace.message, times).joined(separator: " ")]
-        if trace.subscriptions.isEmpty { return Table.printable(lines[0]) + "\nno durable subscription matches\n" }
+        // The daemon leaves out the subscriptions of other users, unless this user may manage everything.
+        if trace.subscriptions.isEmpty {
+            return Table.printable(lines[0]) + "\nno durable subscription that you may see matches\n"
+        }
         var table = Table([
             .text("DURABLE"), .text("USER"), .text("STATE"), .number("PID"), .text("PROGRAM"), .number("CLIENT").wide,
         ])
