@@ -116,7 +116,8 @@ struct Notifyctl: AsyncParsableCommand {
         switch error.code {
         case .noDaemon: "; 'notifyctl doctor' reports why"
         case .unknownSubscription where error.message.contains(" has no durable subscription "):
-            "; 'notifyctl durable list' shows those of all users, and --user names another owner"
+            "; 'notifyctl durable list' shows those that you may see; with the right to manage everything, --user "
+                + "names another owner"
         default: ""
         }
     }
