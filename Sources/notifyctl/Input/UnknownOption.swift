@@ -15,7 +15,7 @@ enum UnknownOption {
         ("--silent", ["--quiet"]),
         ("--count", ["--limit"]), ("--limit", ["--count"]), ("--to", ["--before"]), ("--before", ["--to"]),
         ("--key", ["--object"]), ("--force", ["--yes", "--takeover"]), ("--wait", ["--timeout"]),
-        ("--yes", ["--force"]), ("--name", ["--durable"]),
+        ("--yes", ["--force"]), ("--name", ["--durable"]), ("--from", ["--to"]),
     ]
 
     /// The parser's message, with the option that was meant if there is one.
@@ -34,13 +34,20 @@ enum UnknownOption {
     }
 
     /// The parser's message, or one about an unknown option: the parser takes the value of such an option for an
-    /// argument without an option, and reports that value.
+    /// argument without an option, and reports that value. It also reports a missing option before an unknown one, which
+    /// may be the same by another name.
     static func message(behind message: String, _ arguments: [String], help: String) -> String {
-        guard message.hasPrefix("The value '"), message.contains("' is invalid for '<") else { return message }
-        let option = arguments.prefix { $0 != "--" }.lazy
-            .compactMap { $0.hasPrefix("--") ? String($0.prefix { $0 != "=" }) : nil }
-            .first { !has($0, help) }
+        let isValue = message.hasPrefix("The value '") && message.contains("' is invalid for '<")
+        guard isValue || message.hasPrefix("Missing expected argument '") else { return message }
+        let option = arguments.prefix { $0 != "--" }.lazy.compactMap(option).first { !has($0, help) }
         return option.map { "Unknown option '\($0)'" } ?? message
+    }
+
+    /// The option that an argument has the form of: two hyphens and a name, or a hyphen and one letter.
+    private static func option(_ argument: String) -> String? {
+        if argument.hasPrefix("--") { return String(argument.prefix { $0 != "=" }) }
+        let isShort = argument.count == 2 && argument.hasPrefix("-") && argument.last?.isLetter == true
+        return isShort ? argument : nil
     }
 
     private static func has(_ option: String, _ help: String) -> Bool {
