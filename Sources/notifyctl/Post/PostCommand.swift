@@ -3,7 +3,7 @@ import Glibc
 import NotifyClient
 import SystemPackage
 
-struct PostCommand: AsyncParsableCommand {
+struct PostCommand: AsyncParsableCommand, PatternTaking {
     static let configuration = CommandConfiguration(
         commandName: "post",
         abstract: "Post a message, or one for each line of the input.",
@@ -84,6 +84,9 @@ struct PostCommand: AsyncParsableCommand {
 
     @Flag(help: "Print one JSON object for each message.")
     var json = false
+
+    /// The name, if it may have been meant as a pattern, to warn that it is none.
+    var patterns: [String] { !quiet && name.contains { "*>".contains($0) } ? [name] : [] }
 
     static let durabilities = "automatic, volatile, stored or synced"
 
