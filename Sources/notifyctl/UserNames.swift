@@ -28,20 +28,27 @@ enum UserNames {
     ///   to the message.
     static func uid(argument: String) throws -> UInt32 {
         guard let uid = uid(decimal: argument) ?? uid(of: argument) else {
-            throw ValidationError(
-                isDecimal(argument) ? "expected a uid up to \(highestUID)" : "this machine has no user of this name")
+            throw ValidationError(problem(ofUser: argument))
         }
         return uid
+    }
+
+    private static func problem(ofUser argument: String) -> String {
+        guard isDecimal(argument) else { return "this machine has no user of this name" }
+        return hasSuperfluousZero(argument)
+            ? "expected a uid without a superfluous 0, such as 10" : "expected a uid up to \(highestUID)"
     }
 
     /// The highest valid uid: for the kernel, `(uid_t) -1` means "unchanged".
     private static let highestUID = UInt32.max - 1
 
-    /// Parses a uid of decimal digits; nil for any other text, even for digits with a sign.
+    /// Parses a uid of decimal digits; nil for any other text, even for digits with a sign or a superfluous 0.
     private static func uid(decimal text: String) -> UInt32? {
-        guard isDecimal(text) else { return nil }
+        guard isDecimal(text), !hasSuperfluousZero(text) else { return nil }
         return UInt32(text).flatMap { $0 <= highestUID ? $0 : nil }
     }
+
+    private static func hasSuperfluousZero(_ digits: String) -> Bool { digits.count > 1 && digits.hasPrefix("0") }
 
     private static func isDecimal(_ text: String) -> Bool {
         !text.isEmpty && text.utf8.allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains)

@@ -47,4 +47,11 @@ import Testing
         #expect(
             error?.message == (isNumber ? "expected a uid up to 4294967294" : "this machine has no user of this name"))
     }
+
+    @Test(arguments: ["010", "00", "01234", "04294967296"])
+    func `a uid with a superfluous 0 is refused`(argument: String) {
+        let error = #expect(throws: ValidationError.self) { try UserNames.uid(argument: argument) }
+        #expect(error?.message == "expected a uid without a superfluous 0, such as 10")
+        #expect(throws: Never.self) { try UserNames.uid(argument: "0") }
+    }
 }
