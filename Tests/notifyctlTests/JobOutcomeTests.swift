@@ -46,6 +46,16 @@ import Testing
             JobOutcome(.signaled(9), timedOutAfter: .milliseconds(1500)) == .rejected(reason: "timed out after 1.5 s"))
     }
 
+    @Test(
+        arguments: [
+            (.zero, "0 s"), (.seconds(30), "30 s"), (.milliseconds(1500), "1.5 s"), (.milliseconds(10), "0.01 s"),
+            (.microseconds(10), "0.00001 s"), (.nanoseconds(1), "0.000000001 s"),
+            (.nanoseconds(90_000_000_001), "90.000000001 s"), (.seconds(86_400_000), "86400000 s"),
+        ] as [(Duration, String)])
+    func `a time is written in seconds without an exponent`(span: Duration, text: String) {
+        #expect(JobOutcome.text(span) == text)
+    }
+
     @Test func `a command that was stopped has failed if notifyctl is not stopped within a second`() async {
         let (interruption, clock) = (Interruption(), ManualClock())
         let outcome = JobOutcome(.signaled(SIGTERM))

@@ -85,10 +85,16 @@ enum JobOutcome: Equatable {
         return "the command for message \(message.sequence) '\(message.name)' has failed: \(first)"
     }
 
-    /// A time in seconds. Whole seconds have no decimals.
+    /// A time in seconds, to the nanosecond and without superfluous decimals. Not the text of a `Double`, which has an
+    /// exponent if the time is short.
     static func text(_ span: Duration) -> String {
-        let seconds = span / .seconds(1)
-        return Int(exactly: seconds).map { "\($0) s" } ?? "\(seconds) s"
+        let (seconds, attoseconds) = span.components
+        let nanoseconds = attoseconds / 1_000_000_000
+        guard nanoseconds > 0 else { return "\(seconds) s" }
+        // The leading 1 keeps the zeros after the point.
+        var decimals = String(nanoseconds + 1_000_000_000).dropFirst()
+        while decimals.last == "0" { decimals.removeLast() }
+        return "\(seconds).\(decimals) s"
     }
 
     private static func name(ofSignal signal: Int32) -> String {
