@@ -147,6 +147,19 @@ import Testing
         #expect("\(PositionProblem.skipped(from: "02:00", to: "03:00"))".contains("does not exist"))
     }
 
+    @Test func `a change of the clock by some seconds is named with seconds`() {
+        // Amsterdam in 1937, from +01:19:32 to +01:20.
+        let amsterdam = LocalTimeZone { $0 < -1_025_745_572 ? 4772 : 4800 }
+        #expect(
+            problem("1937-07-01 00:00:10", in: amsterdam)
+                == .skipped(from: "1937-07-01 00:00:00", to: "1937-07-01 00:00:28"))
+        // Amsterdam in 1940, from +00:20 to +02:00.
+        let later = LocalTimeZone { $0 < -935_022_000 ? 1200 : 7200 }
+        #expect(
+            problem("1940-05-16 00:30", in: later)
+                == .skipped(from: "1940-05-16 00:00", to: "1940-05-16 01:40"))
+    }
+
     @Test(arguments: ["2026-11-22 12:00 Europe/Berlin", "12:00 CET", "yesterday 12:00 local", "2026-11-22T12:00z"])
     func `the name of a zone is refused with the form of an offset`(text: String) {
         let problem = problem(text)

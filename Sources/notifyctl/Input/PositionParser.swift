@@ -121,9 +121,11 @@ struct PositionParser {
         switch zone.moments(ofLocal: local) {
         case .one(let moment): return moment
         case .none(let change):
+            let (from, to) = (change + zone.offset(change - 1), zone.localSeconds(of: change))
+            // Old offsets have seconds. To the minute, both times may have the same text.
+            let hasSeconds = from % 60 != 0 || to % 60 != 0
             throw .skipped(
-                from: Timestamp.minutes(change + zone.offset(change - 1)),
-                to: Timestamp.minutes(zone.localSeconds(of: change)))
+                from: Timestamp.local(from, hasSeconds: hasSeconds), to: Timestamp.local(to, hasSeconds: hasSeconds))
         case .two(let first, let second):
             throw .repeated(Timestamp.offset(zone.offset(first)), Timestamp.offset(zone.offset(second)))
         }

@@ -18,9 +18,9 @@ enum Timestamp {
         return "\(clock(Int(seconds) + offset)).\(pad(fraction / 1000, 3))"
     }
 
-    /// A local time, in seconds since 1970-01-01T00:00:00, to the minute and without its offset.
-    static func minutes(_ local: Int) -> String {
-        String(clock(local).prefix(16).replacing("T", with: " "))
+    /// A local time, in seconds since 1970-01-01T00:00:00, to the second or to the minute, without its offset.
+    static func local(_ seconds: Int, hasSeconds: Bool) -> String {
+        String(clock(seconds).prefix(hasSeconds ? 19 : 16).replacing("T", with: " "))
     }
 
     /// The offset of a zone, such as `+01:00`.
