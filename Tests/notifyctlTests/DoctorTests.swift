@@ -83,6 +83,31 @@ import Testing
         #expect(many.first?.problem.hasSuffix("s100003 of user 54321 (100003), 2 more") == true)
     }
 
+    @Test func `a directory that a user may not search is named with its owner`() {
+        func refusal(owner: UInt32, mode: UInt32) -> String {
+            var status = stat()
+            (status.st_uid, status.st_mode) = (owner, S_IFDIR | mode)
+            return SocketFile.refusal(byDirectory: "/srv", status, of: "/srv/a/n.sock", to: 54_321).text
+        }
+        #expect(
+            refusal(owner: 7, mode: 0o700)
+                == "problem: the directory /srv of the socket /srv/a/n.sock belongs to uid 7 and has the mode 0700: "
+                + "uid 54321 may not search it\n"
+                + "  repair: run notifyctl as uid 7, or have that user run chmod a+x '/srv'\n")
+        #expect(refusal(owner: 54_321, mode: 0o600).hasSuffix("  repair: run chmod u+x '/srv'\n"))
+    }
+
+    @Test func `the outermost of several closed directories is found`() {
+        func outermost(_ path: String, _ closed: String...) -> String? {
+            SocketFile.outermostDirectory(above: path) { closed.contains($0) }
+        }
+        #expect(outermost("/a/b/c/n.sock", "/a/b", "/a/b/c") == "/a/b")
+        #expect(outermost("/n.sock", "/") == "/")
+        #expect(outermost("n.sock", ".") == ".")
+        #expect(outermost("a/n.sock", "a") == "a")
+        #expect(outermost("/a/n.sock", "/b") == nil)
+    }
+
     @Test func `the holder of a lock is read from a file of this user or of root alone`() throws {
         let folder = try TemporaryFolder()
         let path = try folder.write("1234\n", to: "socket.lock")

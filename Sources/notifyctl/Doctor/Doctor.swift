@@ -154,12 +154,7 @@ struct Doctor {
 
     private func findings(for error: any Error, canStart: Bool) async -> [Finding] {
         switch (error as? NotifyError)?.code {
-        case .forbidden?:
-            [
-                Finding(
-                    problem: SocketFile(path).refusal,
-                    repair: "run notifyctl as that user, or set socket_mode: \"0666\" in the daemon's configuration")
-            ]
+        case .forbidden?: [SocketFile(path).refusal]
         case .noDaemon?: await noDaemonFindings(canStart: canStart)
         case .notConnected? where SocketLock.holder(ofSocket: path) != nil: [silentFinding]
         case .timedOut? where SocketLock.holder(ofSocket: path) != nil: [silentFinding]
