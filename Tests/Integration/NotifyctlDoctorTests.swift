@@ -87,6 +87,23 @@ extension IntegrationTests {
             expectProblem(try await doctor(), "problem: \(path) is not a socket\n")
         }
 
+        @Test func `the reason why a path leads to no socket is found`() async throws {
+            symlink("loop", folder.file("loop"))
+            _ = try folder.write("letter", to: "plain")
+            let datagrams = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+            defer { close(datagrams) }
+            try #require(RawSocket.withAddress(folder.file("datagrams")) { bind(datagrams, $0, $1) } == 0)
+            for (name, reason) in [
+                ("loop", "Too many levels of symbolic links"), ("plain/n.sock", "Not a directory"),
+                ("datagrams", "Protocol wrong type for socket"),
+            ] {
+                expectProblem(
+                    try await doctor(socket: folder.file(name)),
+                    "problem: can't connect to \(folder.file(name)): \(reason)\n"
+                        + "  repair: give the daemon's socket with --socket\n")
+            }
+        }
+
         @Test func `a process that does not answer is found`() async throws {
             let listener = try Listener(path: folder.file("n.sock"))
             defer { withExtendedLifetime(listener) {} }

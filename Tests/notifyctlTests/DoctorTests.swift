@@ -1,5 +1,6 @@
 import Glibc
 import NotifyWire
+import SystemPackage
 import TestSupport
 import Testing
 
@@ -81,6 +82,22 @@ import Testing
         #expect(lag(isUpperBound: true)?.behind == nil, "the messages may have another object")
         let many = findings(100_001, 100_002, 100_003, 100_004, 100_005, 100_006, 100_007)
         #expect(many.first?.problem.hasSuffix("s100003 of user 54321 (100003), 2 more") == true)
+    }
+
+    @Test(arguments: [ELOOP, ENOTDIR, EPROTOTYPE, EMFILE])
+    func `the reason why a connection failed is not replaced by a missing daemon`(code: Int32) {
+        let error = NotifyError(.noDaemon, "can't connect to /n.sock: why", cause: Errno(rawValue: code))
+        let finding = Doctor.connectFinding(error)
+        #expect(finding?.problem == "can't connect to /n.sock: why")
+        #expect(finding?.repair == (code == EMFILE ? nil : "give the daemon's socket with --socket"))
+    }
+
+    @Test func `a missing daemon is no such reason`() {
+        for code in [ENOENT, ECONNREFUSED] {
+            let error = NotifyError(.noDaemon, "notifyd does not listen", cause: Errno(rawValue: code))
+            #expect(Doctor.connectFinding(error) == nil)
+        }
+        #expect(Doctor.connectFinding(NotifyError(.noDaemon, "no")) == nil)
     }
 
     @Test func `a directory that a user may not search is named with its owner`() {

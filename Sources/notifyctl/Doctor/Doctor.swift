@@ -1,5 +1,6 @@
 import Glibc
 import NotifyClient
+import SystemPackage
 
 /// Examines the daemon at a socket, its systemd units, configuration, database and disk. If the daemon does not answer,
 /// also looks for the reason.
@@ -155,7 +156,7 @@ struct Doctor {
     private func findings(for error: any Error, canStart: Bool) async -> [Finding] {
         switch (error as? NotifyError)?.code {
         case .forbidden?: [SocketFile(path).refusal]
-        case .noDaemon?: await noDaemonFindings(canStart: canStart)
+        case .noDaemon?: await noDaemonFindings(error, canStart: canStart)
         case .notConnected? where SocketLock.holder(ofSocket: path) != nil: [silentFinding]
         case .timedOut? where SocketLock.holder(ofSocket: path) != nil: [silentFinding]
         case .notConnected?, .timedOut?:
@@ -168,11 +169,16 @@ struct Doctor {
         }
     }
 
-    /// - Parameter canStart: Whether a start would succeed. If not, the reason is a finding of its own.
-    private func noDaemonFindings(canStart: Bool) async -> [Finding] {
+    private static let otherSocket = "give the daemon's socket with --socket"
+
+    /// - Parameters:
+    ///   - error: The error of the attempt to connect.
+    ///   - canStart: Whether a start would succeed. If not, the reason is a finding of its own.
+    private func noDaemonFindings(_ error: any Error, canStart: Bool) async -> [Finding] {
         if SocketFile(path).isOtherFile {
-            return [Finding(problem: "\(path) is not a socket", repair: "give the daemon's socket with --socket")]
+            return [Finding(problem: "\(path) is not a socket", repair: Self.otherSocket)]
         }
+        if let error = error as? NotifyError, let finding = Self.connectFinding(error) { return [finding] }
         if let lost = await lostSocketFinding(path) { return [lost] }
         if let other = await otherDaemon() {
             return [
@@ -182,6 +188,17 @@ struct Doctor {
             ]
         }
         return [Finding(problem: "no daemon listens on \(path)", repair: canStart ? startCommand : nil)]
+    }
+
+    /// The finding that a connection failed for another reason than a missing daemon, which a start would not change;
+    /// nil if the daemon is missing.
+    static func connectFinding(_ error: NotifyError) -> Finding? {
+        switch (error.cause as? Errno)?.rawValue {
+        case nil, ENOENT?, ECONNREFUSED?: nil
+        // A loop of links, a file in place of a directory, or a socket for datagrams.
+        case ELOOP?, ENOTDIR?, EPROTOTYPE?: Finding(problem: error.message, repair: otherSocket)
+        default: Finding(problem: error.message, repair: nil)
+        }
     }
 
     /// The finding that the daemon at the socket does not answer.
