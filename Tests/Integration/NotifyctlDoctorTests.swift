@@ -107,7 +107,10 @@ extension IntegrationTests {
         @Test func `a process that does not answer is found`() async throws {
             let listener = try Listener(path: folder.file("n.sock"))
             defer { withExtendedLifetime(listener) {} }
-            expectProblem(try await doctor(), "listens on \(folder.file("n.sock")) but does not answer as notifyd")
+            let path = folder.file("n.sock")
+            expectProblem(
+                try await doctor(), "listens on \(path) but does not answer as notifyd", "ss -xlp src \(path)'",
+                "lsof \(path)'", "restart it if it is notifyd, and end it if it is not\n")
         }
 
         @Test func `an older daemon is found`() async throws {

@@ -100,6 +100,16 @@ import Testing
         #expect(Doctor.connectFinding(NotifyError(.noDaemon, "no")) == nil)
     }
 
+    @Test func `a process that may be another program is to be found before it is ended`() {
+        #expect(
+            Doctor.listenerRepair("/n.sock", unit: nil, sudo: "sudo ")
+                == "find the process with 'sudo ss -xlp src /n.sock' or 'sudo lsof /n.sock'; restart it if it is "
+                + "notifyd, and end it if it is not")
+        #expect(
+            Doctor.listenerRepair("/n.sock", unit: "systemctl restart notifyd", sudo: "")
+                == "restart notifyd: systemctl restart notifyd")
+    }
+
     @Test func `a directory that a user may not search is named with its owner`() {
         func refusal(owner: UInt32, mode: UInt32) -> String {
             var status = stat()

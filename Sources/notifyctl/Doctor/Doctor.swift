@@ -163,7 +163,7 @@ struct Doctor {
             [
                 Finding(
                     problem: "a process listens on \(path) but does not answer as notifyd",
-                    repair: "restart it, for example with \(Self.sudo)systemctl restart notifyd")
+                    repair: Self.listenerRepair(path, unit: serviceRestart, sudo: Self.sudo))
             ]
         default: [Finding(problem: (error as? NotifyError)?.message ?? "\(error)", repair: nil)]
         }
@@ -212,6 +212,21 @@ struct Doctor {
         return Finding(
             problem: "notifyd at \(path), process \(process), does not answer",
             repair: "restart it: end the process with 'kill -KILL \(process)', then start it as before")
+    }
+
+    /// The command that restarts the service whose units open the socket; nil if no units do.
+    private var serviceRestart: String? {
+        units.first { $0.isInstalled && $0.isManagerRunning && $0.socketPath == path }?.command("restart notifyd")
+    }
+
+    /// What to do about a process that listens on a socket and does not answer.
+    ///
+    /// - Parameter unit: The command that restarts the service. Without one, the process may be another program than
+    ///   notifyd. The service manager itself listens on the sockets of its units, so it must not be ended.
+    static func listenerRepair(_ path: String, unit: String?, sudo: String) -> String {
+        if let unit { return "restart notifyd: \(unit)" }
+        return "find the process with '\(sudo)ss -xlp src \(path)' or '\(sudo)lsof \(path)'; restart it if it is "
+            + "notifyd, and end it if it is not"
     }
 
     /// The finding that a daemon runs, but the file of its socket was deleted; nil if that is not so, or not known.
