@@ -10,6 +10,12 @@ final class ConnectionReporter: Sendable {
 
     private let state = Mutex(State.initial)
 
+    /// Whether there is a connection.
+    var isConnected: Bool { state.withLock { $0 == .connected } }
+
+    /// Whether there is a connection, or was one.
+    var wasConnected: Bool { state.withLock { $0 != .initial } }
+
     var handler: @Sendable (NotificationClient.ConnectionChange) -> Void {
         { self.changed($0) }
     }

@@ -136,6 +136,24 @@ extension IntegrationTests {
             #expect(try await process.waitForExit() == .status(1))
             let errors = try await process.standardError.wait("the end") { $0.isAtEnd ? $0.text : nil }
             expectText(errors, "interrupted: posted 1 line (0 stored)")
+            #expect(!errors.contains("none from line"), "no further line is known: \(errors)")
+        }
+
+        @Test func `a signal before the first connection leaves no line unknown`() async throws {
+            // Never greets.
+            let listener = try Listener(path: folder.file("n.sock"))
+            let process = try ChildProcess(
+                Programs.notifyctl, ["post", "a", "--lines", "--retry", "10m", "--socket", folder.file("n.sock")],
+                environment: Daemon.clean, input: .text("1\n2\n"))
+            // The process connects after it has set its signal handlers.
+            var state = pollfd(fd: listener.descriptor, events: Int16(POLLIN), revents: 0)
+            try #require(poll(&state, 1, 300_000) == 1)
+            process.send(SIGTERM)
+            #expect(try await process.waitForExit() == .status(1))
+            let errors = try await process.standardError.wait("the end") { $0.isAtEnd ? $0.text : nil }
+            withExtendedLifetime(listener) {}
+            expectText(errors, "notifyctl: interrupted: posted 0 lines (0 stored), ")
+            #expect(!errors.contains("unknown"), "\(errors)")
         }
 
         @Test(.enabled(if: Requirements.hasTmux))

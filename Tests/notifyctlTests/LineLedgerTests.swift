@@ -79,11 +79,25 @@ import Testing
         _ = ledger.received(receipt(.stored))
         _ = ledger.received(.failure(.outcomeUnknown))
         _ = ledger.received(.failure(.notConnected(after: .seconds(1), lastFailure: nil)))
-        ledger.abandon()
+        ledger.abandon(wasConnected: true)
         #expect(!ledger.isRetryable && ledger.status == .failure)
         #expect(
             ledger.summary(next: nil)
                 == "posted 1 line (1 stored), 1 not posted (line 3), unknown for 4 (lines 2, 4 to 6)")
+    }
+
+    @Test func `lines that waited for the first connection are known not to be posted`() {
+        var ledger = ledger(lines: 1...4)
+        ledger.abandon(wasConnected: false)
+        #expect(ledger.summary(next: nil) == "posted 0 lines (0 stored), 4 not posted (lines 1 to 4)")
+        #expect(ledger.status == .failure)
+    }
+
+    @Test func `lines that the client has not sent before its end are known not to be posted`() {
+        var ledger = ledger(lines: 1...2)
+        for _ in 0..<2 { _ = ledger.received(.failure(.stopped)) }
+        #expect(ledger.summary(next: nil) == "posted 0 lines (0 stored), 2 not posted (lines 1 to 2)")
+        #expect(!ledger.isRetryable)
     }
 
     @Test func `many ranges are cut`() {

@@ -7,6 +7,9 @@ struct LineSplitter {
     private let maximumBytes: Int
     private var partial: [UInt8] = []
 
+    /// Whether a line has begun whose end was not read.
+    var hasPartialLine: Bool { !partial.isEmpty }
+
     init(maximumBytes: Int) {
         self.maximumBytes = maximumBytes
     }

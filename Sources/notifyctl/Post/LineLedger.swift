@@ -66,8 +66,14 @@ struct LineLedger: Sendable {
     }
 
     /// No further outcome will be received.
-    mutating func abandon() {
-        for line in inFlight { unknown.append(line.number) }
+    ///
+    /// - Parameter wasConnected: Whether the client has had a connection. Without one, no line was sent.
+    mutating func abandon(wasConnected: Bool) {
+        if wasConnected {
+            for line in inFlight { unknown.append(line.number) }
+        } else {
+            refused.append(contentsOf: inFlight)
+        }
         inFlight.removeAll()
     }
 
@@ -90,12 +96,13 @@ struct LineLedger: Sendable {
     var status: ExitStatus {
         if !unknown.isEmpty { return .failure }
         if let failure { return ExitStatus(failure.error) }
+        if !refused.isEmpty { return .failure }
         return invalid > 0 ? .invalidData : .success
     }
 
     /// The numbers, as one line without a period.
     ///
-    /// - Parameter next: The line at which the input was left; nil if all lines were read.
+    /// - Parameter next: The line at which the input was left; nil if no further line is known.
     func summary(next: Int?) -> String {
         let missed = unreached > 0 ? ", \(unreached) neither stored nor received by anyone" : ""
         var parts = ["posted \(Self.lines(posted)) (\(stored) stored\(missed))"]
@@ -150,7 +157,8 @@ extension NotifyError {
     fileprivate var isKnownRefusal: Bool {
         switch code {
         case .outcomeUnknown, .connectionLost, .cancelled: false
-        case .notConnected, .noDaemon, .timedOut: true
+        // The client stops only after the posts that were sent have an outcome.
+        case .notConnected, .noDaemon, .timedOut, .stopped: true
         default: isRefusal
         }
     }

@@ -20,6 +20,7 @@ struct LinePoster: Sendable {
     private let source: LineSource
     private let progress = ProgressBar()
     private let interruption = Interruption()
+    private let connection = ConnectionReporter()
     private let state = State()
 
     private final class State: Sendable {
@@ -48,7 +49,7 @@ struct LinePoster: Sendable {
         // Report a lost connection even while no lines arrive: input from `tail -f`, for example, may outlive the
         // daemon.
         var configuration = configuration
-        configuration.onConnectionChange = ConnectionReporter().handler
+        configuration.onConnectionChange = connection.handler
         configuration.requiresFirstConnection = retryTime == nil
         let start = ContinuousClock.now
         // A closed terminal must not hide how many lines were posted.
@@ -84,7 +85,7 @@ struct LinePoster: Sendable {
                 // The error of the client is that of the line.
             }
         }
-        state.ledger.withLock { $0.abandon() }
+        state.ledger.withLock { $0.abandon(wasConnected: connection.wasConnected) }
     }
 
     // MARK: Posting

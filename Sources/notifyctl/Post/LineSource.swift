@@ -86,10 +86,17 @@ final class LineSource: Sendable {
     /// The number of bytes that were read.
     var readBytes: UInt64 { state.withLock { $0.readBytes } }
 
-    /// The number of the first line that was not taken; nil if all were.
+    /// The number of the first line that was not taken; nil if all were, or if no further line is known.
     var nextLine: Int? {
-        state.withLock { state in
-            state.waiting.first?.number ?? (state.isAtEnd ? nil : state.readLines + 1)
+        state.withLock { state -> Int? in
+            if let next = state.waiting.first { return next.number }
+            guard !state.isAtEnd, state.splitter.hasPartialLine || hasUnreadBytes else { return nil }
+            return state.readLines + 1
         }
+    }
+
+    private var hasUnreadBytes: Bool {
+        var count: Int32 = 0
+        return ioctl(descriptor, UInt(FIONREAD), &count) == 0 && count != 0
     }
 }

@@ -1,0 +1,28 @@
+import Glibc
+import Testing
+
+@testable import notifyctl
+
+@Suite struct LineSourceTests {
+    @Test func `the next line is one that is known`() async throws {
+        let (input, output) = try makePipe()
+        defer { close(input) }
+        func write(_ text: String) throws { try #require(Glibc.write(output, text, text.utf8.count) > 0) }
+        let source = LineSource(input)
+        #expect(source.nextLine == nil)
+        try write("1\n2\n")
+        #expect(source.nextLine == 1, "it was not read")
+        #expect(try await source.next(1).map(\.number) == [1])
+        #expect(source.nextLine == 2, "it was read and not taken")
+        #expect(try await source.next(9).map(\.number) == [2])
+        #expect(source.nextLine == nil, "nothing follows yet")
+        try write("3\n4")
+        #expect(try await source.next(9).map(\.number) == [3])
+        #expect(source.nextLine == 4, "its end was not read")
+        close(output)
+        #expect(try await source.next(9).map(\.number) == [4])
+        #expect(source.nextLine == nil)
+        #expect(try await source.next(9).isEmpty)
+        #expect(source.nextLine == nil)
+    }
+}
