@@ -44,7 +44,7 @@ extension IntegrationTests {
             let process = try Notifyctl(daemon).start(
                 ["post", "a", "--lines", "--durability", "stored", "--retry", "10m"], input: .text(lines))
             _ = try await process.standardError.wait("the first refusal") { errors in
-                errors.text.contains("sent again for 10m") ? true : nil
+                errors.text.contains("; retrying for 10m\n") ? true : nil
             }
             try await makeRoom(daemon)
             #expect(try await process.waitForExit() == .status(0))
@@ -88,9 +88,21 @@ extension IntegrationTests {
         @Test func `--retry ends after its time`() async throws {
             let daemon = try await startFull()
             let result = try await Notifyctl(daemon).run(
-                "post", "a", "--lines", "--durability", "stored", "--retry", "200ms", input: .text("one\ntwo\n"))
+                "post", "a", "--lines", "--durability", "stored", "--retry", "1s", input: .text("one\ntwo\n"))
             #expect(result.status == .status(75))
             expectText(result.errors, "posted 0 lines (0 stored), 2 not posted (lines 1 to 2)")
+        }
+
+        @Test func `without a daemon, --retry ends after its time with one line`() async throws {
+            let path = folder.file("n.sock")
+            let process = try ChildProcess(
+                Programs.notifyctl, ["post", "a", "--lines", "--retry", "1", "--socket", path],
+                environment: Daemon.clean, input: .text("1\n"))
+            #expect(try await process.waitForExit() == .status(69))
+            let errors = try await process.standardError.wait("the end") { $0.isAtEnd ? $0.text : nil }
+            #expect(errors.split(separator: "\n").count == 1, "\(errors)")
+            expectText(errors, "stopped at line 1: timed out after 1 s without a connection to notifyd: ")
+            expectText(errors, "; nothing was sent; posted 0 lines (0 stored), 1 not posted (line 1)")
         }
 
         @Test func `after a kill of the daemon, the lines without a receipt are one unknown range`() async throws {

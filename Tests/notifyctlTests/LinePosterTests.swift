@@ -2,6 +2,7 @@ import Foundation
 import NotifyClient
 import NotifyWire
 import Synchronization
+import TestSupport
 import Testing
 import WireTestSupport
 
@@ -77,5 +78,39 @@ import WireTestSupport
         #expect(message.contains("not posted (lines 513 to "), "\(message)")
         let frame = postFrame(1, name: Array("a".utf8), payload: Array("line".utf8), receipt: true)
         #expect(daemon.receivedBytes / frame.count == Int(SilentDaemon.postWindow), "a ping may follow, but no post")
+    }
+
+    /// Posts a line without a daemon.
+    private func postWithoutDaemon(
+        _ configuration: NotificationClient.Configuration, retryTime: Duration
+    ) async throws -> CommandFailure? {
+        let folder = try TemporaryFolder()
+        let input = open(try folder.write("line\n", to: "lines"), O_RDONLY | O_CLOEXEC)
+        defer { close(input) }
+        var configuration = configuration
+        configuration.socketPath = folder.file("n.sock")
+        let poster = LinePoster(
+            template: try NotificationClient.OutgoingMessage(name: "a"), input: input,
+            printer: ReceiptPrinter(name: "a", format: .nothing), retryTime: retryTime)
+        return await #expect(throws: CommandFailure.self) { try await poster.run(configuration) }
+    }
+
+    @Test func `a line waits for a connection no longer than it is retried`() async throws {
+        let failure = try await postWithoutDaemon(.init(), retryTime: .milliseconds(200))
+        #expect(failure?.status == .noDaemon)
+        let message = try #require(failure?.message)
+        #expect(message.hasPrefix("stopped at line 1: timed out after 200 ms without a connection "), "\(message)")
+        #expect(message.hasSuffix("; nothing was sent; posted 0 lines (0 stored), 1 not posted (line 1)"))
+    }
+
+    @Test func `without a daemon, retrying goes on for its time`() async throws {
+        var configuration = NotificationClient.Configuration()
+        configuration.connectionWait = .milliseconds(50)
+        let start = ContinuousClock.now
+        let failure = try await postWithoutDaemon(configuration, retryTime: .milliseconds(300))
+        #expect(ContinuousClock.now - start >= .milliseconds(290), "the clocks may differ a little")
+        let message = try #require(failure?.message)
+        #expect(message.hasPrefix("stopped at line 1: timed out after 50 ms without a connection "), "\(message)")
+        #expect(message.hasSuffix("1 not posted (line 1)"), "\(message)")
     }
 }

@@ -12,6 +12,8 @@ struct LinePoster: Sendable {
     private static let interruptedWait = Duration.seconds(3)
     private static let firstPause = Duration.milliseconds(100)
     private static let longestPause = Duration.seconds(1)
+    /// The least time for a connection, even if lines are sent again for a shorter time.
+    private static let shortestConnectionWait = Duration.milliseconds(100)
 
     let template: NotificationClient.OutgoingMessage
     let printer: ReceiptPrinter
@@ -51,6 +53,10 @@ struct LinePoster: Sendable {
         var configuration = configuration
         configuration.onConnectionChange = connection.handler
         configuration.requiresFirstConnection = retryTime == nil
+        if let retryTime {
+            configuration.connectionWait = min(
+                configuration.connectionWait, max(retryTime, Self.shortestConnectionWait))
+        }
         let start = ContinuousClock.now
         // A closed terminal must not hide how many lines were posted.
         let signals = await Interruption.trapSignals(includingHangup: true)
@@ -71,7 +77,9 @@ struct LinePoster: Sendable {
     private func postUntilInterrupted(_ configuration: NotificationClient.Configuration) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
-                try await withNotificationClient(configuration: configuration) { try await postAll($0) }
+                try await withNotificationClient(configuration: configuration) { client in
+                    try await postAll(client, connectionWait: configuration.connectionWait)
+                }
             }
             group.addTask {
                 guard await interruption.wait() != nil else { return }
@@ -91,7 +99,9 @@ struct LinePoster: Sendable {
     // MARK: Posting
 
     /// Posts the input, and sends lines again that were not posted, as long as `retryTime` permits.
-    private func postAll(_ client: NotificationClient) async throws {
+    ///
+    /// - Parameter connectionWait: How long a line waits for a connection before it fails.
+    private func postAll(_ client: NotificationClient, connectionWait: Duration) async throws {
         var end: ContinuousClock.Instant?
         var pause = Self.firstPause
         while true {
@@ -103,19 +113,32 @@ struct LinePoster: Sendable {
             }
             let now = ContinuousClock.now
             if end == nil || posted > before {
-                if end == nil {
+                // The time in which the line has waited for a connection counts.
+                let left = retryTime - (failure.error.code == .notConnected ? connectionWait : .zero)
+                if end == nil, left > .zero {
                     StandardError.write(
-                        "line \(failure.line): \(failure.error.message); sent again for \(SpanArgument.text(retryTime))"
-                    )
+                        "line \(failure.line): \(failure.error.message); retrying for \(SpanArgument.text(left))")
                 }
-                (end, pause) = (now + retryTime, Self.firstPause)
+                (end, pause) = (now + left, Self.firstPause)
             }
             guard let end, now < end else { return }
             try await Task.sleep(for: min(pause, end - now))
             pause = min(pause * 2, Self.longestPause)
-            guard interruption.reason == nil else { return }
+            guard try await waitForConnection(until: end), interruption.reason == nil else { return }
             source.resume(with: state.ledger.withLock { $0.takeRefused() })
         }
+    }
+
+    /// Waits while the client has no connection. Lines that are sent again without one could wait beyond the end.
+    ///
+    /// - Returns: False if there is none at the end, or after an interruption.
+    private func waitForConnection(until end: ContinuousClock.Instant) async throws -> Bool {
+        while !connection.isConnected {
+            let left = end - ContinuousClock.now
+            guard left > .zero, interruption.reason == nil else { return false }
+            try await Task.sleep(for: min(left, Self.firstPause))
+        }
+        return true
     }
 
     /// Posts lines until the end of the input or a failure, and waits for all their outcomes.
