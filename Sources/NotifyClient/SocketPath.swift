@@ -97,9 +97,13 @@ struct SocketSearch {
             return nil
         }
         let path = socketPath(in: folder)
-        guard let socket = self.status(path), isKind(socket, S_IFSOCK) else { return nil }
+        guard let socket = self.status(path) else { return nil }
         guard isOurs(socket) else {
             skip(folder, "'\(path)' belongs to uid \(socket.st_uid)")
+            return nil
+        }
+        guard isKind(socket, S_IFSOCK) else {
+            skip(folder, "'\(path)' is \(isKind(socket, S_IFLNK) ? "a link" : "no socket")")
             return nil
         }
         return path

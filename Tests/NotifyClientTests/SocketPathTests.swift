@@ -46,13 +46,22 @@ import Testing
         }
     }
 
-    @Test func `a file that is not a socket is ignored`() async throws {
+    @Test func `a file that is not a socket is skipped with the reason`() async throws {
         try await withFolder { folder in
             let path = "\(folder)/xdg/notifyd"
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-            try Data().write(to: URL(fileURLWithPath: path + "/notifyd.sock"))
-            let found = try search(["XDG_RUNTIME_DIR": "\(folder)/xdg"], folder).path(explicit: nil)
-            #expect(found == SocketSearch.systemPath)
+            let socket = path + "/notifyd.sock"
+            try Data().write(to: URL(fileURLWithPath: socket))
+            func skipped() throws -> [String] {
+                var skipped: [String] = []
+                let search = search(["XDG_RUNTIME_DIR": "\(folder)/xdg"], folder) { skipped.append($0) }
+                #expect(try search.path(explicit: nil) == SocketSearch.systemPath)
+                return skipped
+            }
+            #expect(try skipped() == ["no socket in '\(path)' is used: '\(socket)' is no socket"])
+            unlink(socket)
+            symlink("/run/notifyd/notifyd.sock", socket)
+            #expect(try skipped() == ["no socket in '\(path)' is used: '\(socket)' is a link"])
         }
     }
 
