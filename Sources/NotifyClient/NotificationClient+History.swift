@@ -50,7 +50,7 @@ extension NotificationClient {
     nonisolated(nonsending) func begin(
         _ query: LogQuery, timeout: Duration? = nil
     ) async throws(NotifyError) -> LogCursor {
-        let start = try await core.find(query.start, timeout: timeout)
+        let start = try await core.find(query.start, timeout: timeout, endsOnShutdown: query.follows)
         switch query.end {
         case .age, .time:
             return LogCursor(query, from: start, to: try await core.find(query.end ?? .now, timeout: timeout))

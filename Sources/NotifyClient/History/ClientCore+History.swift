@@ -3,9 +3,9 @@ import NotifyWire
 /// Requests that read the log. They change nothing, so they are repeated on the next connection if one is lost.
 extension ClientCore {
     nonisolated(nonsending) func find(
-        _ position: LogPosition, timeout: Duration? = nil
+        _ position: LogPosition, timeout: Duration? = nil, endsOnShutdown: Bool = false
     ) async throws(NotifyError) -> Found {
-        try await retrying(timeout: timeout) { .find(position, $0) }
+        try await retrying(timeout: timeout, endsOnShutdown: endsOnShutdown) { .find(position, $0) }
     }
 
     nonisolated(nonsending) func page(_ request: ReadLog) async throws(NotifyError) -> ReceivedLogPage {
