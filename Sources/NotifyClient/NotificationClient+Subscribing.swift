@@ -1,3 +1,4 @@
+import Logging
 import NotifyWire
 import ServiceLifecycle
 
@@ -45,7 +46,7 @@ extension NotificationClient {
         do {
             try await subscription.leave()
         } catch {
-            core.logWarning(error)
+            core.logWarning(error, metadata: ["notify.error_code": "\(error.code.rawValue)"])
         }
     }
 
@@ -68,7 +69,7 @@ extension NotificationClient {
         var spec = try SubscriptionSpec(patterns: patterns, object: object, kind: kind, limit: limit)
         if !spec.isDurable, spec.start != .now {
             do throws(NotifyError) {
-                spec.snapshotStart = try await core.find(spec.start).sequence
+                spec.snapshotStart = try await core.find(spec.start, endsOnShutdown: true).sequence
             } catch {
                 guard error.code == .cancelled, !Task.isCancelled, Task.isShuttingDownGracefully else { throw error }
                 return Subscription(endedOn: core, spec: spec)

@@ -61,6 +61,21 @@ import Testing
         }
     }
 
+    @Test func `a connection that the daemon ends with an error is lost, a failed attempt is not`() async throws {
+        let records = Inbox<Record>()
+        let logger = Logger(label: "test") { _ in Handler(records: records) }
+        try await FakeDaemon.run { daemon in
+            try await withNotificationClient(configuration: .test(daemon.path), logger: logger) { _ in
+                let first = try await daemon.accept()
+                _ = try await records.next()
+                first.send(ErrorFrame(code: .tooSlow, message: "too slow", isFatal: true))
+                try await first.close()
+                let lost = try await records.next()
+                #expect(lost.level == .warning && lost.metadata["notify.error_code"] == "tooSlow")
+            }
+        }
+    }
+
     @Test func `the description of an error has its code`() {
         #expect("\(NotifyError(.logFull, "the log is full"))" == "logFull: the log is full")
     }

@@ -78,6 +78,8 @@ import Testing
         let acknowledged = try await FakeDaemon.deliver(deliveries) { client in
             try await client.withSubscription(to: "orders.>", as: .durable("billing"), limit: 3) { subscription in
                 for try await order in subscription.messages(as: Order.self, onGap: { _ in }) {
+                    #expect(order.name == "orders.created" && order.sequence == order.message.sequence)
+                    #expect("\(order.headers)" == "\(order.message.headers)")
                     do {
                         try orders.append(order.value)
                     } catch let error as NotifyError {

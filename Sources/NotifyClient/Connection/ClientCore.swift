@@ -18,6 +18,8 @@ final class ClientCore: Sendable {
         var isReading = true
         /// The earliest scheduled wake-up.
         var wakeAt: Duration?
+        /// The socket that was connected to last, or is being connected to; nil before the first attempt.
+        var socketPath: String?
         /// The logged reasons why sockets were skipped, at most one for each folder of the search.
         var skippedSockets: Set<String> = []
     }
@@ -100,7 +102,7 @@ final class ClientCore: Sendable {
         effects.outcomes.report()
         for answer in effects.answers { answer() }
         for warning in effects.warnings { logger?.warning("\(warning)", metadata: metadata) }
-        for change in effects.changes { report(change) }
+        for change in effects.changes { report(change, isLoss: effects.isConnectionLost) }
         if let channel = deferred.channel {
             schedule(deferred.flush, channel)
             if deferred.changesReading { updateReading(channel) }
@@ -113,7 +115,7 @@ final class ClientCore: Sendable {
         if let moment = deferred.wakeAt { wake(at: moment) }
     }
 
-    private func report(_ change: NotificationClient.ConnectionChange) {
+    private func report(_ change: NotificationClient.ConnectionChange, isLoss: Bool) {
         switch change {
         case .connected(let version):
             logger?.debug(
@@ -124,7 +126,7 @@ final class ClientCore: Sendable {
             metadata["notify.retry_in"] = "\(wait.text)"
             // Only the loss of a connection is a warning, not each attempt to connect again.
             logger?.log(
-                level: error?.code == .connectionLost || error == nil ? .warning : .info,
+                level: isLoss ? .warning : .info,
                 "not connected to notifyd: \(error?.message ?? "the connection was closed"); retrying in \(wait.text)",
                 metadata: metadata)
         }
@@ -133,7 +135,7 @@ final class ClientCore: Sendable {
 
     /// The metadata of every record.
     private var metadata: Logger.Metadata {
-        configuration.socketPath.map { ["notify.socket": "\($0)"] } ?? [:]
+        guarded.withLock { $0.socketPath }.map { ["notify.socket": "\($0)"] } ?? [:]
     }
 
     private func wake(at moment: Duration) {
@@ -198,6 +200,7 @@ extension ClientCore {
             connectFailed(error)
             return
         }
+        guarded.withLock { $0.socketPath = path }
         let socket: CInt
         do {
             socket = try Self.connect(to: path)

@@ -51,6 +51,8 @@ struct ClientMachine: ~Copyable {
     var flow = FlowControl()
     var extender = DeadlineExtender()
     var daemonInfo = DaemonInfo()
+    /// Whether the daemon has sent its welcome on the connection.
+    private var isConnectionOpen = false
     /// The number of messages that buffers have dropped, for the next effects.
     var dropped: UInt64 = 0
     /// Encoded frames to write.
@@ -133,6 +135,7 @@ extension ClientMachine {
             posts.window = max(1, Int(welcome.postWindow))
             posts.connected()
             timeouts.restart()
+            isConnectionOpen = true
             effects.changes.append(.connected(daemonVersion: welcome.daemonVersion))
             for number in subscriptions.numbers { requestSubscription(number) }
             sendWaitingCalls(now: now)
@@ -159,6 +162,7 @@ extension ClientMachine {
         switch action {
         case .none: break
         case .retry(let moment):
+            effects.isConnectionLost = isConnectionOpen
             discardConnection(now: now, &effects)
             effects.changes.append(.disconnected(connection.lastFailure, retryIn: moment - now))
             continueShutdown(now: now, &effects)
@@ -170,6 +174,7 @@ extension ClientMachine {
 
     /// Fails or requeues the pending requests of the lost connection. Subscriptions and waiting requests remain.
     private mutating func discardConnection(now: Duration, _ effects: inout Effects) {
+        isConnectionOpen = false
         outgoing.clear()
         pendingLedgers.removeAll()
         flow = FlowControl()

@@ -12,6 +12,8 @@ struct Effects: Sendable {
     var answers: [@Sendable () -> Void] = []
     /// Changes of the connection to report to the program.
     var changes: [NotificationClient.ConnectionChange] = []
+    /// Whether the connection was lost after the daemon's welcome, whatever the reason.
+    var isConnectionLost = false
     /// The number of messages that the client's buffers have dropped.
     var dropped: UInt64 = 0
     /// Warnings to log.

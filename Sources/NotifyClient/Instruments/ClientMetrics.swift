@@ -70,7 +70,7 @@ struct ClientMetrics: Sendable {
         for change in effects.changes {
             switch change {
             case .connected: connections.increment()
-            case .disconnected(let error, _) where error?.code == .connectionLost: losses.increment()
+            case .disconnected where effects.isConnectionLost: losses.increment()
             case .disconnected: break
             }
         }
