@@ -26,6 +26,21 @@ extension Broker {
             "no stored message has the sequence \(sequence), or you may not read it; volatile messages are not stored")
     }
 
+    private static func unreadableMessage(_ sequence: UInt64) -> WireError {
+        WireError(
+            .forbidden,
+            "you may not read the message with the sequence \(sequence), which a durable subscription of yours has not "
+                + "finished")
+    }
+
+    /// Whether a durable subscription of a user has not finished a message that its cursor has passed. Another member
+    /// may still receive it.
+    private mutating func isRedelivery(_ sequence: UInt64, of uid: UInt32) -> Bool {
+        durables(of: uid).contains { id in
+            durables.slot(of: id).map { durables[$0].redeliveries.state(of: sequence) != nil } ?? false
+        }
+    }
+
     private static func damagedMessage(_ sequence: UInt64) -> WireError {
         WireError(.unknownMessage, "the stored message with the sequence \(sequence) is damaged and can't be read")
     }
@@ -90,6 +105,8 @@ extension Broker {
                     reasons: content.reasons)
             } else if content.damaged.contains(trace.sequence) {
                 refuse(slot, request: trace.request, Self.damagedMessage(trace.sequence))
+            } else if isRedelivery(trace.sequence, of: connections[slot].uid) {
+                refuse(slot, request: trace.request, Self.unreadableMessage(trace.sequence))
             } else {
                 refuse(slot, request: trace.request, Self.unknownMessage(trace.sequence))
             }

@@ -130,6 +130,7 @@ struct MemberRightsTests {
     @Test func `a message that failed is redelivered to a member that may receive it`() {
         let (other, privileged) = (attach(false), attach(true))
         post(secret: 1, open: 0)
+        let sequence = host.lastSequence
         for message in privileged.takeMessages() { privileged.reject(1, message.sequence, delay: .zero) }
         run()
         #expect(privileged.takeMessages().map(\.delivery) == [2])
@@ -138,6 +139,12 @@ struct MemberRightsTests {
         run()
         #expect(other.takeMessages().isEmpty)
         #expect(withheld(other) == 1)
+        // A member that lost its acknowledgement with its rights must not take the message for finished.
+        for (traced, code) in [(sequence, ErrorCode.forbidden), (1 << 40, .unknownMessage)] {
+            other.send(TraceRequest(request: other.nextRequest(), sequence: traced))
+            run()
+            #expect(other.takeErrors().map(\.code) == [code.rawValue])
+        }
         #expect(attach(true).takeMessages().map(\.delivery) == [3], "the failures are kept")
     }
 
