@@ -148,7 +148,10 @@ package struct Broker: ~Copyable {
         expireBacklogs(now: now.monotonic)
         logLosses(now: now.monotonic)
         if recordsPosts { expireMonitoring(now: now.monotonic) }
-        if commits.checkResponseDeadline(pageStarted: readStarted, now: now.monotonic) { reportHealth() }
+        if commits.checkResponseDeadline(pageStarted: readStarted, now: now.monotonic) {
+            reportHealth()
+            resumePausedConnections()
+        }
         if let deadline = warnings.deadline, deadline <= now.monotonic {
             if connections.drain == .notBegun { checkWarnings(now: now) } else { warnings = Warnings() }
         }

@@ -53,8 +53,8 @@ struct StoredUsages {
             .limitReached,
             "\(uid.userTitle) stores \(Quantity.rounded(bytes: UInt64(usage(of: uid).postedBytes))): a message of \(bytes) "
                 + "bytes would exceed the limit of \(Quantity.rounded(bytes: limit)) (limits.per_user.stored_bytes): "
-                + "start the consumers of those that wait, and let the age of the history pass (log.retention), or have "
-                + "some deleted with 'notifyctl purge' or the limit raised")
+                + "start the consumers of waiting messages; read ones are deleted at their history_age (log.retention). "
+                + "Root can delete some with 'notifyctl purge', or raise the limit")
     }
 
     /// Adds a message that joins the next batch.

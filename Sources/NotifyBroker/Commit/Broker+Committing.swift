@@ -31,9 +31,7 @@ extension Broker {
             succeeded(batch, outcome.remainingFailure, now: now)
         case .failure(let failure): failed(batch, failure, now: now)
         }
-        for slot in commits.takePausedConnections() {
-            resume(slot, .logBehind)
-        }
+        resumePausedConnections()
     }
 
     private mutating func succeeded(_ batch: InFlightBatch, _ remaining: StorageFailure?, now: BrokerTime) {

@@ -102,10 +102,11 @@ extension Broker {
                 pause(slot, .answersUnread)
                 break
             }
-            if pauseIfChanging(frame, slot) { break }
             if frame.kind == FrameKind.post.rawValue {
                 if egress.isBehind, pauseIfOutputBehind(slot) { break }
                 if let rate, pauseIfExceeded(rate, slot, now: now) { break }
+            } else if pauseIfChanging(frame, slot) {
+                break
             }
             used += frame.size
             scheduler.spend(FairScheduler.Cost.frame + frame.size >> FairScheduler.Cost.bytesShift)

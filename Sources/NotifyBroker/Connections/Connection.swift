@@ -69,6 +69,9 @@ struct Connection {
     var registration: UInt64?
     /// The requests to create or attach a durable subscription. Each waits for a commit.
     var unansweredAttaches: Set<UInt64> = []
+    /// The batch that was next when the next frame began to wait for a change of a durable subscription; nil if it does
+    /// not wait.
+    var waitsSince: UInt64?
     /// The number of requests for stored messages that are not answered yet.
     var historyReads = 0
     /// The number of other requests whose answer waits for a commit or for the host.

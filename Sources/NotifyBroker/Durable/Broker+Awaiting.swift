@@ -4,18 +4,31 @@ import NotifyWire
 /// Requests that wait until an earlier change of the same durable subscription is in the log, or has failed.
 extension Broker {
     /// Pauses the connection until the outcome of the next commit if its next frame is for a durable subscription that
-    /// is being changed or removed. The frame is not processed before.
+    /// is being changed or removed. The frame is not processed before. While storage fails, it is refused instead: the
+    /// disk may not respond.
     ///
     /// - Returns: Whether the connection was paused.
     mutating func pauseIfChanging(_ frame: FrameDecoder.Frame, _ slot: ConnectionSlot) -> Bool {
         // A change waits for a commit.
-        guard !commits.isIdle, let durable = durable(of: frame, slot), durables[durable].isChanging else {
+        guard !commits.isIdle, commits.refusal == nil, let durable = durable(of: frame, slot),
+            durables[durable].isChanging
+        else {
+            if connections[slot].waitsSince != nil { connections[slot].waitsSince = nil }
             return false
         }
         scheduler.spend(FairScheduler.Cost.subscribe)
+        connections[slot].waitsSince = connections[slot].waitsSince ?? commits.nextBatchID
         guard commits.pauseUntilOutcome(slot) else { return false }
         pause(slot, .logBehind)
         return true
+    }
+
+    /// Resumes the connections that are paused until the outcome of a commit. Those whose frame has waited for longest
+    /// come first, so that each gets its turn, whatever others send meanwhile.
+    mutating func resumePausedConnections() {
+        let paused = commits.takePausedConnections()
+        let sorted = paused.sorted { connections[$0].waitsSince ?? .max < connections[$1].waitsSince ?? .max }
+        for slot in sorted { resume(slot, .logBehind) }
     }
 
     /// Whether the durable subscription that a request names is being changed or removed.

@@ -44,15 +44,13 @@ extension Broker {
             nextMicroseconds: durable.redeliveries.nextDueTime(now: durables.time) ?? 0)
     }
 
-    /// The last failure, without its reason if the reader may perhaps not receive the message: the reason may have parts
-    /// of it.
+    /// The last failure, without its reason unless the reader certainly may receive the message, of which the reason may
+    /// contain parts.
     private func lastFailure(of durable: DurableSubscription, for reader: IdentityID) -> DurableDescription.Failure? {
-        guard var failure = durable.lastFailure, !failure.reason.isEmpty,
-            !access.mayReceiveAll(durable.filter.patterns, reader)
-        else { return durable.lastFailure }
-        failure.reason =
-            "not shown, because some messages of the subscription may not be received: see 'notifyctl trace "
-            + "\(failure.sequence)'"
+        guard var failure = durable.lastFailure, !access.mayReceiveAll(durable.filter.patterns, reader) else {
+            return durable.lastFailure
+        }
+        failure.reason = ""
         return failure
     }
 }

@@ -60,8 +60,9 @@ extension Broker {
         if case .failure(let failure) = result { storageFailed(failure, now: now) }
         guard let search else { return }
         let slot = search.connection.slot
-        if case .success = result, isChanging(for: search.purpose, slot) {
-            // The change is in the log, or has failed, before the store answers again.
+        if case .success = result, !commits.isIdle, commits.refusal == nil, isChanging(for: search.purpose, slot) {
+            // Searched again until the change is in the log, or has failed.
+            scheduler.charge(FairScheduler.Cost.search, to: connections[slot].uid)
             timeSearches.append(search)
             actions.append(.scheduleTick)
             return

@@ -282,6 +282,44 @@ struct ResetTests {
         #expect(host.store.subscription(named: "d")?.progress.cursor == sequences[3] - 1)
     }
 
+    @Test func `changes that a client sends one after another do not keep a removal from its turn`() {
+        let (host, client, _, _) = host()
+        client.detach(1)
+        host.run()
+        _ = client.take()
+        let root = host.connect(uid: 0)
+        let owner = client
+        for number in 0..<100 as Range<UInt64> {
+            owner.send(
+                Configure(
+                    request: owner.nextRequest(), durableName: "d",
+                    changes: DurableSettingChanges(deadlineMicroseconds: 1_000_000 * (1 + number % 2))))
+        }
+        root.remove("d", uid: 1000)
+        for _ in 0..<4 {
+            host.runTicks()
+            host.work()
+        }
+        host.runTicks()
+        #expect(root.take().contains { if case .removed = $0 { true } else { false } })
+        #expect(descriptions(owner.take()).count < 10)
+    }
+
+    @Test func `while storage fails, a change does not wait for an earlier one`() {
+        let (host, client, _, _) = host()
+        host.closed(client)
+        host.run()
+        let (first, second) = (host.connect(), host.connect())
+        first.post("a", .stored)
+        host.tick()
+        host.work(failingWith: .full)
+        host.tick()
+        reset(first, to: .oldest)
+        reset(second, to: .now)
+        host.tick()
+        #expect(second.takeErrors().map(\.code) == [ErrorCode.subscriptionInUse.rawValue])
+    }
+
     @Test func `a reset to a time waits for a change that began during its search`() {
         let (host, client, _, _) = host()
         host.closed(client)
