@@ -59,6 +59,9 @@ package final class Store: LogStore {
         try DatabaseFile(path: path).checkExisting()
     }
 
+    /// Whether the file at a path is a log. An interrupted first start leaves a file that is none yet.
+    package static func hasLog(path: String) -> Bool { DatabaseFile(path: path).isLog }
+
     /// Commits the batch in one transaction, and then reports the outcome. A failed batch stores no messages, and
     /// neither creates nor removes subscriptions. A failure does not affect later batches.
     ///

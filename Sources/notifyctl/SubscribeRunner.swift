@@ -11,8 +11,8 @@ struct SubscribeRunner: Sendable {
         timeout == .zero ? .seconds(3) : max(timeout, .seconds(1))
     }
 
-    /// How long after the confirmation of a durable subscription `wait` still waits for a pending message, although the
-    /// timeout has passed.
+    /// How long after the confirmation of the subscription `wait` still waits for a pending or stored message, although
+    /// the timeout has passed.
     private static let pendingTimeout = Duration.seconds(1)
 
     /// How long a command whose timeout has passed waits for the daemon to confirm the end of the subscription.

@@ -16,8 +16,8 @@ struct WaitCommand: AsyncParsableCommand, ProgramRunning, PatternTaking {
             subscription that exists resumes.
 
             --timeout limits the time until the message arrives, not that of the command. If none has arrived by then, \
-            'wait' exits with 124; a later message is neither printed nor acknowledged. With --durable, a message that is \
-            already pending arrives even with --timeout 0. A signal before the message arrives ends 'wait' with 1. A signal \
+            'wait' exits with 124; a later message is neither printed nor acknowledged. With --durable or --from, a message \
+            that is already stored arrives even with --timeout 0. A signal before the message arrives ends 'wait' with 1. A signal \
             while the command runs ends the command, and the message is given back unless the command exits with 0. \
             \(OutputOptions.discussion)
 

@@ -20,7 +20,8 @@ extension NotificationClient.Administration {
             public let date: Date?
             /// The number of the message's deliveries that had failed by then.
             public let failures: Int
-            /// Why it failed: what the client gave as the reason; `nil` if it gave none.
+            /// Why it failed: what the client gave as the reason; `nil` if it gave none, or if this user perhaps may not
+            /// receive all messages of the subscription. ``trace(_:)`` has the reason of a message that it may receive.
             public let reason: String?
         }
 

@@ -50,7 +50,9 @@ package enum DatabaseCheck {
     /// What was checked.
     private static func checked(_ check: FileCheck) -> String {
         guard check.hasReadStructure else {
-            return "checked: the rows of the log's tables, not SQLite's structure, because the schema is altered"
+            return check.hasReadRows
+                ? "checked: the rows of the log's tables; SQLite's structure was not checked to its end: see the damage"
+                : "checked: the schema only"
         }
         return check.hasReadRows
             ? "checked: SQLite's structure, the checksum of every row, the counts of segments, the cursors"

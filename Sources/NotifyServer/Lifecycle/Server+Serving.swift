@@ -46,8 +46,8 @@ extension Server {
         if !store.recovered.hasReserve {
             logger.warning(
                 """
-                the disk has no room for the reserve of 5 MiB with which messages can be deleted on a full disk: it is \
-                made when 20 MiB are free above log.min_free_bytes
+                there is no reserve with which messages can be deleted on a full disk: it is made when 20 MiB are free \
+                above log.min_free_bytes
                 """)
         }
         if !store.recovered.wasClosedCleanly {

@@ -4,9 +4,9 @@ import NotifyStore
 import NotifySystem
 import NotifyUnits
 
-/// Checks whether the daemon could start, without changing anything. Also fails if the database's file system has less
-/// free space than `log.min_free_bytes`, or is nearly full, although the daemon would start: it would refuse to store
-/// posts, or if its schema is altered. Other failures have the message of a failed start.
+/// Checks whether the daemon could start, without changing anything. Also fails where the daemon would start but refuse
+/// to store posts: with less free space than `log.min_free_bytes`, on a nearly full file system, or with a database whose
+/// schema is altered. Other failures have the message of a failed start.
 ///
 /// Does not check the socket of a system service, which the service manager opens.
 package enum StartCheck {
@@ -23,7 +23,7 @@ package enum StartCheck {
         // A start creates the default directory.
         let isNew = path == defaults.databasePath && isDirectoryMissing(path)
         if let use = try (isNew ? nil : databaseUse(path)) ?? socketUse { return "notifyd runs already: \(use)" }
-        if isNew || !isFileThere(path) { return "notifyd can start: it will create the database \(path)" }
+        if isNew || !Store.hasLog(path: path) { return "notifyd can start: it will create the database \(path)" }
         let usedBytes = try FileCheck.checkSchema(path: path)
         let limit = configuration.store.retention.maximumBytes
         return "notifyd can start with the database \(path)" + fullness(usedBytes, limit)
@@ -33,10 +33,9 @@ package enum StartCheck {
     private static func fullness(_ usedBytes: UInt64, _ limit: UInt64?) -> String {
         guard let limit, usedBytes >= limit - limit / 20 else { return "" }
         return ", which takes \(Quantity.rounded(bytes: usedBytes)) of log.max_bytes "
-            + "(\(Quantity.rounded(bytes: limit))): posts to be stored are refused unless history can be deleted"
+            + "(\(Quantity.rounded(bytes: limit))): posts to be stored are refused at the limit unless history can be "
+            + "deleted"
     }
-
-    private static func isFileThere(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
     /// - Returns: The message that another process uses the socket; nil if it is free.
     private static func socketUse(_ path: String, _ defaults: DefaultPaths) throws(ServerError) -> String? {

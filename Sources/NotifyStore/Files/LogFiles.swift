@@ -160,7 +160,7 @@ extension LogFiles.Damage: CustomStringConvertible {
     /// The problem and its consequence when the daemon ends.
     var finalDescription: String {
         guard file == .database, kind == .missing else { return "\(self); the next start recovers as after a crash" }
-        return "the database was deleted or moved away, and the messages in it are lost: move it back before the next "
-            + "start, which otherwise begins with a new, empty log"
+        return "the database was deleted or moved away: move it back before the next start, which otherwise begins "
+            + "with a new, empty log without its messages"
     }
 }

@@ -8,8 +8,8 @@ package struct FileCheck: Sendable {
     package let version: Int
     package let findings: LogFindings
 
-    /// Whether SQLite has checked the structure of the database. Not if its schema is altered: its definitions would
-    /// decide what the check does.
+    /// Whether SQLite has checked the structure of the database to its end. Not if its schema is altered, whose
+    /// definitions would decide what the check does, or if the check would not end.
     package let hasReadStructure: Bool
 
     /// Whether the rows were read. Those of an earlier version are not.

@@ -26,8 +26,8 @@ extension Doctor {
         case "stored_bytes":
             (
                 "of stored messages (limits.per_user.stored_bytes)",
-                "start the consumers of those that wait, and let the age of the history pass (log.retention), or have some "
-                    + "deleted with notifyctl purge or the limit raised"
+                "start the consumers of waiting messages; read ones are deleted at their history_age (log.retention). Root "
+                    + "can delete some with notifyctl purge, or raise the limit"
             )
         case "failed_bytes":
             (

@@ -157,7 +157,7 @@ extension NotifyError {
     fileprivate var isKnownRefusal: Bool {
         switch code {
         case .outcomeUnknown, .connectionLost, .cancelled: false
-        // The client stops only after the posts that were sent have an outcome.
+        // The client fails only posts with `stopped` that it has not sent.
         case .notConnected, .noDaemon, .timedOut, .stopped: true
         default: isRefusal
         }

@@ -57,8 +57,8 @@ struct StoredBytesTests {
         #expect(
             outcomes(client).refused == [
                 "user 1000 stores 1MiB: a message of \(size(1 << 20)) bytes would exceed the limit of 1.5MiB "
-                    + "(limits.per_user.stored_bytes): start the consumers of those that wait, and let the age of the "
-                    + "history pass (log.retention), or have some deleted with 'notifyctl purge' or the limit raised"
+                    + "(limits.per_user.stored_bytes): start the consumers of waiting messages; read ones are deleted at "
+                    + "their history_age (log.retention). Root can delete some with 'notifyctl purge', or raise the limit"
             ])
     }
 

@@ -119,8 +119,12 @@ struct AlteredSchemaTests {
         try folder.execute(alteration.sql)
         let before = try Data(contentsOf: URL(fileURLWithPath: folder.database))
 
-        let problems = try FileCheck.run(path: folder.database).findings.problems.map(\.text)
+        let check = try FileCheck.run(path: folder.database)
+        let problems = check.findings.problems.map(\.text)
         #expect(problems.first?.contains(alteration.difference) == true, "\(problems)")
+        #expect(!check.hasReadStructure)
+        let refusal = try #require(throws: StoreError.self) { try FileCheck.checkSchema(path: folder.database) }
+        #expect(refusal.code == .damaged && refusal.message.contains(alteration.difference), "\(refusal)")
 
         let target = try TemporaryFolder()
         let backup = try BackupSource(path: folder.database)
@@ -153,6 +157,7 @@ struct AlteredSchemaTests {
         let folder = try TemporaryFolder()
         try folder.execute(schema.sql)
         #expect(try FileCheck.run(path: folder.database).findings.isSound)
+        #expect(try FileCheck.checkSchema(path: folder.database) > 0)
         try folder.execute("CREATE TRIGGER t AFTER INSERT ON messages BEGIN DELETE FROM messages; END")
         let difference = "the trigger 't' of 'messages' is not part of a log"
         let problems = try FileCheck.run(path: folder.database).findings.problems.map(\.text)
