@@ -138,7 +138,7 @@ extension IntegrationTests {
             let notifyctl = Notifyctl(socket: folder.file("n.sock"))
             #expect(!exists(file("n.db.reserve", of: run)))
             _ = try await run.process.standardError.wait("the warning") {
-                $0.text.contains("the disk has no room for the reserve") ? true : nil
+                $0.text.contains("there is no reserve with which messages can be deleted") ? true : nil
             }
             fill(run)
             let payload = String(repeating: "x", count: 100_000)

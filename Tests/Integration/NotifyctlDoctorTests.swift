@@ -179,6 +179,8 @@ extension IntegrationTests {
                     move it back, or reload notifyd (SIGHUP) for a new log with the newest messages, which are in memory
 
                     """)
+            expectText(
+                try await Notifyctl(daemon).run("check").output, "posts to be stored are refused: the database '")
             #expect(try await Notifyctl(daemon).run("reload").status == .status(0))
             #expect(try await doctor(socket: daemon.socket).status == .status(0))
         }

@@ -2,6 +2,7 @@ import Foundation
 import NotifyWire
 import TestSupport
 import Testing
+import WireTestSupport
 
 extension IntegrationTests {
     /// `notifyctl durable`, and durable subscriptions created by `notifyctl subscribe`.
@@ -156,6 +157,14 @@ extension IntegrationTests {
             #expect(try poster.list().map(\.durableName) == ["mine"])
             #expect(try poster.post("a", "kept").stored == 1)
             #expect(try await first("mine", "a")["payload"] as? String == "kept")
+        }
+
+        @Test func `subscribe with a zero timeout needs no subscription that is free`() async throws {
+            try poster.subscribe("a", durable: "mine")
+            let result = try await notifyctl.run("subscribe", "a", "--durable", "mine", "--timeout", "0")
+            #expect(result.status == .status(124), "\(result.errors)")
+            try poster.post("a", "held")
+            #expect(try poster.message().payload == Array("held".utf8), "the holder still has it")
         }
 
         @Test func `subscribe with a zero timeout delivers no messages`() async throws {

@@ -164,7 +164,7 @@ extension IntegrationTests {
             #expect(try await process.waitForExit() == .status(1))
             let errors = try await process.standardError.wait("the end") { $0.isAtEnd ? $0.text : nil }
             withExtendedLifetime(listener) {}
-            expectText(errors, "notifyctl: interrupted: posted 0 lines (0 stored), ")
+            expectText(errors, "posted 0 lines (0 stored)")
             #expect(!errors.contains("unknown"), "\(errors)")
         }
 

@@ -133,6 +133,7 @@ extension IntegrationTests {
                 ["ping"], ["stats"], ["durable", "list"], ["durable", "remove", "x"],
                 ["durable", "create", "x", "a"], ["post", "a", "b"],
                 ["subscribe", "a", "--durable", "d", "--timeout", "0"],
+                ["wait", "a", "--timeout", "0"],
                 ["subscribe", "a"], ["post", "a", "--lines"], ["bench", "post"], ["bench", "durable"],
             ]
             for arguments in commands {
@@ -149,6 +150,7 @@ extension IntegrationTests {
             let commands = [
                 ["durable", "create", "a b", "a"], ["durable", "create", "d", "a..b"],
                 ["durable", "remove", "a b"], ["durable", "remove", "d", "--user", "4294967295"],
+                ["wait", "a..b", "--timeout", "0"],
                 ["subscribe", "a..b"], ["subscribe", "a", "--durable", "a b"], ["post", "a..b", "x"],
             ]
             for arguments in commands {

@@ -68,6 +68,8 @@ extension IntegrationTests {
             }
             let stored = try await notifyctl.run("wait", "jobs.>", "--from", "\(sequences[1])", "--timeout", "60")
             #expect(stored.status == .status(0) && stored.output == "two\n")
+            let pending = try await notifyctl.run("wait", "jobs.>", "--from", "oldest", "--timeout", "0")
+            #expect(pending.status == .status(0) && pending.output == "one\n")
             let durable = try await notifyctl.run(
                 "wait", "jobs.>", "--durable", "d", "--from", "\(sequences[2])", "--timeout", "60")
             #expect(durable.status == .status(0) && durable.output == "three\n")

@@ -34,24 +34,41 @@ extension IntegrationTests {
             try await expectTimeout(Notifyctl(daemon).start(arguments))
         }
 
-        private func expectEnd(_ process: ChildProcess, of daemon: Daemon) async throws {
-            daemon.process.send(SIGSTOP)
-            try daemon.process.waitUntilStopped()
+        /// Expects that a command ends by itself, and not because the client gives up.
+        private func expectEnd(_ process: ChildProcess, _ status: Int32, _ errors: String) async throws {
             process.send(SIGTERM)
-            let exit = try await process.waitForExit(within: limit)
-            if case .status = exit { return }
-            Issue.record("\(exit)")
+            #expect(try await process.waitForExit(within: limit) == .status(status))
+            let end = try await process.standardError.wait("end of errors") { $0.isAtEnd ? $0 : nil }
+            #expect(end.text == errors)
         }
 
+        private func expectEnd(
+            _ process: ChildProcess, of daemon: Daemon, _ status: Int32, _ errors: String
+        ) async throws {
+            daemon.process.send(SIGSTOP)
+            try daemon.process.waitUntilStopped()
+            try await expectEnd(process, status, errors)
+        }
+
+        private static let unconfirmedWork =
+            "notifyctl: notifyd does not answer, so the end of the work is not confirmed: the last jobs may run again\n"
+
         @Test(arguments: [
-            ["subscribe", "a", "--durable", "s"], ["wait", "a", "--durable", "s"],
-            ["work", "a", "--durable", "s", "--", "true"],
+            (
+                ["subscribe", "a", "--durable", "s"],
+                "notifyctl: notifyd does not answer, so acknowledgements are not confirmed: the last messages may be "
+                    + "delivered again\n"
+            ),
+            (["wait", "a", "--durable", "s"], "notifyctl: ended by a signal before a message arrived\n"),
+            (["work", "a", "--durable", "s", "--", "true"], unconfirmedWork),
         ])
-        func `a signal ends a command while the daemon stands still`(_ arguments: [String]) async throws {
+        func `a signal ends a command while the daemon stands still`(
+            _ arguments: [String], _ errors: String
+        ) async throws {
             let daemon = try await Daemon.start()
             let process = try Notifyctl(daemon).start(arguments)
             try daemon.waitForSubscriptions(1)
-            try await expectEnd(process, of: daemon)
+            try await expectEnd(process, of: daemon, 1, errors)
         }
 
         @Test func `a signal ends a followed log while the daemon stands still`() async throws {
@@ -59,7 +76,7 @@ extension IntegrationTests {
             try RawClient(daemon).post("a", durability: .stored)
             let process = try Notifyctl(daemon).start(["log", "a", "--follow"])
             _ = try await process.waitForLines(1)
-            try await expectEnd(process, of: daemon)
+            try await expectEnd(process, of: daemon, 0, "")
         }
 
         /// Starts a daemon whose writes to the disk block while the returned file exists.
@@ -91,10 +108,7 @@ extension IntegrationTests {
             try daemon.waitForSubscriptions(1)
             _ = try daemon.folder.write("", to: "hanging")
             let unconfirmed = try notifyctl.start(["work", "a", "--durable", "new", "--group", "--", "true"])
-            for process in [attached, unconfirmed] {
-                process.send(SIGTERM)
-                _ = try await process.waitForExit(within: limit)
-            }
+            for process in [attached, unconfirmed] { try await expectEnd(process, 1, Self.unconfirmedWork) }
             unlink(hanging)
         }
     }
