@@ -100,6 +100,18 @@ import Testing
         #expect(!ledger.isRetryable)
     }
 
+    @Test func `errors that follow from an interruption are no failure of a line`() {
+        var ledger = ledger(lines: 1...4)
+        ledger.interrupted()
+        for outcome in [receipt(.stored), .failure(.outcomeUnknown), .failure(.stopped), .failure(.stopped)] {
+            _ = ledger.received(outcome)
+        }
+        #expect(ledger.failure == nil && ledger.status == .failure)
+        #expect(
+            ledger.summary(next: 5)
+                == "posted 1 line (1 stored), 2 not posted (lines 3 to 4), none from line 5 on, unknown for 1 (line 2)")
+    }
+
     @Test func `many ranges are cut`() {
         #expect("\(LineRanges([1, 3, 4, 6, 8, 9, 11]))" == "lines 1, 3 to 4, 6, 8 to 9, …")
     }

@@ -56,22 +56,34 @@ import WireTestSupport
         }
     }
 
-    @Test func `after a time-out no later line is posted`() async throws {
-        let daemon = try SilentDaemon()
-        let lines = 60_000
-        let file = NSTemporaryDirectory() + "notifyctl-lines-\(UUID().uuidString.prefix(8))"
-        try Data(String(repeating: "line\n", count: lines).utf8).write(to: URL(filePath: file))
-        defer { unlink(file) }
-        let input = open(file, O_RDONLY | O_CLOEXEC)
+    /// Posts lines that get no receipts.
+    private func postSilently(
+        _ lines: Int, to daemon: SilentDaemon, requestTimeout: Duration, retryTime: Duration?
+    ) async throws -> String {
+        let folder = try TemporaryFolder()
+        let input = open(try folder.write(String(repeating: "line\n", count: lines), to: "lines"), O_RDONLY | O_CLOEXEC)
         defer { close(input) }
         var configuration = NotificationClient.Configuration()
         configuration.socketPath = daemon.path
-        configuration.requestTimeout = .seconds(2)
+        configuration.requestTimeout = requestTimeout
         let poster = LinePoster(
             template: try NotificationClient.OutgoingMessage(name: "a"), input: input,
-            printer: ReceiptPrinter(name: "a", format: .nothing), retryTime: nil)
+            printer: ReceiptPrinter(name: "a", format: .nothing), retryTime: retryTime)
         let error = await #expect(throws: CommandFailure.self) { try await poster.run(configuration) }
-        let message = try #require(error?.message)
+        return try #require(error?.message)
+    }
+
+    @Test func `a line waits for its receipt no longer than it is retried, but at least a second`() async throws {
+        let daemon = try SilentDaemon()
+        let message = try await postSilently(
+            2, to: daemon, requestTimeout: .seconds(3600), retryTime: .milliseconds(10))
+        #expect(message.hasPrefix("stopped at line 1: notifyd did not answer within 1 s"), "\(message)")
+        #expect(message.hasSuffix("; posted 0 lines (0 stored), unknown for 2 (lines 1 to 2)"), "\(message)")
+    }
+
+    @Test func `after a time-out no later line is posted`() async throws {
+        let daemon = try SilentDaemon()
+        let message = try await postSilently(60_000, to: daemon, requestTimeout: .seconds(2), retryTime: nil)
         // The lines of the window were sent, and later ones that waited in the client were not.
         #expect(message.contains("posted 0 lines (0 stored)"), "\(message)")
         #expect(message.contains("unknown for 512 (lines 1 to 512)"), "\(message)")

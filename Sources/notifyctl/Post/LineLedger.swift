@@ -34,6 +34,12 @@ struct LineLedger: Sendable {
     /// The highest number of a posted line.
     private var lastPosted = 0
     private(set) var failure: Failure?
+    private var isInterrupted = false
+
+    /// The client is stopped because of an interruption. Later errors follow from that.
+    mutating func interrupted() {
+        isInterrupted = true
+    }
 
     /// The lines were passed to the client.
     mutating func submitted(_ lines: [InputLine]) {
@@ -60,7 +66,7 @@ struct LineLedger: Sendable {
             return invalid <= Self.reportedInvalidLines ? "line \(line.number): \(error.message)" : nil
         case .failure(let error):
             if error.isKnownRefusal { refused.append(line) } else { unknown.append(line.number) }
-            failure = failure ?? Failure(line: line.number, error: error)
+            if !isInterrupted { failure = failure ?? Failure(line: line.number, error: error) }
         }
         return nil
     }

@@ -8,12 +8,13 @@ struct LinePoster: Sendable {
     private static let sliceLines = 256
     /// The most lines without an outcome. The pipeline has room for them and for one slice.
     private static let windowLines = 16_384
-    /// How long an interrupted command waits for the outcomes of posted lines.
-    private static let interruptedWait = Duration.seconds(3)
     private static let firstPause = Duration.milliseconds(100)
     private static let longestPause = Duration.seconds(1)
     /// The least time for a connection, even if lines are sent again for a shorter time.
     private static let shortestConnectionWait = Duration.milliseconds(100)
+    /// The least time for the receipt of a line, even if lines are sent again for a shorter time: after it, the outcome
+    /// of the line is unknown, which ends the command.
+    private static let shortestAnswerWait = Duration.seconds(1)
 
     let template: NotificationClient.OutgoingMessage
     let printer: ReceiptPrinter
@@ -53,9 +54,12 @@ struct LinePoster: Sendable {
         var configuration = configuration
         configuration.onConnectionChange = connection.handler
         configuration.requiresFirstConnection = retryTime == nil
+        // An interrupted command stops the client.
+        configuration.closingTimeout = Interruption.answerLimit
         if let retryTime {
             configuration.connectionWait = min(
                 configuration.connectionWait, max(retryTime, Self.shortestConnectionWait))
+            configuration.requestTimeout = min(configuration.requestTimeout, max(retryTime, Self.shortestAnswerWait))
         }
         let start = ContinuousClock.now
         // A closed terminal must not hide how many lines were posted.
@@ -75,25 +79,27 @@ struct LinePoster: Sendable {
     }
 
     private func postUntilInterrupted(_ configuration: NotificationClient.Configuration) async throws {
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask {
-                try await withNotificationClient(configuration: configuration) { client in
+        do {
+            try await withNotificationClient(configuration: configuration) { client in
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    defer { group.cancelAll() }
+                    group.addTask { await stop(client) }
                     try await postAll(client, connectionWait: configuration.connectionWait)
                 }
             }
-            group.addTask {
-                guard await interruption.wait() != nil else { return }
-                source.stop()
-                try await Task.sleep(for: Self.interruptedWait)
-            }
-            defer { group.cancelAll() }
-            do {
-                try await group.next()
-            } catch  where error is NotifyError && state.ledger.withLock({ $0.failure != nil }) {
-                // The error of the client is that of the line.
-            }
+        } catch  where error is NotifyError && state.ledger.withLock({ $0.failure != nil }) {
+            // The error of the client is that of the line.
         }
         state.ledger.withLock { $0.abandon(wasConnected: connection.wasConnected) }
+    }
+
+    /// Waits for an interruption, and stops the client, so that every submitted line has an outcome soon, also if the
+    /// daemon does not answer: those not sent yet are not posted, and those without a receipt at the end are unknown.
+    private func stop(_ client: NotificationClient) async {
+        guard await interruption.wait() != nil else { return }
+        source.stop()
+        state.ledger.withLock { $0.interrupted() }
+        await client.stop()
     }
 
     // MARK: Posting
@@ -122,10 +128,13 @@ struct LinePoster: Sendable {
                 (end, pause) = (now + left, Self.firstPause)
             }
             guard let end, now < end else { return }
-            try await Task.sleep(for: min(pause, end - now))
+            _ = await interruption.wait(atMost: min(pause, end - now))
+            try Task.checkCancellation()
             pause = min(pause * 2, Self.longestPause)
             guard try await waitForConnection(until: end), interruption.reason == nil else { return }
             source.resume(with: state.ledger.withLock { $0.takeRefused() })
+            // An interruption meanwhile has stopped the source in vain.
+            if interruption.reason != nil { source.stop() }
         }
     }
 
