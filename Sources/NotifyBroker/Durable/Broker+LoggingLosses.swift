@@ -2,15 +2,22 @@ import NotifyLog
 
 /// What the daemon's log says of losses.
 extension Broker {
+    /// Logs what a subscription has lost; of a purge, once it ends.
     mutating func logLoss(_ loss: Loss, of id: DurableID, in deletion: Deletion, now: Duration) {
+        if deletion.isPurge, deletion.released[id] == nil { return lossLog.purged(loss, of: id, now: now) }
         let reason: LossLog.Reason =
             deletion.released[id] != nil
-            ? .backlog : deletion.isPurge || deletion.deadLettersThrough > 0 ? .purge : .rules
+            ? .backlog : deletion.deadLettersThrough > 0 ? .purge : .rules
         logLoss(loss, of: id, reason, now: now)
     }
 
     mutating func logLoss(_ loss: Loss, of id: DurableID, _ reason: LossLog.Reason, now: Duration) {
         if let report = lossLog.lost(loss, of: id, reason, now: now) { log(report) }
+    }
+
+    /// Logs what subscriptions have lost to a purge that has ended or failed.
+    mutating func logPurge(now: Duration) {
+        for report in lossLog.purgeEnded(now: now) { log(report) }
     }
 
     /// Logs what is due.

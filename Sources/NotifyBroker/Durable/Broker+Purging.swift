@@ -62,6 +62,7 @@ extension Broker {
     /// Must be called when the store has answered `purge`.
     package mutating func purged(_ result: Result<PurgeResult, StorageFailure>, now: BrokerTime) {
         let pending = purges.finish()
+        logPurge(now: now.monotonic)
         actions.append(.scheduleTick)
         purgeEnded()
         if case .failure(let failure) = result { storageFailed(failure, now: now) }

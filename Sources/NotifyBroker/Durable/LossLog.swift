@@ -3,6 +3,7 @@ import NotifyLog
 /// Decides what is logged of losses.
 ///
 /// The first loss of a subscription is logged at once. Those of the next minute are added up, and logged at its end.
+/// What a purge deletes in parts counts as one loss, at the end of the purge.
 /// Ten subscriptions per second are named; one line per minute counts the others.
 struct LossLog {
     /// Why messages were deleted, or are no longer held back.
@@ -28,6 +29,10 @@ struct LossLog {
     /// The end of the minute of each subscription that was named, and what it has lost since. `all` limits their
     /// number.
     private var named: [DurableID: (end: Duration, later: Report?)] = [:]
+    /// What each subscription has lost to the purge that is under way.
+    private var purged: [DurableID: Loss] = [:]
+    /// The time of its last part.
+    private var lastPurged = Duration.zero
     /// The subscriptions that were not named.
     private var others: Set<DurableID> = []
     private var othersDue: Duration?
@@ -46,6 +51,20 @@ struct LossLog {
         }
         named[id]?.later?.reason = reason
         return nil
+    }
+
+    /// Records what a subscription has lost to a part of a purge.
+    mutating func purged(_ loss: Loss, of id: DurableID, now: Duration) {
+        purged[id].add(loss)
+        lastPurged = now
+    }
+
+    /// The purge has ended, or failed.
+    ///
+    /// - Returns: What to log now.
+    mutating func purgeEnded(now: Duration) -> [Report] {
+        defer { purged = [:] }
+        return purged.sorted { $0.key < $1.key }.compactMap { lost($0.value, of: $0.key, .purge, now: now) }
     }
 
     /// Returns the report if its subscription may be named now, and otherwise counts the subscription.
@@ -84,10 +103,11 @@ struct LossLog {
         return (reports, count)
     }
 
-    /// Ends all minutes, because the daemon stops.
+    /// Ends all minutes, and the purge that is under way, because the daemon stops.
     mutating func takeAll() -> (reports: [Report], others: Int) {
+        let ended = purgeEnded(now: lastPurged)
         defer { self = LossLog() }
-        return (named.values.compactMap(\.later).sorted { $0.id < $1.id }, others.count)
+        return (ended + named.values.compactMap(\.later).sorted { $0.id < $1.id }, others.count)
     }
 
     /// Whether to log that messages were deleted to make room.
@@ -99,6 +119,7 @@ struct LossLog {
 
     mutating func removed(_ id: DurableID) {
         named[id] = nil
+        purged[id] = nil
         others.remove(id)
     }
 }

@@ -86,6 +86,29 @@ import Testing
         #expect(log.deadline == nil)
     }
 
+    @Test func `what a purge deletes in parts is logged once, when it ends`() {
+        var log = LossLog()
+        let (id, other) = (DurableID(1), DurableID(2))
+        _ = log.lost(loss(1...1), of: other, .rules, now: .seconds(1))
+        for part in [loss(8...9), loss(5...7)] { log.purged(part, of: id, now: .seconds(1)) }
+        log.purged(loss(2...4), of: other, now: .seconds(1))
+        log.purged(loss(2...4), of: DurableID(3), now: .seconds(1))
+        log.removed(DurableID(3))
+        let ended = log.purgeEnded(now: .seconds(2))
+        #expect(ended == [LossLog.Report(id: id, loss: loss(5...9), reason: .purge)])
+        let repeated = log.purgeEnded(now: .seconds(3))
+        #expect(repeated.isEmpty)
+        let due = log.takeDue(now: .seconds(61))
+        #expect(due.reports == [LossLog.Report(id: other, loss: loss(2...4), reason: .purge, isLater: true)])
+    }
+
+    @Test func `a stop logs what a purge has deleted so far`() {
+        var log = LossLog()
+        for id in UInt32(1)...12 { log.purged(loss(1...4), of: DurableID(id), now: .seconds(1)) }
+        let all = log.takeAll()
+        #expect(all.reports.map(\.id.rawValue) == Array(1...10) && all.others == 2)
+    }
+
     @Test func `messages deleted to make room are logged once a minute`() {
         var log = LossLog()
         let times: [Duration] = [.seconds(1), .seconds(60), .seconds(61)]

@@ -59,6 +59,25 @@ struct PurgeTests {
         #expect(host.warnings.contains { $0.contains("lost 2 messages") && $0.contains("purged") })
     }
 
+    @Test(arguments: [false, true])
+    func `a purge in parts is logged once, at its end or failure`(_ fails: Bool) {
+        let (host, root, _) = host()
+        let reader = host.connect()
+        reader.subscribe(1, ["a"], durable: "inbox", credit: 0)
+        host.run()
+        for _ in 0..<4 { root.post("a", .stored) }
+        host.run()
+        host.store.purgeMessages = 1
+        _ = purge(root, ["a"])
+        host.runTicks()
+        for _ in 0..<4 { host.work() }
+        #expect(host.warnings.isEmpty)
+        if fails { host.work(failingWith: .broken) }
+        host.run()
+        let warnings = host.warnings.filter { $0.contains("inbox") }
+        #expect(warnings.count == 1 && warnings[0].contains("lost \(fails ? 2 : 4) messages"), "\(warnings)")
+    }
+
     @Test func `a subscription from the oldest message gets none that was purged`() {
         let (host, root, first) = host()
         _ = purge(root, ["a"])
