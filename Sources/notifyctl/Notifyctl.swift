@@ -101,7 +101,10 @@ struct Notifyctl: AsyncParsableCommand {
     private static func printRequested(_ text: String) -> Never {
         do {
             let isScript = CommandArguments.process.strings.contains("--generate-completion-script")
-            let commands = configuration.subcommands.map { $0._commandName }
+            let commands = configuration.subcommands.map { command in
+                CompletionScript.Command(
+                    name: command._commandName, subcommands: command.configuration.subcommands.map { $0._commandName })
+            }
             var output = StandardOutput()
             output.append((isScript ? CompletionScript.completed(text, commands: commands) : text) + "\n")
             try output.flush()

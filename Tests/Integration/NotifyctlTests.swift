@@ -224,21 +224,34 @@ extension IntegrationTests {
             }
             let folder = try TemporaryFolder()
             let bash = try await notifyctl.run("--generate-completion-script", "bash").output
-            let completed = try ChildProcess(
-                "/bin/bash",
-                [
-                    "-c",
-                    """
-                    complete() { :; }; source "$1"
-                    COMP_WORDS=(notifyctl help du) COMP_CWORD=2 COMP_LINE='notifyctl help du' COMP_POINT=17
-                    _notifyctl notifyctl du help; echo "${COMPREPLY[@]}"
-                    """, "bash", try folder.write(bash, to: "completion"),
-                ])
-            #expect(try await completed.waitForLines(1) == ["durable"])
-            for (shell, part) in [
-                ("zsh", "'1:command:(post subscribe "), ("fish", "\"notifyctl help\" -eq 1' -fka 'post "),
+            let bashFile = try folder.write(bash, to: "completion")
+            for (words, found) in [("du", "durable"), ("durable re", "reset remove"), ("post re", "")] {
+                let completed = try ChildProcess(
+                    "/bin/bash",
+                    [
+                        "-c",
+                        """
+                        complete() { :; }; source "$1"
+                        COMP_WORDS=(notifyctl help $2) COMP_LINE="notifyctl help $2"
+                        COMP_CWORD=$((${#COMP_WORDS[@]} - 1)) COMP_POINT=${#COMP_LINE}
+                        _notifyctl notifyctl "${COMP_WORDS[-1]}" "${COMP_WORDS[-2]}"; echo "${COMPREPLY[@]}"
+                        """, "bash", bashFile, words,
+                    ])
+                #expect(try await completed.waitForLines(1).first.map(String.init) == found)
+            }
+            for (shell, parts) in [
+                ("zsh", ["'1:command:(post subscribe ", "dead) compadd \"$expl[@]\" - "]),
+                (
+                    "fish",
+                    [
+                        "\"notifyctl help\" -eq 1' -fka 'post ",
+                        "; and test (__notifyctl_tokens -pc)[-1] = dead' -fka 'list ",
+                    ]
+                ),
             ] {
-                expectText(try await notifyctl.run("--generate-completion-script", shell).output, part)
+                let script = try await notifyctl.run("--generate-completion-script", shell).output
+                for part in parts { expectText(script, part) }
+                #expect(!script.contains("'complete -c"), "each completion is on a line of its own")
             }
             let option = try await notifyctl.run("policy", "test", "--group", "staff", "post", "a")
             #expect(option.status == .status(64))
