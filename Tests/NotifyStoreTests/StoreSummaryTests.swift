@@ -26,8 +26,15 @@ struct StoreSummaryTests {
         _ store: Store, _ pattern: String = ">", _ range: ClosedRange<UInt64> = 1...(.max), names: Int = 100,
         access: ReadAccess = .of(uid: 0)
     ) async throws -> LogSummary {
+        try await summary(store, SubscriptionFilter(pattern), range, names: names, access: access)
+    }
+
+    private func summary(
+        _ store: Store, _ filter: SubscriptionFilter, _ range: ClosedRange<UInt64>, names: Int = 100,
+        access: ReadAccess
+    ) async throws -> LogSummary {
         let request = SummaryRequest(
-            filter: try SubscriptionFilter(pattern), access: access, first: range.lowerBound, last: range.upperBound,
+            filter: filter, access: access, first: range.lowerBound, last: range.upperBound,
             maximumNames: names)
         return try await completion { store.summarize(request, completion: $0) }.get()
     }
@@ -98,6 +105,30 @@ struct StoreSummaryTests {
         let store = try await store([StoredMessage(1, "user.1000.x"), StoredMessage(2, "open")])
         let found = try await summary(store, access: .of(uid: 2000))
         #expect(found.names.map(\.name) == [Array("open".utf8)])
+    }
+
+    @Test func `dead letters count only if their messages may be read, in every range`() async throws {
+        var messages = messages
+        var isReadable: [UInt64: Bool] = [:]
+        for index in messages.indices where messages[index].name == "third" || index.isMultiple(of: 5) {
+            let (sequence, stamp, isOpen) = (messages[index].sequence, messages[index].stamp, index.isMultiple(of: 2))
+            messages[index] = .deadLetter(
+                sequence, of: StoredMessage(1, isOpen ? "open" : "user.1000.x"), uid: index < 4 ? 3000 : 2000)
+            messages[index].stamp = stamp
+            isReadable[sequence] = isOpen && index >= 4
+        }
+        let store = try await store(messages)
+        let filter = try SubscriptionFilter(">", "notifyd.>")
+        for first in UInt64(1)...39 {
+            for last in first...39 {
+                let part = messages.filter {
+                    (first...last).contains($0.sequence) && isReadable[$0.sequence] ?? true
+                }
+                let found = try await summary(store, filter, first...last, access: .of(uid: 2000))
+                #expect(found.names == expected(part), "\(first) to \(last)")
+            }
+        }
+        #expect(try await summary(store, filter, 1...39, access: .of(uid: 0)).names == expected(messages))
     }
 
     @Test func `an empty log has no names`() async throws {

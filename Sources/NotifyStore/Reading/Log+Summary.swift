@@ -1,4 +1,5 @@
 import NotifyLog
+import NotifyWire
 
 /// Sums up the messages of each name, in slices between commits.
 extension Log {
@@ -38,7 +39,11 @@ extension Log {
 
     private func add(_ segment: Segment, _ entries: some Sequence<SegmentEntry>, to survey: inout LogSummarySurvey) {
         let request = survey.request
-        survey.add(segment, entries) { isMatching($0, request) }
+        survey.add(segment, entries) {
+            isMatching($0, request)
+        } isDeadLetter: {
+            isDeadLetter($0)
+        }
     }
 
     private func isMatching(_ name: UInt32, _ request: SummaryRequest) -> Bool {
@@ -54,7 +59,7 @@ extension Log {
         let rows = try PreparedStatement(
             connection,
             """
-            SELECT \(MessageRow.keyColumns), time, \(MessageRow.byteCount)
+            SELECT \(MessageRow.keyColumns), time, \(MessageRow.byteCount), headers
             FROM messages WHERE sequence BETWEEN ? AND ? ORDER BY sequence LIMIT ?
             """)
         try rows.bind(1, scan.next)
@@ -67,12 +72,26 @@ extension Log {
             guard MessageRow.isKeySound(rows), let name = names.number(ofID: MessageRow.key(rows).name) else {
                 continue
             }
+            let isDeadLetter = isDeadLetter(MessageRow.key(rows).name)
+            if isDeadLetter, !isOriginalPermitted(name, headers: rows.bytes(6), request) { continue }
             let bytes = StoredUsage.messageOverhead + names.withBytes(of: name) { $0.count } + Int(rows.integer(5))
             survey.read(
-                rows.integer(0), MessageRow.key(rows).name, time: rows.integer(4), bytes: UInt64(bytes), of: scan
+                rows.integer(0), MessageRow.key(rows).name, time: rows.integer(4), bytes: UInt64(bytes),
+                isDeadLetter: isDeadLetter, of: scan
             ) { isMatching($0, request) }
         }
         survey.scan = count < Self.rowsPerStep ? nil : scan
+    }
+
+    /// Whether the reader may read a dead letter, by the name of the message of which it was made.
+    private func isOriginalPermitted(
+        _ name: NameTable.Number, headers: UnsafeRawBufferPointer, _ request: SummaryRequest
+    ) -> Bool {
+        names.withBytes(of: name) { name in
+            let none = UnsafeRawBufferPointer(start: nil, count: 0)
+            return request.access.permitsOriginal(
+                of: MessageParts(name: name, object: none, messageID: none, headers: headers, payload: none))
+        }
     }
 
     /// The summary of totals in descending order of bytes. Names that were removed meanwhile are left out.

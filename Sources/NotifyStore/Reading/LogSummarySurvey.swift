@@ -2,8 +2,9 @@ import NotifyLog
 
 /// A sum of the stored messages of each name, from the newest segment to the oldest.
 ///
-/// Numbers and bytes come from the entries of the segments. Only segments that are partly in the range are read, and
-/// those with the first or the last message of a name, to find its sequence. A pure value: ``Log`` reads the segments.
+/// Numbers and bytes come from the entries of the segments. Only segments that are partly in the range are read, those
+/// with dead letters, because the right to read one depends on its message, and those with the first or the last message
+/// of a name, to find its sequence. A pure value: ``Log`` reads the segments.
 struct LogSummarySurvey {
     /// Messages to be read.
     struct Scan {
@@ -11,8 +12,17 @@ struct LogSummarySurvey {
         let segment: UInt64
         var next: UInt64
         let last: UInt64
-        /// Whether the messages are to be counted, because the segment is partly in the range.
-        let isCounting: Bool
+        let counting: Counting
+    }
+
+    /// The messages of a segment that are counted one by one.
+    enum Counting {
+        /// None: they are counted by the entries of the segment.
+        case none
+        /// Only the dead letters.
+        case deadLetters
+        /// All, because the segment is partly in the range.
+        case all
     }
 
     private struct State {
@@ -20,6 +30,8 @@ struct LogSummarySurvey {
         /// The segments with the first and the last message, by their first sequences.
         var firstSegment: UInt64 = 0
         var lastSegment: UInt64 = 0
+        /// Whether the first segment is to be read for the first message.
+        var isFirstWanted = false
         /// Whether the first message was read. Otherwise its sequence and time are those of the segment.
         var isFirstRead = false
     }
@@ -48,19 +60,27 @@ struct LogSummarySurvey {
 
     // MARK: Segments
 
-    /// Adds the next older segment, or begins to read it. `isMatching` is called once for each id of a name.
+    /// Adds the next older segment, and begins to read it if its entries are not enough. `isMatching` is called once
+    /// for each id of a name.
     mutating func add(
-        _ segment: Segment, _ entries: some Sequence<SegmentEntry>, isMatching: (UInt32) -> Bool
+        _ segment: Segment, _ entries: some Sequence<SegmentEntry>, isMatching: (UInt32) -> Bool,
+        isDeadLetter: (UInt32) -> Bool
     ) {
         below = min(below, segment.first)
         guard segment.last >= request.first, segment.first <= last else { return }
         guard segment.first >= request.first, segment.last <= last else {
             scan = Scan(
                 segment: segment.first, next: max(segment.first, request.first), last: min(segment.last, last),
-                isCounting: true)
+                counting: .all)
             return
         }
-        for entry in entries where matches(entry.name, isMatching) { add(entry, of: segment) }
+        for entry in entries where matches(entry.name, isMatching) {
+            guard isDeadLetter(entry.name) else {
+                add(entry, of: segment)
+                continue
+            }
+            scan = Scan(segment: segment.first, next: segment.first, last: segment.last, counting: .deadLetters)
+        }
     }
 
     private mutating func add(_ entry: SegmentEntry, of segment: Segment) {
@@ -71,15 +91,21 @@ struct LogSummarySurvey {
             want(segment)
         }
         if state.firstSegment != segment.first {
-            wanted[state.firstSegment]?.names -= 1
-            state.firstSegment = segment.first
-            state.isFirstRead = false
+            begin(segment.first, of: &state)
+            state.isFirstWanted = true
             (state.totals.first, state.totals.firstTime) = (segment.first, segment.earliest)
             want(segment)
         }
         state.totals.messages += UInt64(entry.messages)
         state.totals.bytes += entry.bytes
         states[entry.name] = state
+    }
+
+    /// Notes an older segment with messages of a name.
+    private mutating func begin(_ segment: UInt64, of state: inout State) {
+        if state.isFirstWanted { wanted[state.firstSegment]?.names -= 1 }
+        state.firstSegment = segment
+        (state.isFirstWanted, state.isFirstRead) = (false, false)
     }
 
     private mutating func want(_ segment: Segment) {
@@ -105,7 +131,7 @@ struct LogSummarySurvey {
     mutating func beginScan() -> Bool {
         while let (first, (last, names)) = wanted.popFirst() {
             guard names > 0 else { continue }
-            scan = Scan(segment: first, next: first, last: last, isCounting: false)
+            scan = Scan(segment: first, next: first, last: last, counting: .none)
             return true
         }
         return false
@@ -113,18 +139,18 @@ struct LogSummarySurvey {
 
     // MARK: Messages
 
-    /// Adds a message that was read. Must be called in ascending order within a segment.
+    /// Adds a message that was read and may be read by the client. Must be called in ascending order within a segment.
     mutating func read(
-        _ sequence: UInt64, _ name: UInt32, time: UInt64, bytes: UInt64, of scan: Scan, isMatching: (UInt32) -> Bool
+        _ sequence: UInt64, _ name: UInt32, time: UInt64, bytes: UInt64, isDeadLetter: Bool, of scan: Scan,
+        isMatching: (UInt32) -> Bool
     ) {
-        guard scan.isCounting ? matches(name, isMatching) : states[name] != nil else { return }
+        let isCounted = scan.counting == .all || (scan.counting == .deadLetters && isDeadLetter)
+        guard isCounted ? matches(name, isMatching) : states[name] != nil else { return }
         var state = states[name] ?? State()
-        if scan.isCounting {
+        if isCounted {
             if state.totals.messages == 0 { state.lastSegment = scan.segment }
             if state.firstSegment != scan.segment {
-                wanted[state.firstSegment]?.names -= 1
-                state.firstSegment = scan.segment
-                state.isFirstRead = false
+                begin(scan.segment, of: &state)
             }
             state.totals.messages += 1
             state.totals.bytes += bytes

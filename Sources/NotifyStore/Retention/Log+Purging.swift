@@ -54,7 +54,7 @@ extension Log {
     func beginPurge(_ request: PurgeRequest) throws {
         if let damage = findDamage() { throw damage.storageFailure }
         if let corruption { throw corruption }
-        let hasDeadLetters = openSegment.entries.contains { isDeadLetter($0) }
+        let hasDeadLetters = openSegment.entries.contains { isDeadLetter($0.name) }
         if !openSegment.isEmpty, openSegment.segment.first < request.before || hasDeadLetters {
             try withReserve(for: .deletion) { try closeOpenSegment() }
         }
@@ -122,7 +122,7 @@ extension Log {
     /// - Returns: The segment without them; nil if it has none.
     private func purgeDeadLetters(in row: SegmentRow, _ survey: PurgeSurvey) throws -> SegmentRow? {
         let entries = row.withEntries { Array($0) }
-        let letters = entries.filter { isDeadLetter($0) }
+        let letters = entries.filter { isDeadLetter($0.name) }
         guard !letters.isEmpty else { return nil }
         let parts = try messages(of: letters, from: row.segment.first, through: row.segment.last) {
             survey.contains(deadLetter: $0)
@@ -132,8 +132,9 @@ extension Log {
         return try delete(parts, of: letters, keeping: others, from: row)
     }
 
-    private func isDeadLetter(_ entry: SegmentEntry) -> Bool {
-        guard let number = names.number(ofID: entry.name) else { return false }
+    /// Whether messages of a name, by its id, are dead letters.
+    func isDeadLetter(_ name: UInt32) -> Bool {
+        guard let number = names.number(ofID: name) else { return false }
         return names.withBytes(of: number) { DeadLetterHeaders.isDeadLetter($0) }
     }
 

@@ -92,12 +92,7 @@ struct CopyDeletionTests {
     }
 
     private func letter(_ sequence: UInt64, of original: UInt64, _ name: String) -> StoredMessage {
-        let message = StoredMessage(original, name)
-        let frames = LogBlock([message])
-        let headers = frames.withMessage(frames.entries[0]) {
-            DeadLetterHeaders($0, deliveries: 1, reason: "why").encoded(after: $0.parts.headers)
-        }
-        return StoredMessage(sequence, "notifyd.dead.1000", object: "jobs", headers: headers)
+        .deadLetter(sequence, of: StoredMessage(original, name))
     }
 
     @Test func `a purge deletes the dead letters of its messages, also those after its end`()

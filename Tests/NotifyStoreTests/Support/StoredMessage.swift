@@ -60,6 +60,17 @@ struct StoredMessage: Equatable {
     }
 }
 
+extension StoredMessage {
+    /// The dead letter of a message, for a durable subscription of a user.
+    static func deadLetter(_ sequence: UInt64, of original: StoredMessage, uid: UInt32 = 1000) -> StoredMessage {
+        let frames = LogBlock([original])
+        let headers = frames.withMessage(frames.entries[0]) {
+            DeadLetterHeaders($0, deliveries: 1, reason: "why").encoded(after: $0.parts.headers)
+        }
+        return StoredMessage(sequence, "notifyd.dead.\(uid)", object: "jobs", headers: headers)
+    }
+}
+
 extension [StoredMessage] {
     /// The number and bytes of each user's messages, as counted in the log.
     var usage: [UInt32: StoredUsage] {
