@@ -116,5 +116,20 @@ extension IntegrationTests {
             }
             withExtendedLifetime(clients) {}
         }
+
+        @Test(.enabled(if: Requirements.hasTmux), arguments: ["q", "C-c"])
+        func `watch can be left before its first table while the daemon stands still`(_ key: String) async throws {
+            let connections = try #require(try poster.statistics()["connections"])
+            try await TmuxTerminal.with(daemon) { terminal in
+                // The first table has rates, so it follows after an interval.
+                try await terminal.type("notifyctl names --watch --interval 9s; echo status=$?")
+                try await terminal.press("Enter")
+                while try poster.statistics()["connections"] == connections {}
+                daemon.process.send(SIGSTOP)
+                try daemon.process.waitUntilStopped()
+                try await terminal.press(key)
+                try await terminal.waitForText("status=0")
+            }
+        }
     }
 }

@@ -79,6 +79,15 @@ extension IntegrationTests {
             try await expectEnd(process, of: daemon, 0, "")
         }
 
+        @Test func `a signal ends a repeated list before its first table while the daemon stands still`() async throws {
+            let daemon = try await Daemon.start()
+            let client = try RawClient(daemon)
+            let connections = try #require(try client.statistics()["connections"])
+            let process = try Notifyctl(daemon).start(["names", "--watch", "--interval", "9s"])
+            while try client.statistics()["connections"] == connections {}
+            try await expectEnd(process, of: daemon, 0, "")
+        }
+
         @Test func `a signal ends posted lines while the daemon stands still, with the outcome of each`() async throws {
             let daemon = try await Daemon.start()
             let process = try Notifyctl(daemon).start(

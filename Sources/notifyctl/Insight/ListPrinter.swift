@@ -27,16 +27,16 @@ struct ListPrinter<Item: Sendable>: Sendable {
     /// - Returns: The number of items that were listed last; 0 if they were shown on the whole screen.
     @discardableResult
     func run(configuration: NotificationClient.Configuration) async throws -> Int {
-        let terminal = options.watch && !options.json ? Terminal() : nil
-        return try await withNotificationClient(configuration: configuration) { client in
-            if let terminal {
-                try await show(on: terminal, client, prepare(client))
-                return 0
-            }
-            guard options.watch else { return try await print(client, prepare(client)) }
-            try await Interruption.run { _ in _ = try await print(client, prepare(client)) }
+        guard options.watch else { return try await print(configuration) }
+        var configuration = configuration
+        // The list must end soon, also if the daemon does not answer.
+        configuration.closingTimeout = .seconds(1)
+        if !options.json, let terminal = Terminal() {
+            try await show(on: terminal, configuration)
             return 0
         }
+        try await Interruption.run { [configuration] _ in _ = try await print(configuration) }
+        return 0
     }
 
     /// Makes the daemon begin to count, if it does not yet.
@@ -54,15 +54,22 @@ struct ListPrinter<Item: Sendable>: Sendable {
     }
 
     /// Shows the list on the whole screen until the user quits.
-    private func show(on terminal: Terminal, _ client: NotificationClient, _ earlier: Look<Item>?) async throws {
-        // Requested before the screen is entered, so that an error is printed as a plain line.
-        let first = try await look(client)
-        let state = WatchState(title: title, isWide: options.table.wide, earlier: earlier, table: table)
+    private func show(on terminal: Terminal, _ configuration: NotificationClient.Configuration) async throws {
         let session = LiveSession<WatchState<Item>>(terminal: terminal, interval: options.intervalOrDefault) {
             client, _ in
             try await look(client)
         }
-        try await session.run(client, state: state, first: first)
+        try await session.run(configuration) { client in
+            let earlier = try await prepare(client)
+            let state = WatchState(title: title, isWide: options.table.wide, earlier: earlier, table: table)
+            return (state, try await look(client))
+        }
+    }
+
+    private func print(_ configuration: NotificationClient.Configuration) async throws -> Int {
+        try await withNotificationClient(configuration: configuration) { client in
+            try await print(client, prepare(client))
+        }
     }
 
     private func print(_ client: NotificationClient, _ earlier: Look<Item>?) async throws -> Int {

@@ -5,6 +5,7 @@ struct LiveSession<State: LiveState>: Sendable {
     private enum Event: Sendable {
         case input(LiveInput.Event)
         case intervalPassed
+        case opened(State, State.Report)
         case reported(State.Report)
         /// The daemon can't be reached, for this reason.
         case failed(String)
@@ -26,18 +27,35 @@ struct LiveSession<State: LiveState>: Sendable {
     }
 
     /// Shows reports until the user quits, the command is interrupted, or the client ends with an error.
-    func run(_ client: NotificationClient, state: State, first report: State.Report) async throws {
+    ///
+    /// - Parameter open: Requests the first report, and makes the state that it belongs to. The screen is entered
+    ///   afterwards, so that an error is printed as a plain line.
+    func run(
+        _ configuration: NotificationClient.Configuration,
+        open: @escaping @Sendable (NotificationClient) async throws -> (state: State, first: State.Report)
+    ) async throws {
         let input = LiveInput()
         defer { input.end() }
-        terminal.enter()
+        terminal.takeKeys()
         defer { terminal.leave() }
+        try await withNotificationClient(configuration: configuration) { client in
+            try await show(client, input, open: open)
+        }
+    }
+
+    private func show(
+        _ client: NotificationClient, _ input: LiveInput,
+        open: @escaping @Sendable (NotificationClient) async throws -> (state: State, first: State.Report)
+    ) async throws {
         try await withThrowingTaskGroup(of: Event.self) { group in
             defer { group.cancelAll() }
-            var state = state
-            var event = Event.reported(report)
+            var state: State?
             addInput(input, to: &group)
-            addTimer(state.longestInterval, to: &group)
-            while true {
+            group.addTask {
+                let (state, report) = try await open(client)
+                return .opened(state, report)
+            }
+            while let event = try await group.next() {
                 for effect in handle(event, input, &state) {
                     switch effect {
                     case .quit: return
@@ -47,30 +65,41 @@ struct LiveSession<State: LiveState>: Sendable {
                 switch event {
                 case .input(.end): return
                 case .input: addInput(input, to: &group)
-                case .intervalPassed: addTimer(state.longestInterval, to: &group)
+                case .opened, .intervalPassed: addTimer(state?.longestInterval, to: &group)
                 case .reported, .failed: break
                 }
-                try await draw(&state)
-                guard let next = try await group.next() else { return }
-                event = next
+                if var shown = state.take() {
+                    try await draw(&shown)
+                    state = shown
+                }
             }
         }
     }
 
-    private func handle(_ event: Event, _ input: LiveInput, _ state: inout State) -> [State.Effect] {
+    /// - Parameter state: Nil before the first report.
+    private func handle(_ event: Event, _ input: LiveInput, _ state: inout State?) -> [State.Effect] {
         switch event {
-        case .input(.keys(let keys)): return keys.compactMap { state.keyPressed($0) }
-        case .input(.redraw): terminal.enter()
+        case .input(.keys(let keys)) where state == nil: return keys.contains(.character("q")) ? [.quit] : []
+        case .input(.keys(let keys)): return keys.compactMap { state?.keyPressed($0) }
+        case .input(.redraw): resume(isShown: state != nil)
         case .input(.stop):
             terminal.leave()
             input.stopProcess()
-            terminal.enter()
+            resume(isShown: state != nil)
         case .input(.end): break
-        case .intervalPassed: return state.intervalPassed().map { [$0] } ?? []
-        case .reported(let report): return state.reportReceived(report).map { [$0] } ?? []
-        case .failed(let message): state.requestFailed(message)
+        case .intervalPassed: return (state?.intervalPassed()).map { [$0] } ?? []
+        case .opened(let opened, let report):
+            terminal.enter()
+            state = opened
+            return (state?.reportReceived(report)).map { [$0] } ?? []
+        case .reported(let report): return (state?.reportReceived(report)).map { [$0] } ?? []
+        case .failed(let message): state?.requestFailed(message)
         }
         return []
+    }
+
+    private func resume(isShown: Bool) {
+        if isShown { terminal.enter() } else { terminal.takeKeys() }
     }
 
     private func draw(_ state: inout State) async throws {

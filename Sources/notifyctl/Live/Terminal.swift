@@ -4,8 +4,10 @@ import Synchronization
 /// The terminal of this process, for a command that uses the whole screen. Safe to use from any thread.
 final class Terminal: Sendable {
     private struct State {
-        /// The settings before the screen was entered; nil while it is not entered.
+        /// The settings before input arrived key by key; nil while they are in force.
         var original: termios?
+        /// Whether the alternate screen is shown.
+        var isScreenEntered = false
     }
 
     // The alternate screen, without a cursor and without wrapping of long lines.
@@ -35,29 +37,42 @@ final class Terminal: Sendable {
 
     var size: Screen { Screen.of(output) ?? .usual }
 
-    /// Switches to the alternate screen, and to input without echo that arrives key by key. Keys such as Ctrl-C still
-    /// send signals. May be called again, in case another program has changed the terminal meanwhile.
+    /// Switches to input without echo that arrives key by key. Keys such as Ctrl-C still send signals. May be called
+    /// again, in case another program has changed the terminal meanwhile.
+    func takeKeys() {
+        state.withLock { takeKeys(&$0) }
+    }
+
+    /// Takes keys, and switches to the alternate screen. May be called again, as ``takeKeys()``.
     func enter() {
         state.withLock { state in
-            var settings = termios()
-            guard tcgetattr(input, &settings) == 0 else { return }
-            if state.original == nil { state.original = settings }
-            settings.c_lflag &= ~tcflag_t(ICANON | ECHO | IEXTEN)
-            // Ctrl-S must not stop the output.
-            settings.c_iflag &= ~tcflag_t(IXON)
-            tcsetattr(input, TCSADRAIN, &settings)
+            guard takeKeys(&state) else { return }
+            state.isScreenEntered = true
             write(Self.enterSequence)
         }
     }
 
-    /// Restores the screen and the settings. Does nothing if the screen is not entered.
+    @discardableResult
+    private func takeKeys(_ state: inout State) -> Bool {
+        var settings = termios()
+        guard tcgetattr(input, &settings) == 0 else { return false }
+        if state.original == nil { state.original = settings }
+        settings.c_lflag &= ~tcflag_t(ICANON | ECHO | IEXTEN)
+        // Ctrl-S must not stop the output.
+        settings.c_iflag &= ~tcflag_t(IXON)
+        tcsetattr(input, TCSADRAIN, &settings)
+        return true
+    }
+
+    /// Restores the screen and the settings. Does nothing if neither was changed.
     func leave() {
         state.withLock { state in
             guard var original = state.original.take() else { return }
             // Discards unread input, which was not meant for the shell. This comes before leaving the screen, so that
             // input typed after the shell is visible again is kept.
             tcsetattr(input, TCSAFLUSH, &original)
-            write(Self.leaveSequence)
+            if state.isScreenEntered { write(Self.leaveSequence) }
+            state.isScreenEntered = false
         }
     }
 

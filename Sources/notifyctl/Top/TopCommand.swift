@@ -113,10 +113,6 @@ struct TopCommand: AsyncParsableCommand {
         let session = LiveSession<TopState>(terminal: terminal, interval: interval) { client, name in
             try await client.report(of: TopView.all.first { $0.name == name } ?? view)
         }
-        try await withNotificationClient(configuration: configuration) { client in
-            // Requested before the screen is entered, so that an error is printed as a plain line.
-            let first = try await client.report(of: view)
-            try await session.run(client, state: state, first: first)
-        }
+        try await session.run(configuration) { client in (state, try await client.report(of: view)) }
     }
 }

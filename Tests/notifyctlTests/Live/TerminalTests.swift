@@ -24,6 +24,18 @@ import Testing
         #expect(pair.shown() == "x", "nothing to leave")
     }
 
+    @Test func `keys are taken without the screen`() throws {
+        let pair = try PseudoTerminal()
+        let terminal = try #require(Terminal(input: pair.terminal, output: pair.terminal, kind: "xterm"))
+        let before = pair.settings
+        terminal.takeKeys()
+        #expect(pair.settings.c_lflag & tcflag_t(ECHO | ICANON) == 0)
+        terminal.leave()
+        #expect(pair.settings.c_lflag == before.c_lflag)
+        write(pair.terminal, "x", 1)
+        #expect(pair.shown() == "x", "no screen was entered or left")
+    }
+
     @Test func `unread input is discarded on leaving`() throws {
         let pair = try PseudoTerminal()
         let terminal = try #require(Terminal(input: pair.terminal, output: pair.terminal, kind: "xterm"))
