@@ -26,7 +26,7 @@ extension IntegrationTests {
             // Durable subscriptions.
             "durable": .text, "patterns": .list, "sharing": .text, "members": .number, "cursor": .number,
             "behind": .number, "behind_is_upper_bound": .flag, "acknowledged": .number, "in_flight": .number,
-            "waiting": .number, "withheld": .number,
+            "waiting": .number, "withheld": .number, "dead_letters_need_room": .flag,
             "pending_messages": .number, "pending_is_upper_bound": .flag, "pending_bytes": .number,
             "oldest_pending_seconds": .number, "lost_messages": .number, "lost_is_upper_bound": .flag,
             "deliveries": .number, "failures": .number, "last_failure": .object, "next_delivery": .text,

@@ -52,6 +52,19 @@ import Testing
         #expect(json.contains(#""deadline_milliseconds":30000,"retry_delays_milliseconds":[1000,10000,60000]"#))
     }
 
+    @Test func `messages that have no room as dead letters are reported`() {
+        func details(needsRoom: Bool) -> Administration.DurableDetails {
+            .init(
+                DurableDescription(
+                    entry(pending: 0), settings: .init(defaultsFor: .exclusive), needsRoom: needsRoom))
+        }
+        #expect(!DurableShowCommand.text(details(needsRoom: false), .exact, now: now).contains("no room"))
+        let text = DurableShowCommand.text(details(needsRoom: true), .exact, now: now)
+        #expect(text.contains("\nno room        messages that failed too often wait to become dead letters, "))
+        let json = DurableShowCommand.json(details(needsRoom: true), now: now)
+        #expect(json.contains(#","dead_letters_need_room":true,"#))
+    }
+
     @Test func `a subscription that was never attached says so, if its creation is known`() {
         func line(created: UInt64, pid: UInt32 = 0) -> Substring? {
             var entry = entry(pending: 0)

@@ -40,7 +40,8 @@ extension Broker {
                 ?? 0,
             unusedMicroseconds: unused,
             withheld: UInt32(durable.redeliveries.withheldCount(from: rightsOfMembers(durable))),
-            existed: existed, lastFailure: lastFailure(of: durable, for: reader),
+            existed: existed, needsRoom: needsRoomForDeadLetters(durable),
+            lastFailure: lastFailure(of: durable, for: reader),
             nextMicroseconds: durable.redeliveries.nextDueTime(now: durables.time) ?? 0)
     }
 

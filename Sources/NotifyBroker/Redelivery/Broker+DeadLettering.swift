@@ -9,8 +9,17 @@ extension Broker {
     /// here: they could prevent the dead letters that end them.
     func hasRoomForDeadLetters(_ slot: DurableSlot) -> Bool {
         guard (try? commits.checkRoom()) != nil, isReady, !isPurging else { return false }
-        guard let limit = access.limits(of: durables[slot].owner).storedBytes else { return true }
-        return UInt64(storedUsages.usage(of: durables[slot].uid).deadLetterBytes) < limit
+        return ownerHasRoomForDeadLetters(durables[slot])
+    }
+
+    private func ownerHasRoomForDeadLetters(_ durable: DurableSubscription) -> Bool {
+        guard let limit = access.limits(of: durable.owner).storedBytes else { return true }
+        return UInt64(storedUsages.usage(of: durable.uid).deadLetterBytes) < limit
+    }
+
+    /// Whether messages are given up, but can't become dead letters, because those of the owner use up its share.
+    func needsRoomForDeadLetters(_ durable: DurableSubscription) -> Bool {
+        !ownerHasRoomForDeadLetters(durable) && durable.redeliveries.isAwaitingDeadLetters
     }
 
     /// Whether the copies and dead letters of the owner are within its share. At its end nothing is lost: messages that

@@ -95,6 +95,8 @@ struct Redeliveries {
     var hasWork: Bool { !due.isEmpty || !evaluatedDue.isEmpty || hasDead }
     /// Whether messages may have to become dead letters.
     var hasDead: Bool { !dead.isEmpty }
+    /// Whether messages certainly have to become dead letters.
+    var isAwaitingDeadLetters: Bool { dead.contains { messages[$0]?.state == .dead } }
     /// The time at which a message becomes due or a deadline passes; nil if there is none. May be too early.
     var nextTime: Duration? { timers.min?.time }
 

@@ -43,6 +43,9 @@ extension NotificationClient.Administration {
         public let withheld: Int
         /// Whether a request to create the subscription found it; false after other requests.
         public let existed: Bool
+        /// Whether messages that failed too often wait as copies, because the dead letters of the subscription's user use up
+        /// its share. They become dead letters once some are retried or deleted, or the limit is raised.
+        public let needsRoomForDeadLetters: Bool
         /// The delivery that failed last; `nil` if none did. After a restart of the daemon, one of those messages that
         /// wait for another delivery.
         public let lastFailure: Failure?
@@ -58,6 +61,7 @@ extension NotificationClient.Administration {
             }
             expiry = description.expiryMicroseconds == 0 ? nil : .microseconds(description.expiryMicroseconds)
             existed = description.existed
+            needsRoomForDeadLetters = description.needsRoom
             withheld = Int(description.withheld)
             unused = description.unusedMicroseconds.map { .microseconds($0) }
             lastFailure = description.lastFailure.map { failure in

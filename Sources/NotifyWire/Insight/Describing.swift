@@ -35,6 +35,8 @@ package struct DurableDescription: ControlFrame {
     package static let unusedFlag: UInt8 = 8
     /// Flag bit 5: the request found the subscription that it asked to create.
     package static let existedFlag: UInt8 = 32
+    /// Flag bit 6: messages that are given up have no room as dead letters.
+    package static let needsRoomFlag: UInt8 = 64
 
     /// What a list reports of the subscription.
     package var entry: DurableEntry
@@ -53,6 +55,8 @@ package struct DurableDescription: ControlFrame {
     package var withheld: UInt32
     /// Whether the request found the subscription that it asked to create.
     package var existed: Bool
+    /// Whether messages that are given up wait to become dead letters, because those of the owner use up its share.
+    package var needsRoom: Bool
     /// The last failed delivery; nil if none is known.
     package var lastFailure: Failure?
     /// When the next of the messages that wait for a time is delivered again, in microseconds since 1970; 0 if none
@@ -80,13 +84,14 @@ package struct DurableDescription: ControlFrame {
     package var request: UInt64 { entry.request }
     package var flags: UInt8 {
         entry.flags | (unusedMicroseconds == nil ? 0 : Self.unusedFlag) | (existed ? Self.existedFlag : 0)
+            | (needsRoom ? Self.needsRoomFlag : 0)
     }
 
     package init(
         _ entry: DurableEntry, settings: DurableSettings, createdMicroseconds: UInt64 = 0,
         attachedMicroseconds: UInt64 = 0,
         attachedPID: UInt32 = 0, expiryMicroseconds: UInt64 = 0, unusedMicroseconds: UInt64? = nil,
-        withheld: UInt32 = 0, existed: Bool = false,
+        withheld: UInt32 = 0, existed: Bool = false, needsRoom: Bool = false,
         lastFailure: Failure? = nil, nextMicroseconds: UInt64 = 0
     ) {
         self.entry = entry
@@ -98,6 +103,7 @@ package struct DurableDescription: ControlFrame {
         self.unusedMicroseconds = unusedMicroseconds
         self.withheld = withheld
         self.existed = existed
+        self.needsRoom = needsRoom
         self.lastFailure = lastFailure
         self.nextMicroseconds = nextMicroseconds
     }
@@ -112,6 +118,7 @@ package struct DurableDescription: ControlFrame {
         attachedPID = try body.integer()
         withheld = try body.integer()
         existed = flags & Self.existedFlag != 0
+        needsRoom = flags & Self.needsRoomFlag != 0
         unusedMicroseconds = flags & Self.unusedFlag == 0 ? nil : unused
         let failures: UInt32 = try body.integer()
         nextMicroseconds = try body.integer()

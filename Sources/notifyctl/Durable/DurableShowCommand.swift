@@ -12,7 +12,8 @@ struct DurableShowCommand: AsyncParsableCommand {
             those of them that no attached process may receive, but one that attached before, those that are still to be \
             acknowledged and those that it has lost, the last failure with its reason, when the next message is tried \
             again, its settings (as for 'notifyctl durable set'), when it was created, when a client attached last to \
-            receive messages, and when it expires if no client attaches. A setting \
+            receive messages, and when it expires if no client attaches. 'no room' says that \
+            messages which failed too often can't become dead letters now. A setting \
             without a limit is 'none'. '-' means none, '?' not known.
 
             The pending messages are counted as by 'notifyctl durable list': if they are '?', run the command again. The \
@@ -46,7 +47,7 @@ struct DurableShowCommand: AsyncParsableCommand {
 
     static func text(_ details: Administration.DurableDetails, _ times: TimeStyle, now: Date) -> String {
         let subscription = details.subscription
-        let rows = [
+        var rows = [
             ("name", subscription.name), ("user", UserNames.name(of: subscription.uid) ?? "\(subscription.uid)"),
             ("patterns", subscription.patterns.joined(separator: " ")), ("object", subscription.object ?? Table.none),
             ("cursor", "\(subscription.cursor)"),
@@ -66,6 +67,14 @@ struct DurableShowCommand: AsyncParsableCommand {
             ("last attached", lastAttachment(details, times)),
             ("expires", expiry(details)),
         ]
+        if details.needsRoomForDeadLetters {
+            rows.append(
+                (
+                    "no room",
+                    "messages that failed too often wait to become dead letters, because those of the user have reached "
+                        + "their limit; see 'notifyctl doctor'"
+                ))
+        }
         return rows.map { title, value in
             title + String(repeating: " ", count: 15 - title.count) + FailureReason.block(value, indent: 15) + "\n"
         }.joined()
@@ -143,6 +152,7 @@ struct DurableShowCommand: AsyncParsableCommand {
             json.optionalMember("last_attached_pid", details.lastAttachment?.pid)
             json.optionalMember("expiry_seconds", details.expiry?.wholeSeconds)
             json.member("withheld", details.withheld)
+            json.member("dead_letters_need_room", details.needsRoomForDeadLetters)
             json.optionalMember("unused_seconds", details.unused?.wholeSeconds)
         }
         return String(decoding: json.bytes, as: UTF8.self)

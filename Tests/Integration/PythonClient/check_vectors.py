@@ -151,6 +151,7 @@ def decode(kind, flags, body):
         own["failedReason"] = body[start + 70:].decode()
         assert start + 70 + length == len(body)
         return f | own | {"unusedKnown": bool(flags & 8), "existed": bool(flags & 32),
+                          "needsRoom": bool(flags & 64),
                           "settings": settings | {"retryDelays": list(delays)}}
     if kind == "logPage":
         f = fields(

@@ -183,6 +183,7 @@ struct DeadLetteringTests: JobsTests {
         #expect(host.store.redeliveryReads == reads)
         #expect(host.store.copies.values.flatMap(\.values).map(\.row.isDead) == [true])
         #expect(client.takeMessages().isEmpty)
+        #expect(needsRoom(client, host))
 
         // A retry makes room, although the share is used up.
         client.send(DeadLetters(request: client.nextRequest(), action: .retry, durableName: "jobs"))
@@ -193,6 +194,16 @@ struct DeadLetteringTests: JobsTests {
         #expect(received.contains { if case .deadLettersDone(let done) = $0 { done.messages == 1 } else { false } })
         let messages = received.compactMap { if case .message(let message) = $0 { message } else { nil } }
         #expect(messages.count == 1)
+        #expect(!needsRoom(client, host), "the other message is a dead letter now")
+    }
+
+    /// Whether the description of the subscription reports that dead letters have no room.
+    private func needsRoom(_ client: Client, _ host: TestHost) -> Bool {
+        client.send(Describe(request: client.nextRequest(), durableName: "jobs"))
+        host.run()
+        return client.take().contains {
+            if case .durableDescription(let description) = $0 { description.needsRoom } else { false }
+        }
     }
 
     @Test func `an owner without room for another name gets dead letters`() throws {

@@ -459,6 +459,7 @@ import WireTestSupport
             "attachedPID": description.attachedPID, "expiry": description.expiryMicroseconds,
             "unused": description.unusedMicroseconds ?? 0, "unusedKnown": description.unusedMicroseconds != nil,
             "withheld": description.withheld, "existed": description.existed,
+            "needsRoom": description.needsRoom,
             "failures": description.lastFailure?.failures ?? 0, "next": description.nextMicroseconds,
             "failedSequence": description.lastFailure?.sequence ?? 0,
             "failedTime": description.lastFailure?.microseconds ?? 0,

@@ -131,7 +131,7 @@ struct Sample: Sendable, CustomTestStringConvertible {
                     sharing: .group, deadlineMicroseconds: .max, retryDelays: [0, .max], maximumDeliveries: .max,
                     maximumInFlight: 2),
                 createdMicroseconds: 28, attachedMicroseconds: 29, attachedPID: .max, expiryMicroseconds: 30,
-                unusedMicroseconds: .max, withheld: 31, existed: true)),
+                unusedMicroseconds: .max, withheld: 31, existed: true, needsRoom: true)),
         Sample(
             DurableDescription(
                 DurableEntry(request: 17, uid: 18, durableName: "mail", patterns: ["a"]),
