@@ -3,20 +3,31 @@ import NotifyClient
 
 /// The notice of `log` that messages of the requested time are not stored any more.
 enum HistoryNotice {
-    /// Compares the oldest stored message with the time from which messages were requested.
+    /// What was requested.
+    struct Request: Sendable {
+        var patterns: [String]
+        var object: String?
+        /// Where the request began. Only ages and times are compared, because a reading from a sequence reports what was
+        /// deleted itself.
+        var from: NotificationClient.Start
+        var to: NotificationClient.Start?
+    }
+
+    /// Compares the stored messages with the time from which messages were requested.
     ///
-    /// - Parameters:
-    ///   - start: Where the request began. Only ages and times are compared, because sequences have holes.
-    ///   - patterns: The names of the messages to compare with.
-    /// - Returns: Nil if there is an older message, or if there are messages and none was deleted.
+    /// - Parameter isFound: Whether a message was found. The oldest message of all names is compared then.
+    /// - Returns: Nil if no message before the first one that was found is known to be deleted.
     static func find(
-        _ client: NotificationClient, since start: NotificationClient.Start, _ patterns: [String], object: String?,
-        _ times: TimeStyle
+        _ client: NotificationClient, _ request: Request, isFound: Bool, _ times: TimeStyle
     ) async throws -> String? {
-        guard case .time(let start) = start.fixed(at: Date()) else { return nil }
+        guard case .time(let start) = request.from.fixed(at: Date()) else { return nil }
         do {
-            let (oldest, hasDeletions) = try await beginning(client, patterns, object: object)
-            return text(oldest: oldest, since: start, hasDeletions: hasDeletions, times)
+            var compared = Request(patterns: request.patterns, object: request.object, from: .sequence(1))
+            if isFound { (compared.patterns, compared.object) = ([">"], nil) }
+            let (oldest, hasDeletions) = try await beginning(client, compared)
+            if let text = text(oldest: oldest, since: start, hasDeletions: hasDeletions, times) { return text }
+            guard let oldest, oldest <= start else { return nil }
+            return try await missing(client, request, since: start, times)
         } catch let error as NotifyError where error.code == .forbidden {
             // This user may not receive every name.
             return nil
@@ -25,12 +36,14 @@ enum HistoryNotice {
 
     /// When the oldest stored message was posted, nil if none is stored; and whether messages before it were deleted.
     private static func beginning(
-        _ client: NotificationClient, _ patterns: [String], object: String?
+        _ client: NotificationClient, _ request: Request
     ) async throws -> (oldest: Date?, hasDeletions: Bool) {
         var oldest: NotificationClient.Message?
         var hasDeletions = false
         // Unlike a reading from the oldest message, one from a sequence reports what was deleted from there on.
-        for try await event in try client.log(patterns, from: .sequence(1), object: object, limit: 1) {
+        let messages = try client.log(
+            request.patterns, from: request.from, to: request.to, object: request.object, limit: 1)
+        for try await event in messages {
             switch event {
             case .message(let message): oldest = message
             case .gap(let gap): hasDeletions = hasDeletions || gap.reason == .deleted
@@ -39,10 +52,28 @@ enum HistoryNotice {
         return (oldest?.date, hasDeletions)
     }
 
+    /// The notice that messages were deleted between the last one that was posted before the start and the first one
+    /// that was found; nil if none was. When they were posted is not known.
+    private static func missing(
+        _ client: NotificationClient, _ request: Request, since start: Date, _ times: TimeStyle
+    ) async throws -> String? {
+        for try await event in try client.log([">"], to: .time(start), limit: 1, order: .newestFirst) {
+            guard case .message(let earlier) = event else { continue }
+            var request = request
+            request.from = .sequence(earlier.sequence + 1)
+            guard try await beginning(client, request).hasDeletions else { return nil }
+            return "messages may be missing: some that were posted after \(times.text(earlier.date)) were deleted, "
+                + reason
+        }
+        return nil
+    }
+
+    private static let reason = "by the rules of log.retention or by a purge"
+
     static func text(oldest: Date?, since start: Date, hasDeletions: Bool, _ times: TimeStyle) -> String? {
         if let oldest, oldest <= start || !hasDeletions { return nil }
         let age = oldest.map { " from before \(times.text($0))" } ?? ""
-        let reason = hasDeletions ? ": older ones were deleted, by the rules of log.retention or by a purge" : ""
+        let reason = hasDeletions ? ": older ones were deleted, \(reason)" : ""
         return "no such message is stored\(age)\(reason)"
     }
 }

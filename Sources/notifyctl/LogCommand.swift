@@ -11,8 +11,9 @@ struct LogCommand: AsyncParsableCommand, PatternTaking {
             subscription: those that a durable subscription matched, or that were posted with --durability stored, until \
             the retention rules delete them. By default, a message that every durable subscription has acknowledged is \
             deleted after 24 hours. Messages that you may not receive are left out. Damaged messages are reported on \
-            standard error, and so is the time of the oldest message, if older ones that --from a time selects were \
-            deleted.
+            standard error, and so are messages from --from on that were deleted. From a time, it is reported, too, if some \
+            were deleted that may have been posted after it, with the time of the oldest message, or of the last one from \
+            before it.
 
             --from and --to are \(PositionArgument.forms). A sequence is included; --to a time prints what was posted \
             before it.
@@ -111,7 +112,8 @@ struct LogCommand: AsyncParsableCommand, PatternTaking {
                 guard !follow, !Task.isCancelled else { return }
                 interruption.completeOutput()
                 let notice = try await HistoryNotice.find(
-                    client, since: from, isFound ? [">"] : patterns, object: isFound ? nil : object, times)
+                    client, HistoryNotice.Request(patterns: patterns, object: object, from: from, to: to),
+                    isFound: isFound, times)
                 if let notice { StandardError.write(notice) }
             }
         }

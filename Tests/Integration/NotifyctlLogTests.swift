@@ -153,6 +153,35 @@ extension IntegrationTests {
             }
         }
 
+        @Test func `log from a time reports what was deleted although older messages are stored`() async throws {
+            try poster.post("b", "0", durability: .stored)
+            var sequences: [UInt64] = []
+            for number in 1...4 {
+                // Later than the one before, also in milliseconds.
+                let time = ContinuousClock.now + .milliseconds(2)
+                while ContinuousClock.now < time {}
+                sequences.append(try poster.post("a", "\(number)", durability: .stored).sequence)
+            }
+            let time = try #require(
+                try await notifyctl.run("log", "a", "--limit", "1", "--format", "{time}").lines.first)
+            func errors(_ arguments: String...) async throws -> String {
+                try await notifyctl.run(["log", "--from", "\(time)"] + arguments).errors
+            }
+            #expect(try await errors() == "")
+            // Behind a message of the range, and before the first one.
+            try poster.post("c", "5", durability: .stored)
+            try poster.post("d", "6", durability: .stored)
+            #expect(try await notifyctl.run("purge", "c", "--yes").status == .status(0))
+            expectText(try await errors(), "notifyctl: lost up to 1 message (")
+            #expect(try await errors("b") == "")
+            let before = "\(sequences[2])"
+            #expect(try await notifyctl.run("purge", "a", "--before", before, "--yes").status == .status(0))
+            let deleted = try await errors("a")
+            expectText(deleted, "notifyctl: messages may be missing: some that were posted after 20")
+            #expect(deleted.hasSuffix(" were deleted, by the rules of log.retention or by a purge\n"), "\(deleted)")
+            #expect(try await errors("d") == "")
+        }
+
         @Test func `log names the rules of the log as a reason only if messages were deleted`() async throws {
             try poster.post("a", "1", durability: .stored)
             let before = try await notifyctl.run("log", "c", "--from", "1h")

@@ -81,9 +81,12 @@ struct ClientMachineHistoryTests {
         cursor.received(LogPage(request: 1, count: 2, isEnd: false, through: 9, deletionMark: 600))
         #expect(cursor.request.deletionMark == 500)
         // A reader that continues after a message learns of all that is known.
-        let next = try LogQuery(
-            patterns: ["a"], object: nil, from: .sequence(18), to: nil, limit: nil, follows: false)
-        #expect(LogCursor(next, from: Found(request: 1, sequence: 18, last: 20), to: nil).request.deletionMark == 1)
+        for start in [.sequence(18), .age(.seconds(5))] as [NotificationClient.Start] {
+            let next = try LogQuery(
+                patterns: ["a"], object: nil, from: start, to: nil, limit: nil, follows: false)
+            let cursor = LogCursor(next, from: Found(request: 1, sequence: 18, last: 20), to: nil)
+            #expect(cursor.request.deletionMark == LogCursor.allDeletions)
+        }
     }
 
     @Test(arguments: [false, true]) func `a cancelled request is ended if it waits`(_ isWaiting: Bool) async throws {

@@ -51,8 +51,11 @@ struct LogCursor: Sendable {
         self.query = query
         left = query.limit ?? .max
         first = start.sequence
-        // The caller continues after a message, so that what was deleted from there on is missed.
-        if case .sequence = query.start { deletionMark = Self.allDeletions }
+        switch query.start {
+        case .now, .oldest: break
+        // What was deleted from there on is missed.
+        case .sequence, .age, .time: deletionMark = Self.allDeletions
+        }
         switch query.end {
         case nil: last = query.follows ? .max : start.last
         case .now: last = start.last

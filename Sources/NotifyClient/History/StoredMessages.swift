@@ -12,7 +12,8 @@ extension NotificationClient {
     ///
     /// Messages that are deleted, by retention or a purge, before the sequence gets to them are reported by a ``Gap``
     /// with the reason `deleted`, also if the daemon restarts meanwhile. A sequence that begins at a given sequence
-    /// number also reports what was deleted from there on before.
+    /// number also reports what was deleted from there on before; one that begins at a time or an age does so from the first
+    /// stored message on, because it is unknown when deleted messages were posted.
     ///
     /// In a service that is shut down gracefully, a sequence that follows the log ends. Any other sequence continues, and
     /// throws `cancelled` instead of waiting for a connection, so that it never ends early without an error.
