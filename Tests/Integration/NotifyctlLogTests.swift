@@ -182,6 +182,18 @@ extension IntegrationTests {
             #expect(try await errors("d") == "")
         }
 
+        @Test func `a new durable subscription reports what was deleted from its start on`() async throws {
+            let sequences = try store(3)
+            #expect(try await notifyctl.run("purge", "a", "--before", "\(sequences[2])", "--yes").status == .status(0))
+            for durable in ["first", "second"] {
+                let start = durable == "first" ? sequences[0] : sequences[2]
+                let result = try await notifyctl.run(
+                    "subscribe", "a", "--durable", durable, "--from", "\(start)", "--count", "1")
+                #expect(result.status == .status(0) && result.output == "3\n")
+                #expect(result.errors.contains("lost ") == (durable == "first"), "\(result.errors)")
+            }
+        }
+
         @Test func `log names the rules of the log as a reason only if messages were deleted`() async throws {
             try poster.post("a", "1", durability: .stored)
             let before = try await notifyctl.run("log", "c", "--from", "1h")

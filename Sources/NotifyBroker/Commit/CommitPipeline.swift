@@ -117,7 +117,7 @@ struct CommitPipeline {
         pending.changes.removeAll { change in
             switch change {
             case .setOwner(id, _, _): true
-            case .replace(let record): record.id == id
+            case .replace(let record), .countDeleted(let record): record.id == id
             case .keep(id, _, _, _), .forget(id, _): true
             default: false
             }

@@ -39,7 +39,15 @@ extension Broker {
             then: .created(
                 durables[durable].id, connection: connections[slot].id, request: subscribe.request, existed: false),
             isSynced: true)
+        countDeleted(record, from: subscribe.start)
         pauseIfLogBehind(slot)
+    }
+
+    /// Reports to the clients of a new subscription what was deleted from its start on, if it begins at a sequence or a
+    /// time.
+    mutating func countDeleted(_ record: DurableRecord, from start: LogPosition) {
+        guard case .sequence = start, record.progress.cursor < commits.sequencer.last else { return }
+        commits.append(.countDeleted(record))
     }
 
     /// The record of a subscription that a client creates.

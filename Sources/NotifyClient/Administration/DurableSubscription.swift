@@ -44,7 +44,8 @@ extension NotificationClient.Administration {
         public let waiting: Int
         /// The messages that are not acknowledged, delivered or not; `nil` if the daemon has not counted them yet.
         public let pending: Pending?
-        /// Messages that were deleted before they were acknowledged, until a later one is acknowledged.
+        /// Messages that were deleted before they were acknowledged, until a later one is acknowledged. Of a subscription
+        /// that was created to begin at a sequence or a time, also those deleted before its creation, from there on.
         public let lost: Count
 
         init(_ entry: DurableEntry) {

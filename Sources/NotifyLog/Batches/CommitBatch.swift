@@ -38,6 +38,8 @@ package enum DurableChange: Equatable, Sendable {
     case create(DurableRecord)
     /// Sets the subscription's progress. Ignored if its generation is lower than the stored one.
     case update(id: DurableID, DurableProgress)
+    /// Adds the messages that were deleted from the start of a new subscription on to its loss. Follows its creation.
+    case countDeleted(DurableRecord)
     /// Replaces the filter, the settings, the start and the progress of a subscription. Its losses end if the
     /// generation changes.
     case replace(DurableRecord)
@@ -61,7 +63,8 @@ package enum DurableChange: Equatable, Sendable {
     /// The approximate heap memory of the change's contents, in bytes.
     package var byteCount: Int {
         switch self {
-        case .create(let record), .replace(let record): record.filter.byteCount + record.name.utf8.count
+        case .create(let record), .countDeleted(let record), .replace(let record):
+            record.filter.byteCount + record.name.utf8.count
         case .update(_, let progress): progress.acknowledged.count * 16
         case .setOwner(_, let identity, _): identity.groups.count * MemoryLayout<UInt32>.stride
         case .addLoss, .forgetLoss, .remove: 0

@@ -110,7 +110,7 @@ extension Log {
         case .replace(let record):
             matchCaches[record.id] = nil
             backlogSurvey = nil
-        case .create, .update, .setOwner, .addLoss, .forgetLoss, .keep, .forget, .delete: break
+        case .create, .countDeleted, .update, .setOwner, .addLoss, .forgetLoss, .keep, .forget, .delete: break
         }
     }
 

@@ -69,7 +69,7 @@ extension CommitBatch {
         changes.contains { change in
             switch change {
             case .remove, .delete: true
-            case .create, .update, .replace, .setOwner, .addLoss, .forgetLoss, .keep, .forget: false
+            case .create, .countDeleted, .update, .replace, .setOwner, .addLoss, .forgetLoss, .keep, .forget: false
             }
         }
     }

@@ -8,6 +8,8 @@ extension Log {
         switch change {
         case .create(let record):
             try create(record, statements)
+        case .countDeleted(let record):
+            try countDeleted(record, statements)
         case .update(let id, let progress):
             let used = subscriptions.lastUse(of: id, afterUpdateTo: progress, at: clock.now)
             try update(id, subscriptions.raised(progress, of: id), used: used, statements)
@@ -32,6 +34,21 @@ extension Log {
             try statements.removeSubscription.bind(1, id.rawValue)
             try statements.removeSubscription.run()
         }
+    }
+
+    /// Adds to the loss of a new subscription what was deleted from its start on, as far as that is known.
+    private func countDeleted(_ record: DurableRecord, _ statements: Statements) throws {
+        let access =
+            policy.map { ReadAccess(policy: $0, identities: record.owners) } ?? .unrestricted(AccessPolicy())
+        let request = PageRequest(
+            reader: ReaderID(slot: 0, generation: 0), filter: record.filter, access: access,
+            after: record.progress.cursor, through: persistedThrough, maximumMessages: 1, deletionMark: DeletionLog.all)
+        guard let loss = deletions.missed(by: request, scanned: persistedThrough, isEnd: true) else { return }
+        try statements.addLoss(loss, of: record.id)
+        var result = Deletion()
+        result.began(record.progress.generation, of: record.id)
+        result.add(loss, of: record.id)
+        if batchDeletion?.add(result) == nil { batchDeletion = result }
     }
 
     /// Writes the progress of a subscription, and the log's time of its last use.

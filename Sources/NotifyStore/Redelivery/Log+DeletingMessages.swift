@@ -84,10 +84,11 @@ extension Log {
         StoredUsage.messageOverhead + names.withBytes(of: name) { $0.count } + Int(row.integer(4))
     }
 
-    /// Reports what a committed batch has deleted.
+    /// Reports what a committed batch has deleted, and what new subscriptions have missed.
     func noteDeletedMessages() {
-        guard let deleted = batchDeletion.take(), !deleted.usage.isEmpty else { return }
+        guard let deleted = batchDeletion.take() else { return }
         deletion.add(deleted)
+        guard !deleted.usage.isEmpty else { return }
         statistics.logMessages -= deleted.usage.values.reduce(0) { $0 + UInt64($1.messages) }
         // Names without messages are removed.
         pace.request()

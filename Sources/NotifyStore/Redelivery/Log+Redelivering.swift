@@ -168,7 +168,7 @@ extension CommitBatch {
         changes.contains { change in
             switch change {
             case .keep, .forget, .delete, .remove, .replace: true
-            case .create, .update, .setOwner, .addLoss, .forgetLoss: false
+            case .create, .countDeleted, .update, .setOwner, .addLoss, .forgetLoss: false
             }
         }
     }

@@ -52,7 +52,7 @@ struct StoredSubscriptions: ~Copyable {
             setLastUse(of: record.id, now)
         case .setOwner(let id, let owner, _):
             if let slot = slots[id] { subscriptions[slot]?.owners.attached(owner) }
-        case .addLoss, .forgetLoss, .keep, .forget, .delete: break
+        case .countDeleted, .addLoss, .forgetLoss, .keep, .forget, .delete: break
         case .remove(let id): remove(id)
         }
     }

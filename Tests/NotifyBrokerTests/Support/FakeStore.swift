@@ -101,6 +101,8 @@ final class FakeStore {
     var pageBytes = 256 << 10
     /// The number of messages that a purge deletes before other requests are completed.
     var purgeMessages = Int.max
+    /// What was deleted from the start of each new subscription on; nil if nothing was.
+    var deletedBefore: Loss?
 
     /// The highest sequence of a message that is stored or was deleted.
     var persistedThrough: UInt64 { max(messages.last?.sequence ?? 0, deletedThrough) }
@@ -275,6 +277,14 @@ final class FakeStore {
             if subscriptions[id]?.owner.uid != owner.uid { violations.append("\(id) changes its user") }
             subscriptions[id]?.attached(owner)
             subscriptions[id]?.lastAttachment = attachment
+        case .countDeleted(let record):
+            if subscriptions[record.id] == nil { violations.append("a loss of \(record.id), which does not exist") }
+            guard let loss = deletedBefore else { return }
+            subscriptions[record.id]?.loss.add(loss)
+            var deletion = Deletion()
+            deletion.began(record.progress.generation, of: record.id)
+            deletion.add(loss, of: record.id)
+            batchDeletion.add(deletion)
         case .addLoss(let id, let loss):
             if subscriptions[id] == nil { violations.append("a loss of \(id), which does not exist") }
             subscriptions[id]?.loss.add(loss)

@@ -1,0 +1,37 @@
+import NotifyLog
+import NotifyWire
+import Testing
+import WireTestSupport
+
+@testable import NotifyBroker
+
+/// What clients of new durable subscriptions learn of messages that were deleted before.
+struct EarlierDeletionTests {
+    private let host = TestHost()
+
+    init() {
+        let poster = host.connect()
+        for _ in 0..<5 { poster.post("a", .stored) }
+        host.run()
+        host.store.deletedBefore = Loss(first: 2, last: 3, count: 2, isUpperBound: false)
+    }
+
+    private func gaps(from start: LogPosition) -> [Gap] {
+        let client = host.connect()
+        client.subscribe(1, ["a"], durable: "new", from: start)
+        host.run()
+        return client.take().compactMap { if case .gap(let gap) = $0 { gap } else { nil } }
+    }
+
+    @Test func `a subscription that begins at a sequence gets a gap for what was deleted`() {
+        let gaps = gaps(from: .sequence(2))
+        #expect(gaps.map(\.reason) == [.deleted] && gaps.map(\.dropped) == [2])
+        #expect(gaps.map(\.range) == [SequenceRange(first: 2, last: 3)])
+        #expect(host.warnings.isEmpty)
+    }
+
+    @Test func `a subscription that begins at the oldest message or now gets none`() {
+        #expect(gaps(from: .oldest).isEmpty)
+        #expect(gaps(from: .now).isEmpty)
+    }
+}
