@@ -12,8 +12,15 @@ extension IntegrationTests {
             daemon = try await Daemon.start()
         }
 
-        /// The open descriptors of a process after standard error that its children would inherit, with their targets.
-        private func inheritable(_ process: ChildProcess) throws -> [String] {
+        /// An open descriptor of a process.
+        private struct Descriptor {
+            var name: String
+            var target: String
+            var isInheritable: Bool
+        }
+
+        /// The open descriptors of a process after standard error.
+        private func descriptors(of process: ChildProcess) throws -> [Descriptor] {
             let folder = "/proc/\(process.pid)"
             return try FileManager.default.contentsOfDirectory(atPath: folder + "/fd").compactMap { name in
                 guard let number = Int(name), number > 2,
@@ -23,15 +30,29 @@ extension IntegrationTests {
                     let line = info.split(separator: "\n").first(where: { $0.hasPrefix("flags:") }),
                     let text = line.split(separator: "\t").last, let flags = Int(text, radix: 8)
                 else { return nil }
-                return flags & 0o2_000_000 == 0 ? "\(name): \(target)" : nil
+                return Descriptor(name: name, target: target, isInheritable: flags & 0o2_000_000 == 0)
             }
+        }
+
+        /// Expects that no child of a process would inherit a descriptor, and that the process has a socket and the
+        /// descriptor of an event loop.
+        private func expectCloseOnExec(
+            _ process: ChildProcess, sourceLocation: SourceLocation = #_sourceLocation
+        ) throws {
+            let descriptors = try descriptors(of: process)
+            for kind in ["socket:", "anon_inode:[eventpoll]"] {
+                #expect(
+                    descriptors.contains { $0.target.hasPrefix(kind) }, "no \(kind)", sourceLocation: sourceLocation)
+            }
+            let inheritable = descriptors.filter(\.isInheritable).map { "\($0.name): \($0.target)" }
+            #expect(inheritable == [], sourceLocation: sourceLocation)
         }
 
         @Test func `the daemon's descriptors are close-on-exec`() throws {
             let client = try RawClient(daemon)
             try client.subscribe("a", durable: "d")
             try client.post("a", "1")
-            #expect(try inheritable(daemon.process) == [])
+            try expectCloseOnExec(daemon.process)
         }
 
         @Test func `a client's descriptors are close-on-exec`() async throws {
@@ -41,13 +62,13 @@ extension IntegrationTests {
                 Programs.serviceGroupProgram, [daemon.socket, "waits", "1000", "1000"],
                 environment: ["SWIFT_BACKTRACE": "enable=no"])
             _ = try await process.waitForLines(1)
-            #expect(try inheritable(process) == [])
+            try expectCloseOnExec(process)
         }
 
         @Test func `notifyctl's descriptors are close-on-exec`() async throws {
             let process = try Notifyctl(daemon).start(["subscribe", "a"])
             try daemon.waitForSubscriptions(1)
-            #expect(try inheritable(process) == [])
+            try expectCloseOnExec(process)
         }
 
         @Test(arguments: [[], ["--prefix"]])
@@ -58,7 +79,7 @@ extension IntegrationTests {
             try RawClient(daemon).post("jobs.a", "1")
             // The fourth descriptor is that of the folder that `ls` reads.
             #expect(try await process.waitForLines(1).first?.split(separator: " ").last == "4")
-            #expect(try inheritable(process) == [])
+            try expectCloseOnExec(process)
             process.send(SIGTERM)
             #expect(try await process.waitForExit() == .status(0))
         }
