@@ -45,6 +45,23 @@ import Testing
         ]
     }
 
+    /// Runs a client, reads the log from its beginning and with messages that have arrived, works on messages, and
+    /// returns the code of each error. Every method has to end without waiting.
+    private static func codes(
+        _ client: NotificationClient, _ stored: NotificationClient.StoredMessages.Iterator,
+        _ batches: NotificationClient.StoredMessages.Batches.Iterator
+    ) -> [NotifyError.Code?] {
+        nonisolated(unsafe) var (stored, batches) = (stored, batches)
+        return [
+            code { try await client.run() },
+            code { for try await _ in try client.log("a") { break } },
+            code { for try await _ in try client.log("a", follows: true).batches { break } },
+            code { _ = try await stored.next() },
+            code { _ = try await batches.next() },
+            code { try await client.work(on: "a", as: .durable("d")) { _ in } },
+        ]
+    }
+
     /// The code of the error that `body` throws without waiting.
     private static func code(_ body: @escaping @Sendable () async throws -> Void) -> NotifyError.Code? {
         let found = Lock<NotifyError.Code?>(nil)
@@ -101,6 +118,45 @@ import Testing
                 alarm(60)
                 let codes = try? Self.codes(pipeline, subscription)
                 _exit(codes == Array(repeating: .forked, count: 5) ? 0 : 1)
+            }
+            var status: Int32 = -1
+            #expect(waitpid(child, &status, 0) == child)
+            #expect(status == 0)
+        }
+    }
+
+    @Test func `running, reading the log and working end in the child of a fork`() async {
+        await #expect(processExitsWith: .success) {
+            let fork = unsafeBitCast(try #require(dlsym(nil, "fork")), to: Function.self)
+            func make() async throws -> (
+                NotificationClient, NotificationClient.StoredMessages.Iterator,
+                NotificationClient.StoredMessages.Batches.Iterator
+            ) {
+                let client = NotificationClient(configuration: .manual)
+                let query = try LogQuery(
+                    patterns: ["a"], object: nil, from: .oldest, to: nil, limit: nil, follows: false)
+                var page = ReceivedLogPage(LogPage(request: 1, count: 3, isEnd: true, through: 3))
+                page.append(batch([1, 2, 3]))
+                var cursor = LogCursor(query, from: Found(request: 1, sequence: 1, last: 3), to: nil)
+                cursor.received(page.header)
+                let batches = NotificationClient.StoredMessages.Batches.Iterator(
+                    beginning: LogBeginning(client: client, query: query), at: cursor, after: page)
+                var stored = NotificationClient.StoredMessages.Iterator(batches: batches)
+                // The next messages arrived with this one.
+                #expect(try await stored.next() != nil)
+                return (client, stored, batches)
+            }
+            let unforked = try await make()
+            unforked.0.core.stop()
+            #expect(
+                Self.codes(unforked.0, unforked.1, unforked.2) == [nil, .stopped, .stopped, nil, nil, .stopped])
+            let (client, stored, batches) = try await make()
+            let child = fork()
+            if child == 0 {
+                // Ends a child that waits.
+                alarm(60)
+                let codes = Self.codes(client, stored, batches)
+                _exit(codes == Array(repeating: .forked, count: 6) ? 0 : 1)
             }
             var status: Int32 = -1
             #expect(waitpid(child, &status, 0) == child)

@@ -44,6 +44,7 @@ extension NotificationClient {
             public mutating func next(
                 isolation actor: isolated (any Actor)?
             ) async throws(NotifyError) -> Subscription.Event? {
+                if Fork.isChild { throw .forked }
                 while true {
                     if let gap = gaps.popFirst() { return .gap(gap) }
                     if let message = messages?.popFirst() { return .message(message) }
@@ -73,13 +74,19 @@ extension NotificationClient.StoredMessages {
             private var cursor: LogCursor?
             private var contents: ArraySlice<NotificationClient.Subscription.Batch> = []
 
-            init(beginning: LogBeginning) {
+            /// - Parameters:
+            ///   - cursor: The position; nil for the beginning of the sequence.
+            ///   - page: Messages before the position that are not read yet.
+            init(beginning: LogBeginning, at cursor: LogCursor? = nil, after page: ReceivedLogPage? = nil) {
                 self.beginning = beginning
+                self.cursor = cursor
+                if let page { contents = page.contents[...] }
             }
 
             mutating func next(
                 isolation actor: isolated (any Actor)?
             ) async throws(NotifyError) -> NotificationClient.Subscription.Batch? {
+                if Fork.isChild { throw .forked }
                 do {
                     var cursor: LogCursor
                     if let mine = self.cursor { cursor = mine } else { cursor = try await beginning.cursor() }
