@@ -114,6 +114,32 @@ import Testing
         withExtendedLifetime(registrar) {}
     }
 
+    /// Asynchronous tests run in a process whose `main` is asynchronous: any of its threads runs the main queue.
+    @Test func `an observer has run when a post on the main queue returns`() async {
+        let blocks: [(@escaping @Sendable () -> Void) -> Void] = [
+            { block in DispatchQueue.main.async { block() } },
+            { block in OperationQueue.main.addOperation(block) },
+            { block in DispatchQueue.global().async { DispatchQueue.main.sync(execute: block) } },
+        ]
+        let token = center.addObserver(of: Event.self, for: .didMove) { [journal] move in
+            MainActor.assertIsolated()
+            journal.note("row \(move.row)")
+        }
+        for run in blocks {
+            await withCheckedContinuation { continuation in
+                run { [center, journal] in
+                    center.post(Notification(name: EventDidMove.name, userInfo: ["row": 1]))
+                    journal.note("posted")
+                    MainActor.assumeIsolated { center.post(EventDidMove(row: 2)) }
+                    journal.note("posted")
+                    continuation.resume()
+                }
+            }
+            #expect(journal.take() == ["row 1", "posted", "row 2", "posted"])
+        }
+        center.removeObserver(token)
+    }
+
     // MARK: - Tokens
 
     @Test func `an observation ends with the last copy of its token`() {
