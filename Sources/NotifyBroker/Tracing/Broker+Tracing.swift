@@ -33,14 +33,6 @@ extension Broker {
                 + "finished")
     }
 
-    /// Whether a durable subscription of a user has not finished a message that its cursor has passed. Another member
-    /// may still receive it.
-    private mutating func isRedelivery(_ sequence: UInt64, of uid: UInt32) -> Bool {
-        durables(of: uid).contains { id in
-            durables.slot(of: id).map { durables[$0].redeliveries.state(of: sequence) != nil } ?? false
-        }
-    }
-
     private static func damagedMessage(_ sequence: UInt64) -> WireError {
         WireError(.unknownMessage, "the stored message with the sequence \(sequence) is damaged and can't be read")
     }
@@ -70,11 +62,17 @@ extension Broker {
     /// The durable subscriptions in a trace that have a copy of its message, at most ``tracedCopies``.
     private mutating func copies(of sequence: UInt64, for slot: ConnectionSlot) -> [DurableID] {
         let uid = access.mayManageEverything(connections[slot].identity) ? nil : connections[slot].uid
-        let all = durables(of: uid)
-        let holders = all.filter { id in
+        return Array(holders(of: sequence, uid: uid).prefix(Self.tracedCopies))
+    }
+
+    /// The durable subscriptions that have not finished a message that their cursor has passed. A member may still
+    /// receive it.
+    ///
+    /// - Parameter uid: The uid of the owner; nil for the subscriptions of all users.
+    private mutating func holders(of sequence: UInt64, uid: UInt32?) -> [DurableID] {
+        durables(of: uid).filter { id in
             durables.slot(of: id).map { durables[$0].redeliveries.state(of: sequence) != nil } ?? false
         }
-        return Array(holders.prefix(Self.tracedCopies))
     }
 
     /// Answers a trace, or refuses it if the message was not found.
@@ -105,7 +103,7 @@ extension Broker {
                     reasons: content.reasons)
             } else if content.damaged.contains(trace.sequence) {
                 refuse(slot, request: trace.request, Self.damagedMessage(trace.sequence))
-            } else if isRedelivery(trace.sequence, of: connections[slot].uid) {
+            } else if !holders(of: trace.sequence, uid: connections[slot].uid).isEmpty {
                 refuse(slot, request: trace.request, Self.unreadableMessage(trace.sequence))
             } else {
                 refuse(slot, request: trace.request, Self.unknownMessage(trace.sequence))
