@@ -36,7 +36,7 @@ extension Broker {
         let durable: DurableSlot? =
             switch purpose {
             case .subscribe(let subscribe): self.durable(of: subscribe, slot)
-            case .reset(let reset): try? managed(reset.durableName, uid: reset.uid, by: slot)
+            case .reset(let reset): try? managed(reset, by: slot)
             case .find: nil
             }
         return durable.map { durables[$0].isChanging } ?? false
@@ -46,10 +46,10 @@ extension Broker {
     private func durable(of frame: FrameDecoder.Frame, _ slot: ConnectionSlot) -> DurableSlot? {
         switch FrameKind(rawValue: frame.kind) {
         case .subscribe: (try? Subscribe(frame)).flatMap { durable(of: $0, slot) }
-        case .remove: (try? Remove(frame)).flatMap { try? managed($0.durableName, uid: $0.uid, by: slot) }
-        case .reset: (try? Reset(frame)).flatMap { try? managed($0.durableName, uid: $0.uid, by: slot) }
-        case .edit: (try? Edit(frame)).flatMap { try? managed($0.durableName, uid: $0.uid, by: slot) }
-        case .configure: (try? Configure(frame)).flatMap { try? managed($0.durableName, uid: $0.uid, by: slot) }
+        case .remove: try? managed(Remove(frame), by: slot)
+        case .reset: try? managed(Reset(frame), by: slot)
+        case .edit: try? managed(Edit(frame), by: slot)
+        case .configure: try? managed(Configure(frame), by: slot)
         default: nil
         }
     }

@@ -11,7 +11,7 @@ extension Broker {
     /// Moves the cursor of a subscription. A reset to a time continues once the store has found the sequence of that
     /// time.
     mutating func reset(_ reset: Reset, _ slot: ConnectionSlot, now: BrokerTime) throws(WireError) {
-        let durable = try managed(reset.durableName, uid: reset.uid, by: slot)
+        let durable = try managed(reset, by: slot)
         if let time = try reset.position.pastTime(at: now) { return try search(.reset(reset), at: time, slot) }
         let cursor = try firstCursor(at: reset.position)
         try durables[durable].checkChangeable()
@@ -28,7 +28,7 @@ extension Broker {
 
     /// Replaces the patterns of a subscription. Its cursor and its acknowledgements stay.
     mutating func edit(_ edit: Edit, _ slot: ConnectionSlot) throws(WireError) {
-        let durable = try managed(edit.durableName, uid: edit.uid, by: slot)
+        let durable = try managed(edit, by: slot)
         scheduler.spend(FairScheduler.Cost.subscribe + edit.patterns.count * FairScheduler.Cost.pattern)
         let earlier = durables[durable].filter
         let filter = try editedFilter(of: durable, edit, slot)
@@ -68,7 +68,7 @@ extension Broker {
 
     /// Changes settings of a subscription. They apply to messages that are delivered or fail from now on.
     mutating func configure(_ configure: Configure, _ slot: ConnectionSlot, now: BrokerTime) throws(WireError) {
-        let durable = try managed(configure.durableName, uid: configure.uid, by: slot)
+        let durable = try managed(configure, by: slot)
         scheduler.spend(FairScheduler.Cost.subscribe)
         try durables[durable].checkChangeable()
         let settings = durables[durable].settings.applying(configure.changes)

@@ -5,7 +5,7 @@ import NotifyWire
 extension Broker {
     /// Describes a subscription, once the store has counted its messages, or after a moment without them.
     mutating func describe(_ describe: Describe, _ slot: ConnectionSlot, now: BrokerTime) throws(WireError) {
-        let durable = try managed(describe.durableName, uid: describe.uid, by: slot)
+        let durable = try managed(describe, by: slot)
         connections[slot].listing = Listing(
             request: describe.request, subject: .backlogs, uid: nil, durables: [durables[durable].id],
             isDescription: true)

@@ -85,18 +85,18 @@ extension Broker {
     /// The durable subscription that a request names.
     ///
     /// - Throws: `forbidden` if the client may not manage it.
-    func managed(_ name: String, uid: UInt32, by slot: ConnectionSlot) throws(WireError) -> DurableSlot {
-        let uid = uid == Remove.ownUID ? connections[slot].uid : uid
+    func managed(_ request: some ManagementFrame, by slot: ConnectionSlot) throws(WireError) -> DurableSlot {
+        let uid = request.uid == Remove.ownUID ? connections[slot].uid : request.uid
         try access.checkManage(uid: uid, connections[slot].identity)
-        try Limits.validateSubscriptionName(name)
-        guard let durable = durables.slot(of: DurableKey(uid: uid, name: name)) else {
-            throw .unknown(name, uid: uid)
+        try Limits.validateSubscriptionName(request.durableName)
+        guard let durable = durables.slot(of: DurableKey(uid: uid, name: request.durableName)) else {
+            throw .unknown(request.durableName, uid: uid)
         }
         return durable
     }
 
     mutating func remove(_ remove: Remove, _ slot: ConnectionSlot) throws(WireError) {
-        let durable = try managed(remove.durableName, uid: remove.uid, by: slot)
+        let durable = try managed(remove, by: slot)
         if remove.endsMembers { try endMembers(of: durable) }
         try durables[durable].removalRequested()
         let id = durables[durable].id
