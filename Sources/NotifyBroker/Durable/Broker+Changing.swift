@@ -34,7 +34,7 @@ extension Broker {
         let filter = try editedFilter(of: durable, edit, slot)
         try durables[durable].checkChangeable()
         guard filter != earlier else {
-            return answer(slot, description(of: durable, request: edit.request, for: connections[slot].identity))
+            return answer(slot, description(of: durable, request: edit.request, for: slot))
         }
         let work = subscriptions.work
         defer { scheduler.spend(subscriptions.work - work) }
@@ -73,7 +73,7 @@ extension Broker {
         try durables[durable].checkChangeable()
         let settings = durables[durable].settings.applying(configure.changes)
         guard settings != durables[durable].settings else {
-            return answer(slot, description(of: durable, request: configure.request, for: connections[slot].identity))
+            return answer(slot, description(of: durable, request: configure.request, for: slot))
         }
         let earlier = durables[durable].settings
         durables[durable].configure(settings)
@@ -134,8 +134,7 @@ extension Broker {
         if let failure {
             refuse(connection.slot, request: request, failure)
         } else if let durable = durables.slot(of: id) {
-            let reader = connections[connection.slot].identity
-            answer(connection.slot, description(of: durable, request: request, for: reader))
+            answer(connection.slot, description(of: durable, request: request, for: connection.slot))
         } else {
             refuse(
                 connection.slot, request: request,

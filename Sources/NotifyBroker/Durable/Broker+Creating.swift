@@ -18,9 +18,8 @@ extension Broker {
         if let existing = durables.slot(of: key) {
             try durables[existing].checkCreation(of: filter, sharing: subscribe.sharing)
             guard !durables[existing].isCreated else {
-                let reader = connections[slot].identity
                 return answer(
-                    slot, description(of: existing, request: subscribe.request, existed: true, for: reader))
+                    slot, description(of: existing, request: subscribe.request, existed: true, for: slot))
             }
             // Its creation is in this batch or in an earlier one.
             connections[slot].answerPending()
@@ -81,8 +80,8 @@ extension Broker {
         guard connections.contains(connection) else { return }
         connections[connection.slot].answerResolved()
         if let slot {
-            let reader = connections[connection.slot].identity
-            answer(connection.slot, description(of: slot, request: request, existed: existed, for: reader))
+            let description = description(of: slot, request: request, existed: existed, for: connection.slot)
+            answer(connection.slot, description)
         } else {
             refuse(
                 connection.slot, request: request,

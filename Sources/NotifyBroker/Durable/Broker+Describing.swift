@@ -22,12 +22,12 @@ extension Broker {
                 slot, request: request,
                 WireError(.unknownSubscription, "the durable subscription was removed meanwhile"))
         }
-        answer(slot, description(of: durable, request: request, for: connections[slot].identity))
+        answer(slot, description(of: durable, request: request, for: slot))
     }
 
-    /// - Parameter reader: The identity that gets the description.
+    /// - Parameter connection: The connection that gets the description.
     mutating func description(
-        of slot: DurableSlot, request: UInt64, existed: Bool = false, for reader: IdentityID
+        of slot: DurableSlot, request: UInt64, existed: Bool = false, for connection: ConnectionSlot
     ) -> DurableDescription {
         let durable = durables[slot]
         scheduler.spend(durable.redeliveries.count / FairScheduler.Cost.visitsPerUnit)
@@ -41,7 +41,7 @@ extension Broker {
             unusedMicroseconds: unused,
             withheld: UInt32(durable.redeliveries.withheldCount(from: rightsOfMembers(durable))),
             existed: existed, needsRoom: needsRoomForDeadLetters(durable),
-            lastFailure: lastFailure(of: durable, for: reader),
+            lastFailure: lastFailure(of: durable, for: connections[connection].identity),
             nextMicroseconds: durable.redeliveries.nextDueTime(now: durables.time) ?? 0)
     }
 
