@@ -83,6 +83,15 @@ import Testing
         #expect(mayReceiveEverything(root, others))
     }
 
+    @Test(arguments: [
+        ("notifyd", false), ("notifyd.>", false), ("notifyd.dead.1000", false), ("notifydx", true),
+        ("notifydx.>", true),
+    ])
+    func `reserved names alone need the right to receive everything`(pattern: String, allowed: Bool) throws {
+        #expect(policy.mayReceiveAll(try NamePattern(pattern), Identity(uid: 1000, gid: 5)) == allowed)
+        #expect(policy.mayReceiveAll(try NamePattern(pattern), Identity(uid: 0, gid: 0)))
+    }
+
     @Test func `uids up to the highest are recognized`() {
         #expect(mayPost("user.4294967295.a", .max))
         #expect(!mayPost("user.4294967295.a", 1))

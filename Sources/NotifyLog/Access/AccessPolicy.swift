@@ -143,7 +143,7 @@ extension AccessPolicy {
     /// Whether `identity` may certainly receive all messages that `pattern` matches.
     package func mayReceiveAll(_ pattern: NamePattern, _ identity: borrowing Identity) -> Bool {
         // A dead letter also needs the right to the name of its message.
-        if pattern.string.hasPrefix(ReservedNames.daemonToken) { return mayReceiveEverything(identity) }
+        if pattern.withUTF8({ ReservedNames.isReserved($0) }) { return mayReceiveEverything(identity) }
         return if case .allowed = explainedSubscribeDecision(pattern, identity) { true } else { false }
     }
 
