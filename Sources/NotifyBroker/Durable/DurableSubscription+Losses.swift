@@ -7,7 +7,7 @@ extension DurableSubscription {
     var loss: Loss? { losses.loss }
 
     /// The loss without what the next batch adds to it.
-    var savedLoss: Loss? { losses.saved }
+    var savedLoss: Loss? { losses.savedLoss }
 
     /// The loss that the next batch removes from the log; nil if it removes none.
     @inline(__always)

@@ -38,7 +38,7 @@ struct LossRecord {
     }
 
     /// The loss without what the next batch adds to it.
-    var saved: Loss? {
+    var savedLoss: Loss? {
         guard let unsaved else { return loss }
         return loss?.without(unsaved)
     }
