@@ -294,6 +294,17 @@ struct DurableHoldTests {
 
     // MARK: Removing
 
+    /// Connects a client, and makes a durable subscription that no client is attached to.
+    private func connectWithDetachedInbox(_ host: TestHost) -> Client {
+        let client = host.connect()
+        client.subscribe(1, ["a"], durable: "inbox")
+        host.run()
+        client.detach(1)
+        host.run()
+        _ = client.take()
+        return client
+    }
+
     @Test func `an attached durable subscription is not removed`() {
         let host = TestHost()
         let (holder, other) = (host.connect(), host.connect())
@@ -309,12 +320,7 @@ struct DurableHoldTests {
 
     @Test func `a removal is confirmed after its commit`() {
         let host = TestHost()
-        let client = host.connect()
-        client.subscribe(1, ["a"], durable: "inbox")
-        host.run()
-        client.detach(1)
-        host.run()
-        _ = client.take()
+        let client = connectWithDetachedInbox(host)
         client.remove("inbox")
         host.tick()
         #expect(client.take().isEmpty)
@@ -335,12 +341,7 @@ struct DurableHoldTests {
 
     @Test func `requests for a subscription that is being removed wait for the outcome`() {
         let host = TestHost()
-        let (client, other) = (host.connect(), host.connect())
-        client.subscribe(1, ["a"], durable: "inbox")
-        host.run()
-        client.detach(1)
-        host.run()
-        _ = client.take()
+        let (client, other) = (connectWithDetachedInbox(host), host.connect())
         client.remove("inbox")
         other.remove("inbox")
         other.subscribe(2, ["z"], durable: "inbox")

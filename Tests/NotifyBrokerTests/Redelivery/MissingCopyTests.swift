@@ -24,6 +24,26 @@ struct MissingCopyTests {
         return host.store.messages.suffix(count).map(\.sequence)
     }
 
+    /// Attaches a client that has a message which the log has deleted, without a loss.
+    private func attachWithDeletedMessage(
+        _ settings: DurableSettingChanges = .init()
+    ) -> (client: Client, sequence: UInt64) {
+        let client = attach(settings)
+        let sequence = post(1)[0]
+        _ = client.takeMessages()
+        _ = host.store.drop(sequence...sequence, of: "none")
+        return (client, sequence)
+    }
+
+    /// Attaches a client that gets a gap for a message which failed after its deletion.
+    private func attachWithGap() -> Client {
+        let (client, sequence) = attachWithDeletedMessage()
+        client.reject(1, sequence)
+        advance(.milliseconds(60))
+        #expect(gaps(client).map(\.dropped) == [1])
+        return client
+    }
+
     private func advance(_ time: Duration) {
         host.advance(time)
         host.run()
@@ -140,27 +160,18 @@ struct MissingCopyTests {
     }
 
     @Test func `a deleted message whose only member has died is reported to the next one`() throws {
-        let client = attach(DurableSettingChanges(deadlineMicroseconds: 1_000_000))
-        let sequences = post(1)
-        _ = client.takeMessages()
-        _ = host.store.drop(sequences[0]...sequences[0], of: "none")
-        client.reject(1, sequences[0])
+        let (client, sequence) = attachWithDeletedMessage(DurableSettingChanges(deadlineMicroseconds: 1_000_000))
+        client.reject(1, sequence)
         host.closed(client)
         advance(.milliseconds(60))
         let next = host.connect()
         next.subscribe(1, [], durable: "jobs")
         host.run()
-        #expect(gaps(next).map(\.range) == [SequenceRange(first: sequences[0], last: sequences[0])])
+        #expect(gaps(next).map(\.range) == [SequenceRange(first: sequence, last: sequence)])
     }
 
     @Test func `a gap for a deleted message is repeated to the next member until it is acknowledged`() {
-        let client = attach()
-        let sequences = post(1)
-        _ = client.takeMessages()
-        _ = host.store.drop(sequences[0]...sequences[0], of: "none")
-        client.reject(1, sequences[0])
-        advance(.milliseconds(60))
-        #expect(gaps(client).map(\.dropped) == [1])
+        let client = attachWithGap()
         host.closed(client)
         let next = host.connect()
         next.subscribe(1, [], durable: "jobs")
@@ -172,13 +183,7 @@ struct MissingCopyTests {
     }
 
     @Test func `a gap for a deleted message is repeated after the daemon was killed`() {
-        let client = attach()
-        let sequences = post(1)
-        _ = client.takeMessages()
-        _ = host.store.drop(sequences[0]...sequences[0], of: "none")
-        client.reject(1, sequences[0])
-        advance(.milliseconds(60))
-        #expect(gaps(client).map(\.dropped) == [1])
+        _ = attachWithGap()
         advance(.seconds(1))
         let next = TestHost(store: host.store)
         let later = next.connect()
@@ -188,11 +193,8 @@ struct MissingCopyTests {
     }
 
     @Test func `a new log begins without the loss that the next batch adds to it`() {
-        let client = attach()
-        let sequences = post(1)
-        _ = client.takeMessages()
-        _ = host.store.drop(sequences[0]...sequences[0], of: "none")
-        client.reject(1, sequences[0])
+        let (client, sequence) = attachWithDeletedMessage()
+        client.reject(1, sequence)
         host.advance(.milliseconds(60))
         host.tick()
         host.work()
@@ -203,15 +205,12 @@ struct MissingCopyTests {
     }
 
     @Test func `a member whose deadline was extended has room again`() {
-        let client = attach(DurableSettingChanges(deadlineMicroseconds: 1_000_000))
-        let sequences = post(1)
-        _ = client.takeMessages()
-        _ = host.store.drop(sequences[0]...sequences[0], of: "none")
-        client.extend(1, sequences[0])
+        let (client, sequence) = attachWithDeletedMessage(DurableSettingChanges(deadlineMicroseconds: 1_000_000))
+        client.extend(1, sequence)
         advance(.milliseconds(60))
         #expect(gaps(client).map(\.dropped) == [1])
         #expect(host.durable("jobs")?.members.unacknowledged == 0)
-        client.acknowledge(1, sequences[0]...sequences[0])
+        client.acknowledge(1, sequence...sequence)
         host.run()
         #expect(client.takeErrors().isEmpty && host.durable("jobs")?.members.unacknowledged == 0)
     }
