@@ -8,20 +8,15 @@ extension Log {
     /// of the table, and inserts them again in order. This follows whenever a segment has lost about an eighth of its
     /// bytes, so that a segment is written a few times at most.
     ///
-    /// Messages that can't be read stay where they are.
+    /// Throws if SQLite can't read one of the messages: after that, it commits nothing more of the transaction.
     func pack(_ segment: Segment, bytesBefore: Int, _ statements: Statements) throws {
         // A segment of one large message has hardly any pages to share.
         guard segment.bytes <= 2 * options.segmentBytes, Self.level(segment.bytes) != Self.level(bytesBefore) else {
             return
         }
-        do throws(SQLiteFailure) {
-            try statements.takeMessages.bind(1, segment.first)
-            try statements.takeMessages.bind(2, segment.last)
-            try statements.takeMessages.run()
-        } catch {
-            guard error.isCorruption else { throw error }
-            return
-        }
+        try statements.takeMessages.bind(1, segment.first)
+        try statements.takeMessages.bind(2, segment.last)
+        try statements.takeMessages.run()
         try delete(segment.first...segment.last, statements)
         try statements.returnMessages.run()
         try statements.forgetTaken.run()
