@@ -1,0 +1,61 @@
+/// How the resources are called in statistics, settings and error messages.
+extension Ledger.Resource {
+    /// The public name of the resource. If a setting limits the resource, the setting has the same name.
+    var name: String {
+        switch self {
+        case .connections: "connections"
+        case .subscriptions: "subscriptions"
+        case .durableSubscriptions: "durable_subscriptions"
+        case .slowConnections: "slow_connections"
+        case .connectionBytes: "connection_bytes"
+        case .identityBytes: "identity_bytes"
+        case .registrationBytes: "subscription_bytes"
+        case .durableBytes: "durable_bytes"
+        case .receivedBytes: "received_bytes"
+        case .outboxBytes: "outbox_bytes"
+        case .blockBytes: "block_bytes"
+        case .answerBytes: "answer_bytes"
+        case .pendingBytes: "pending_bytes"
+        case .nameBytes: "name_bytes"
+        case .socketBytes: "socket_bytes"
+        }
+    }
+
+    /// The description of the resource in error messages.
+    var title: String {
+        switch self {
+        case .connections: "connections"
+        case .subscriptions: "subscriptions"
+        case .durableSubscriptions: "durable subscriptions"
+        case .slowConnections: "slow connections"
+        case .connectionBytes: "bytes of connections"
+        case .identityBytes: "bytes of groups"
+        case .registrationBytes: "bytes of subscriptions"
+        case .durableBytes: "bytes of durable subscriptions"
+        case .receivedBytes: "received bytes"
+        case .outboxBytes: "bytes in outboxes"
+        case .blockBytes: "bytes of messages"
+        case .answerBytes: "bytes of answers"
+        case .pendingBytes: "bytes that wait for the disk"
+        case .nameBytes: "bytes of names"
+        case .socketBytes: "bytes in sockets"
+        }
+    }
+
+    /// What to do at the limit, at the end of an error message; empty if that is obvious.
+    var advice: String {
+        self == .durableSubscriptions
+            ? ": remove those that are not needed with 'notifyctl durable remove', or raise the limit" : ""
+    }
+
+    /// The setting that limits the resource.
+    var setting: String {
+        switch self {
+        case .connections, .subscriptions, .durableSubscriptions, .registrationBytes, .receivedBytes, .outboxBytes:
+            "limits.per_user.\(name)"
+        case .slowConnections, .connectionBytes, .identityBytes, .durableBytes, .blockBytes, .answerBytes,
+            .pendingBytes, .nameBytes, .socketBytes:
+            "limits.memory_bytes"
+        }
+    }
+}

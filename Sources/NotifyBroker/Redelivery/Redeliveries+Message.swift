@@ -1,0 +1,29 @@
+import NotifyLog
+
+extension Redeliveries {
+    /// A message that is to be delivered again, or to become a dead letter.
+    struct Message {
+        var state: State
+        var failures: UInt32
+        let bytes: UInt32
+        /// Whether the log has the copy.
+        var isStored: Bool
+        /// The identities that may receive the message. Known at most while it is due.
+        var rights = MessageRights.unknown
+        /// Whether no attached member could receive the message when it was to be delivered last.
+        var isSetAside = false
+        /// The latest members that got the message. Each of them may acknowledge it.
+        var holders: [MemberID] = []
+
+        /// Whether the message waits, without a failure, for a member that may receive it.
+        var isWithheld: Bool { isSetAside && state == .due && rights.isRestricted && failures == 0 }
+
+        func record(_ sequence: UInt64, now: Duration) -> Redelivery {
+            let isDead = state == .dead || state == .deadLettering
+            let delay: Duration = if case .waiting(let until) = state { max(.zero, until - now) } else { .zero }
+            return Redelivery(
+                sequence: sequence, failures: failures, delayMicroseconds: UInt64(delay / .microseconds(1)),
+                isDead: isDead, bytes: bytes)
+        }
+    }
+}
