@@ -19,7 +19,7 @@ final class BrokerDriver: BrokerHost {
     /// A standstill of at least this duration is logged.
     private static let loggedStandstill = Duration.seconds(1)
     /// The retention policy of the store.
-    private var retention: RetentionPolicy
+    var retention: RetentionPolicy
     /// Indexed by the connection's slot.
     private(set) var handlers: ContiguousArray<ConnectionHandler?> = []
     private var tickSchedule = TickSchedule()
@@ -36,7 +36,7 @@ final class BrokerDriver: BrokerHost {
     /// Requests a reload for a client. ``reloadEnded(_:for:request:)`` answers the client.
     var requestReload: (ConnectionID, _ request: UInt64) -> Void = { _, _ in }
     /// Whether the current tick has left work for the next turn.
-    private var isWorkLeft = false
+    var isWorkLeft = false
     /// Limits how much all connections read in a turn of the loop.
     var readBudget = ReadBudget()
     private var readBuffer = ReadBuffer()
@@ -46,10 +46,10 @@ final class BrokerDriver: BrokerHost {
     var metrics: DaemonMetrics?
     private var timer: (deadline: Duration, task: Scheduled<Void>)?
     var readiness: EventLoopPromise<Void>?
-    private var drained: EventLoopPromise<Void>?
-    private var drainTimer: Scheduled<Void>?
+    var drained: EventLoopPromise<Void>?
+    var drainTimer: Scheduled<Void>?
     /// Limits how many connections a drain closes before the loop polls again.
-    private var drainEndings = EndingBudget()
+    var drainEndings = EndingBudget()
     private var isDrained = false
     var isRepairRequested = false
     /// The number of requested repairs that the store has not answered.
@@ -57,7 +57,7 @@ final class BrokerDriver: BrokerHost {
     /// Why the last requested repair has failed; nil if it has not. The store may answer before the reload ends.
     var repairProblem: String?
     /// The requested reloads whose answers wait for the repair of the log.
-    private var endedReloads: [(outcome: ReloadOutcome, connection: ConnectionID, request: UInt64)] = []
+    var endedReloads: [(outcome: ReloadOutcome, connection: ConnectionID, request: UInt64)] = []
     /// The reason why stored posts are refused; nil while storage works.
     var problem: String?
 
@@ -91,114 +91,8 @@ final class BrokerDriver: BrokerHost {
         return readiness.futureResult
     }
 
-    /// Answers the client that requested a reload, once the files of the log are examined.
-    func reloadEnded(_ outcome: ReloadOutcome, for id: ConnectionID, request: UInt64) {
-        endedReloads.append((outcome, id, request))
-        if repairs == 0, !isRepairRequested { answerReloads() }
-        scheduleTick()
-    }
-
-    /// Answers the clients that requested reloads, with the problem of the last repair.
-    func answerReloads() {
-        let ended = endedReloads
-        endedReloads = []
-        for (outcome, id, request) in ended {
-            let (pending, error): ([String], WireError?) =
-                switch outcome {
-                case .applied(let pending): (pending, nil)
-                case .invalid(let error): ([], WireError(.configurationInvalid, error))
-                case .refused(let error): ([], WireError(.limitReached, error))
-                }
-            core.broker.configurationReloaded(
-                for: id, request: request, pendingSettings: pending, error: error, problem: repairProblem)
-        }
-    }
-
-    /// Applies a valid configuration, and repairs the log if its files were deleted or moved away.
-    ///
-    /// - Parameters:
-    ///   - limits: The new limits; `nil` after an invalid reload.
-    ///   - policy: The new policy, whose generation is set here; `nil` after an invalid reload.
-    ///   - retention: The new retention policy; `nil` after an invalid reload.
-    func reloaded(limits: BrokerConfiguration?, policy: AccessPolicy?, retention: RetentionPolicy?) {
-        if let limits { core.broker.configurationChanged(to: limits) }
-        // Replacing the policy drops all cached decisions, which is not necessary for an equal policy.
-        let current = core.broker.policy
-        if let policy, policy.allRules != current.allRules {
-            core.broker.policyChanged(to: policy.with(generation: current.generation + 1))
-            store.setPolicy(core.broker.policy)
-        }
-        if let retention, retention != self.retention {
-            self.retention = retention
-            store.setRetention(retention)
-        }
-        repairStorage()
-        core.broker.storageChanged(now: now)
-        scheduleTick()
-    }
-
-    /// Notes why the last reload has failed, for clients that ask for problems; `nil` if it has not.
-    func reloadEnded(problem: String?) {
-        core.broker.configurationProblem = problem
-    }
-
-    /// Commits pending messages, sends `closing` to every client, and closes the connections. The future succeeds when
-    /// all output is flushed, or after `limit`.
-    func drain(within limit: Duration) -> EventLoopFuture<Void> {
-        let drained = eventLoop.makePromise(of: Void.self)
-        self.drained = drained
-        core.broker.drainRequested()
-        scheduleTick()
-        limitDrain(to: limit, until: now.monotonic + limit)
-        return drained.futureResult
-    }
-
-    private func limitDrain(to limit: Duration, until deadline: Duration) {
-        guard drained != nil else { return }
-        let left = deadline - now.monotonic
-        guard left > .zero else {
-            logger.warning("draining timed out after \(limit.text): not all output was flushed")
-            return finishDrain()
-        }
-        drainTimer = schedule(in: left) { $0.limitDrain(to: limit, until: deadline) }
-    }
-
     /// The lowest sequence never used, which the store records on a clean stop.
     var nextSequence: UInt64 { core.broker.nextSequence }
-
-    /// Whether the daemon ends, and with it all sockets.
-    var isEnding: Bool { drained != nil }
-
-    private func finishDrain() {
-        for handler in handlers {
-            handler?.close()
-        }
-        leftSockets.closeAll()
-        timer?.task.cancel()
-        timer = nil
-        drainTimer?.cancel()
-        drained?.succeed()
-        drained = nil
-    }
-
-    /// Closes connections whose outbox is flushed, as many as may end before the loop polls again, and ends the drain
-    /// once no connection is left. Must be called only after the broker has sent `closing` to every client.
-    private func closeFlushedConnections() {
-        var areAllClosed = true
-        for handler in handlers {
-            guard let handler, let id = handler.id else { continue }
-            areAllClosed = false
-            guard !drainEndings.isUsedUp else {
-                isWorkLeft = true
-                return
-            }
-            if !handler.isClosing, core.broker.isFlushed(id) {
-                handler.closeWhenFlushed()
-                drainEndings.connectionEnded()
-            }
-        }
-        if areAllClosed { finishDrain() }
-    }
 
     func updateMetrics() { metrics?.update(core.counters(now: now)) }
 
@@ -359,6 +253,12 @@ final class BrokerDriver: BrokerHost {
         timer = (deadline, task)
     }
 
+    /// Cancels the timer, for an end without a further tick.
+    func cancelTimer() {
+        timer?.task.cancel()
+        timer = nil
+    }
+
     private func timeReached() {
         guard let deadline = timer.take()?.deadline else { return }
         guard deadline <= now.monotonic else { return wake(at: deadline) }
@@ -367,7 +267,7 @@ final class BrokerDriver: BrokerHost {
     }
 
     /// Schedules a call of `body` in `delay`, or earlier: at the latest when the clock must be read again.
-    private func schedule(in delay: Duration, _ body: @escaping @Sendable (BrokerDriver) -> Void) -> Scheduled<Void> {
+    func schedule(in delay: Duration, _ body: @escaping @Sendable (BrokerDriver) -> Void) -> Scheduled<Void> {
         let delay = min(delay, LoopClock.maximumWait)
         loopClock.wakesUp(at: now.monotonic + delay)
         let loopBound = NIOLoopBound(self, eventLoop: eventLoop)
