@@ -74,12 +74,14 @@ final class Innocents {
 
     /// Measures the throughput by posting as fast as possible for the given time.
     ///
+    /// - Parameter step: Called again and again meanwhile.
     /// - Returns: Deliveries per second.
-    func measureCapacity(for time: Duration = .seconds(3)) -> Double {
+    func measureCapacity(for time: Duration = .seconds(3), _ step: () -> Void) -> Double {
         let begin = ContinuousClock.now
         let before = delivered
         while ContinuousClock.now - begin < time {
             post(atMost: block.count)
+            step()
             Connection.serve(connections, waitingMilliseconds: 1)
         }
         let seconds = (ContinuousClock.now - begin) / .seconds(1)

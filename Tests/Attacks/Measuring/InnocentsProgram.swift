@@ -4,7 +4,8 @@ import Glibc
 /// The process of the ``Innocents``, the clients that are measured during an attack.
 ///
 /// Measures and prints the daemon's capacity. From the command "go" until "stop", posts at a share of that rate; with
-/// the share 0, posts as fast as possible. After "stop", prints the results.
+/// the share 0, posts as fast as possible. After "stop", prints the results, and which part of the machine was
+/// available for them.
 struct InnocentsProgram: ParsableCommand {
     static let configuration = CommandConfiguration(commandName: "innocents", shouldDisplay: false)
 
@@ -21,10 +22,12 @@ struct InnocentsProgram: ParsableCommand {
         var commands = CommandReader()
         let innocents = try Innocents(socket)
         let pinger = try Pinger(socket, loop)
-        let capacity = innocents.measureCapacity()
+        var speed = MachineSpeed()
+        let capacity = innocents.measureCapacity { speed.step() }
+        let fullSpeed = speed.take()
         Output.write("capacity rate=\(Int(capacity))")
         commands.wait(for: "go")
-        let (before, workBefore) = (innocents.delivered, loop.processorTime)
+        let (before, loopBefore, ownBefore) = (innocents.delivered, loop.times, SchedulingTimes.own)
         let begin = ContinuousClock.now
         let wanted = share == 0 ? Double.greatestFiniteMagnitude : share * capacity
         let start = innocents.posted
@@ -33,11 +36,15 @@ struct InnocentsProgram: ParsableCommand {
             let due = min(seconds * wanted - Double(innocents.posted - start), 1e6)
             innocents.post(atMost: Int(due))
             pinger.step()
+            speed.step()
             Connection.serve(innocents.connections + [pinger.connection], waitingMilliseconds: 1)
         }
         let seconds = (ContinuousClock.now - begin) / .seconds(1)
         let delivered = Double(innocents.delivered - before)
-        let cost = (loop.processorTime - workBefore) / .microseconds(1) / max(1, delivered)
+        let (loopTimes, ownTimes) = (loop.times, SchedulingTimes.own)
+        let cost = (loopTimes.running - loopBefore.running) / .microseconds(1) / max(1, delivered)
+        let waiting = max(loopTimes.waiting - loopBefore.waiting, ownTimes.waiting - ownBefore.waiting)
+        let available = min(1, speed.take() / fullSpeed) * max(0, 1 - waiting / .seconds(1) / seconds)
         pinger.finish()
         innocents.settle()
         for connection in innocents.connections where !connection.isOpen {
@@ -45,7 +52,7 @@ struct InnocentsProgram: ParsableCommand {
         }
         if let refusal = innocents.refusal { Output.write("refused \(refusal)") }
         Output.write(
-            "innocents wanted=\(wanted) rate=\(delivered / seconds) cost=\(cost) posted=\(innocents.posted) lost=\(innocents.lost) "
+            "innocents wanted=\(wanted) available=\(available) rate=\(delivered / seconds) cost=\(cost) posted=\(innocents.posted) lost=\(innocents.lost) "
                 + "disordered=\(innocents.disordered) pings=\(pinger.count) ping=\(pinger.worst / .milliseconds(1)) "
                 + "work=\(pinger.worstOfProcessor / .milliseconds(1)) "
                 + "workBegin=\((pinger.worstBegin - begin) / .seconds(1))")

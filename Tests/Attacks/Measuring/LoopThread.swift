@@ -14,9 +14,8 @@ struct LoopThread {
         path = "\(tasks)/\(loop)/schedstat"
     }
 
+    var times: SchedulingTimes { SchedulingTimes(path: path) }
+
     /// The CPU time of the thread.
-    var processorTime: Duration {
-        let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
-        return .nanoseconds(text.split(separator: " ").first.flatMap { Int64($0) } ?? 0)
-    }
+    var processorTime: Duration { times.running }
 }

@@ -23,7 +23,7 @@ final class AttackRun {
     ///   - canHang: Whether the disk can be made to hang.
     ///   - storedBytes: The limit of each user's stored bytes; nil for no limit.
     init(
-        _ program: DaemonProgram, share: Double = 0.2, innocent: User = .innocent, canHang: Bool = false,
+        _ program: DaemonProgram, share: Double = 0.1, innocent: User = .innocent, canHang: Bool = false,
         storedBytes: Int? = nil
     ) throws {
         UnusedMemory.use()

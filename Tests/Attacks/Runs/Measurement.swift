@@ -33,8 +33,12 @@ struct Measurement {
     var rate: Double { innocents["rate"] ?? 0 }
     /// The CPU time of the event loop for each delivery to the innocents, in microseconds.
     var cost: Double { innocents["cost"] ?? .infinity }
-    /// ``rate`` as a share of the rate at which the innocents were to post.
-    var rateShare: Double { rate / (innocents["wanted"] ?? .infinity) }
+    /// ``rate`` as a share of the rate at which the innocents were to post and could, on the available part of the
+    /// machine.
+    var rateShare: Double { min(1, rate / (innocents["wanted"] ?? .infinity) / available) }
+    /// The part of the machine that was available to the innocents and to the event loop, compared with the time in
+    /// which the capacity was measured: the speed of the CPUs, without the time in which they did other work.
+    var available: Double { innocents["available"] ?? 1 }
     /// The maximum elapsed time of a ping, in milliseconds.
     var ping: Double { innocents["ping"] ?? .infinity }
     /// The maximum CPU time of the event loop during a ping, in milliseconds.
@@ -51,7 +55,8 @@ extension Measurement: CustomStringConvertible {
         let resident = "\(residentBefore >> 20) -> \(peak >> 20) -> \(residentAfter >> 20) MB"
         return "resident \(resident), ledger \(ledger), worst ping \(rounded(ping)) ms "
             + "(work \(rounded(work)) ms, at \(rounded(workBegin)) s), innocents: lost \(lost), out of order \(disordered), "
-            + "\(Int(rate))/s = \(rateShare.isFinite && rateShare > 1e-9 ? "\(Int(rateShare * 100)) %" : "unlimited"), "
+            + "\(Int(rate))/s = \(rateShare.isFinite && rateShare > 1e-9 ? "\(Int(rateShare * 100)) %" : "unlimited") "
+            + "on \(Int(available * 100)) % of the machine, "
             + "\(costText)\(note)"
     }
 
