@@ -28,32 +28,37 @@ extension NotificationClient {
     ///   - limit: The number of messages after which the sequence ends; `nil` for no limit.
     ///   - follows: Whether to continue, after the stored messages, with each message as it is stored.
     ///   - order: Which message comes first. Only the oldest one if the sequence follows the log.
+    ///   - timeout: The time limit until the positions are found, and of each request for messages, which includes the
+    ///     wait for a connection; `nil` for ``Configuration/requestTimeout`` once there is a connection. A sequence that
+    ///     follows the log waits for messages without a limit.
     /// - Throws: ``NotifyError`` for invalid arguments. The sequence throws `forbidden` if this user may not receive a
     ///   pattern, and other errors of the daemon.
     public func log(
         _ patterns: [String], from start: Start = .oldest, to end: Start? = nil, object: String? = nil,
-        limit: Int? = nil, follows: Bool = false, order: LogOrder = .oldestFirst
+        limit: Int? = nil, follows: Bool = false, order: LogOrder = .oldestFirst, timeout: Duration? = nil
     ) throws(NotifyError) -> StoredMessages {
         let query = try LogQuery(
             patterns: patterns, object: object, from: start, to: end, limit: limit, follows: follows, order: order)
-        return StoredMessages(beginning: LogBeginning(client: self, query: query))
+        return StoredMessages(beginning: LogBeginning(client: self, query: query, timeout: timeout))
     }
 
     /// Reads messages as the overload with an array of patterns does.
     public func log(
         _ patterns: String..., from start: Start = .oldest, to end: Start? = nil, object: String? = nil,
-        limit: Int? = nil, follows: Bool = false, order: LogOrder = .oldestFirst
+        limit: Int? = nil, follows: Bool = false, order: LogOrder = .oldestFirst, timeout: Duration? = nil
     ) throws(NotifyError) -> StoredMessages {
-        try log(patterns, from: start, to: end, object: object, limit: limit, follows: follows, order: order)
+        try log(
+            patterns, from: start, to: end, object: object, limit: limit, follows: follows, order: order,
+            timeout: timeout)
     }
 
     nonisolated(nonsending) func begin(
-        _ query: LogQuery, timeout: Duration? = nil
+        _ query: LogQuery, until deadline: RequestDeadline
     ) async throws(NotifyError) -> LogCursor {
-        let start = try await core.find(query.start, timeout: timeout, endsOnShutdown: query.follows)
+        let start = try await core.find(query.start, until: deadline, endsOnShutdown: query.follows)
         switch query.end {
         case .age, .time:
-            return LogCursor(query, from: start, to: try await core.find(query.end ?? .now, timeout: timeout))
+            return LogCursor(query, from: start, to: try await core.find(query.end ?? .now, until: deadline))
         default: return LogCursor(query, from: start, to: nil)
         }
     }

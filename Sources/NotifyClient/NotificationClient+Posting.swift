@@ -2,7 +2,7 @@ extension NotificationClient {
     /// Posts a message and waits for its receipt.
     ///
     /// Any number of tasks may post at once. Their messages share the connection and the daemon's post window, and
-    /// those of one task keep their order. To post many messages from one task, use ``postPipeline(capacity:)``.
+    /// those of one task keep their order. To post many messages from one task, use ``postPipeline(capacity:timeout:)``.
     ///
     /// Without a connection the post waits for one, at most ``Configuration/connectionWait``. If the connection breaks
     /// before the receipt arrives, the post fails with `outcomeUnknown`. The client does *not* send it again, because
@@ -123,9 +123,11 @@ extension NotificationClient {
 
     /// Makes a pipeline, which posts many messages from one task without waiting for each receipt.
     ///
-    /// - Parameter capacity: The maximum number of posts that wait for a receipt or whose outcome was not read yet; at
-    ///   least 1.
-    public func postPipeline(capacity: Int = 16_384) -> PostPipeline {
-        PostPipeline(core: core, capacity: max(1, capacity))
+    /// - Parameters:
+    ///   - capacity: The maximum number of posts that wait for a receipt or whose outcome was not read yet; at least 1.
+    ///   - timeout: The time limit of each post once it has room in the pipeline, which includes the wait for a
+    ///     connection; `nil` for ``Configuration/requestTimeout`` once there is a connection.
+    public func postPipeline(capacity: Int = 16_384, timeout: Duration? = nil) -> PostPipeline {
+        PostPipeline(core: core, capacity: max(1, capacity), timeout: timeout)
     }
 }

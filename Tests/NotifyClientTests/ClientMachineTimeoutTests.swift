@@ -148,6 +148,53 @@ import Testing
         #expect(try harness.read().isEmpty)
     }
 
+    @Test func `a limit of a single subscription includes the wait for a connection`() async throws {
+        let harness = try ready()
+        let requested = try harness.subscribe(["a"], timeout: .seconds(2))
+        let long = try harness.subscribe(["a"], timeout: .seconds(30))
+        wait(harness, 2)
+        #expect(await requested.openWaiter.code() == .outcomeUnknown)
+        wait(harness, 20)
+        #expect(!long.openWaiter.isAnswered)
+        harness.disconnect()
+        let waiting = try harness.subscribe(["a"], timeout: .seconds(2))
+        wait(harness, 2)
+        #expect(await waiting.openWaiter.code() == .timedOut)
+        wait(harness, 6)
+        #expect(await long.openWaiter.code() == .timedOut)
+    }
+
+    @Test func `posts of a pipeline expire at its own limit, and later posts do not`() async throws {
+        let harness = try ready(postWindow: 2)
+        let pipeline = PipelineBuffer(capacity: 16, timeout: .seconds(20))
+        try await harness.post(3, to: pipeline)
+        wait(harness, 15)
+        try await harness.post(1, to: pipeline)
+        let other = PipelineBuffer(capacity: 16)
+        try await harness.post(1, to: other)
+        #expect(!pipeline.isKnown(before: 1))
+        wait(harness, 6)
+        #expect(pipeline.isKnown(before: 3) && !pipeline.isKnown(before: 4) && !other.isKnown(before: 1))
+        #expect(try await pipeline.next().map(\.code) == [.outcomeUnknown, .outcomeUnknown, .timedOut])
+        wait(harness, 14)
+        #expect(try await pipeline.next().map(\.code) == [.timedOut])
+        #expect(try await other.next().map(\.code) == [.timedOut])
+    }
+
+    @Test func `answered posts of a pipeline leave no deadline`() async throws {
+        let harness = try ready()
+        let pipeline = PipelineBuffer(capacity: 1024, timeout: .seconds(3600))
+        for _ in 0..<1000 {
+            try await harness.post(1, to: pipeline)
+            let request = try #require(try harness.readPosts().first).request
+            harness.receive {
+                NotifyWire.Receipt(request: request, sequence: 1, subscribers: 0, stored: 0, durability: .volatile)
+                    .write(to: &$0)
+            }
+        }
+        #expect(harness.process { machine, _ in machine.timeouts.ownCount } <= 64)
+    }
+
     @Test func `requests that take long fail only if the daemon does not respond`() async throws {
         let harness = try ready()
         let purge = harness.call { .purge(Purge(request: 0, patterns: ["a"]), $0) }
@@ -204,5 +251,11 @@ import Testing
         #expect(await post.code() == nil)
         wait(harness, 18)
         #expect(harness.process { machine, _ in machine.deadline } == nil)
+    }
+}
+
+extension Result where Failure == NotifyError {
+    fileprivate var code: NotifyError.Code? {
+        if case .failure(let error) = self { error.code } else { nil }
     }
 }

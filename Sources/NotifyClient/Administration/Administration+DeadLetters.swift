@@ -53,7 +53,7 @@ extension NotificationClient.Administration {
         if owner == nil {
             do throws(NotifyError) {
                 // Any answer shows that there was a connection, on which the daemon has reported the uid.
-                let _: Void = try await core.answer(endsOnShutdown: follows) { .ping($0) }
+                let _: Void = try await core.answer(timeout: timeout, endsOnShutdown: follows) { .ping($0) }
                 owner = core.uid
             } catch {
                 guard follows, !Task.isCancelled, Task.isShuttingDownGracefully else { throw error }
@@ -63,7 +63,7 @@ extension NotificationClient.Administration {
         return DeadLetters(
             messages: try client.log(
                 "\(DeadLetterHeaders.namePrefix)\(owner ?? 0)", from: start, object: name, limit: limit,
-                follows: follows, order: order),
+                follows: follows, order: order, timeout: timeout),
             onGap: onGap)
     }
 

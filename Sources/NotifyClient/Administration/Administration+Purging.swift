@@ -38,7 +38,8 @@ extension NotificationClient.Administration {
     ) async throws(NotifyError) -> PurgeResult {
         let spec = try SubscriptionSpec(patterns: patterns, object: nil, kind: .volatile(), limit: nil)
         var purge = Purge(request: 0, patterns: spec.patterns.map(\.string))
-        if let end { purge.before = try await client.core.find(try end.position(), timeout: timeout).sequence }
-        return try await ask { [purge] in .purge(purge, $0) }
+        let deadline = client.core.deadline(after: timeout)
+        if let end { purge.before = try await client.core.find(try end.position(), until: deadline).sequence }
+        return try await client.ask(timeout: deadline.left) { [purge] in .purge(purge, $0) }
     }
 }

@@ -10,7 +10,7 @@ extension NotificationClient.Administration {
     ///   - patterns: The patterns of names to match, 1 to 64.
     ///   - start: The position of the first message.
     ///   - end: The end, as for
-    ///     ``NotificationClient/log(_:from:to:object:limit:follows:order:)-([String],_,_,_,_,_,_)``.
+    ///     ``NotificationClient/log(_:from:to:object:limit:follows:order:timeout:)-([String],_,_,_,_,_,_,_)``.
     ///   - limit: The number of names to return, those with the most bytes; at most 10,000.
     /// - Throws: ``NotifyError``, such as `forbidden` if this user may not receive a pattern.
     public nonisolated(nonsending) func logSummary(
@@ -18,9 +18,10 @@ extension NotificationClient.Administration {
         to end: NotificationClient.Start? = nil, limit: Int? = nil
     ) async throws(NotifyError) -> LogSummary {
         let query = try LogQuery(patterns: patterns, object: nil, from: start, to: end, limit: limit, follows: false)
-        let cursor = try await client.begin(query, timeout: timeout)
+        let deadline = client.core.deadline(after: timeout)
+        let cursor = try await client.begin(query, until: deadline)
         guard !cursor.isAtEnd else { return LogSummary([]) }
-        let entries = try await client.core.retrying(timeout: timeout) {
+        let entries = try await client.core.retrying(until: deadline) {
             .list(.summary(cursor.summaryRequest), $0, entries: [])
         }
         return LogSummary(entries.compactMap { if case .storedName(let entry) = $0 { entry } else { nil } })

@@ -72,7 +72,7 @@ enum Call: Sendable {
         switch self {
         case .remove, .reload, .purge, .deadLetters: .outcomeUnknown
         case .durable(let durable, _): durable.isChange ? .outcomeUnknown : .connectionLost
-        default: .connectionLost
+        case .list, .log, .find, .ping, .statistics, .limits, .backup, .backupChunk, .check, .policy: .connectionLost
         }
     }
 
@@ -95,7 +95,7 @@ enum Call: Sendable {
         switch self {
         case .log(let read, _, _): read.isWaiting ? .none : .answer
         case .check, .backup, .purge, .reload, .deadLetters, .list(.summary, _, _): .silence
-        default: .answer
+        case .list, .find, .remove, .durable, .ping, .statistics, .limits, .backupChunk, .policy: .answer
         }
     }
 }

@@ -59,6 +59,7 @@ extension ClientCore {
                 machine.submit(message, .pipeline(buffer, index: index), now: clock.now, &effects)
                 index += 1
             }
+            if let timeout = buffer.timeout { machine.limit(buffer, before: index, until: clock.now + timeout) }
         }
     }
 

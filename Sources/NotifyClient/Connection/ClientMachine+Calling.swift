@@ -10,7 +10,7 @@ extension ClientMachine {
             waitingCalls.append((call, now + settings.connectionWait))
         }
         let slot = call.slot
-        if let timeout = slot.timeout { timeouts.add(slot, until: now + timeout) }
+        if let timeout = slot.timeout { timeouts.add(.request(slot), until: now + timeout) }
     }
 
     private mutating func send(_ call: Call, now: @autoclosure () -> Duration) {

@@ -19,7 +19,12 @@ extension ClientMachine {
             posts.append(message, waiter, deadline: connection.isReady ? nil : now() + settings.connectionWait)
             if connection.isReady { requestAdded(now: now()) }
         }
-        if let timeout = waiter.timeout, let slot = waiter.slot { timeouts.add(slot, until: now() + timeout) }
+        if let timeout = waiter.timeout, let slot = waiter.slot { timeouts.add(.request(slot), until: now() + timeout) }
+    }
+
+    /// The posts of a pipeline before an index have a time limit of their own.
+    mutating func limit(_ buffer: PipelineBuffer, before end: UInt64, until deadline: Duration) {
+        timeouts.add(.posts(of: buffer, before: end), until: deadline)
     }
 
     private func maySend(wantsReceipt: Bool) -> Bool {

@@ -16,6 +16,9 @@ extension ClientMachine {
         var entry = entry
         entry.phase = .waiting(deadline: now + settings.connectionWait)
         let number = subscriptions.add(entry)
+        if let openWaiter = entry.openWaiter, let timeout = openWaiter.timeout {
+            timeouts.add(.request(openWaiter), until: now + timeout)
+        }
         if connection.isReady {
             requestSubscription(number)
             requestAdded(now: now)

@@ -10,7 +10,12 @@ extension ClientMachine {
     }
 
     mutating func timeOutRequests(now: Duration, _ effects: inout Effects) {
-        for slot in timeouts.takeExpired(now) { timeOut(slot, &effects) }
+        for expired in timeouts.takeExpired(now) {
+            switch expired {
+            case .request(let slot): timeOut(slot, &effects)
+            case .posts(let buffer, let end): timeOutPosts(of: buffer, before: end, &effects)
+            }
+        }
         let mark = timeouts.timeReached(
             now, request: requests.nextRequest, place: posts.nextPlace, isWaiting: !posts.isEmpty)
         if let mark {
@@ -32,10 +37,8 @@ extension ClientMachine {
             case .none: break
             }
         case .subscribe(let number)?:
-            guard let waiter = subscriptions[number]?.openWaiter else { break }
-            // The caller leaves the subscription.
-            effects.answer(waiter, .failure(.outcomeUnknown(after: timeouts.limit)))
-            _ = subscriptions.update(number) { $0.openWaiter = nil }
+            guard let waiter = subscriptions[number]?.openWaiter, waiter.timeout == nil else { break }
+            timeOutSubscription(number, .outcomeUnknown(after: timeouts.limit), &effects)
         default: break
         }
     }
@@ -46,9 +49,13 @@ extension ClientMachine {
         let waitingCalls = waitingCalls.count
         self.waitingCalls.removeAll { $0.call.slot === slot }
         if posts.cancel(slot) || self.waitingCalls.count < waitingCalls {
-            let error = NotifyError.timedOut(
-                after: limit, lastFailure: connection.isReady ? nil : connection.lastFailure)
+            let error = notSent(within: limit)
             return effects.answers.append { slot.fail(error) }
+        }
+        if let number = subscriptions.firstNumber(where: { $0.openWaiter === slot }) {
+            let isRequested = subscriptions[number]?.phase == .requested
+            return timeOutSubscription(
+                number, isRequested ? .outcomeUnknown(after: limit) : notSent(within: limit), &effects)
         }
         let request = requests.firstRequest { entry in
             switch entry {
@@ -62,6 +69,28 @@ extension ClientMachine {
         case .call(let call)?: effects.fail(call, call.timeoutError(after: limit))
         default: break
         }
+    }
+
+    /// Posts of a pipeline with a time limit of its own have expired.
+    private mutating func timeOutPosts(of buffer: PipelineBuffer, before end: UInt64, _ effects: inout Effects) {
+        let limit = buffer.timeout ?? timeouts.limit
+        let error = notSent(within: limit)
+        for waiter in posts.expire(of: buffer, before: end) { effects.outcomes.append(waiter, .failure(error)) }
+        for request in requests.pending(below: requests.nextRequest) {
+            if case .post(_, let waiter)? = requests[request], waiter.isPost(of: buffer, before: end) {
+                abandonPost(request, .outcomeUnknown(after: limit), &effects)
+            }
+        }
+    }
+
+    /// Reports the error to the task that opens a subscription. The task then leaves the subscription.
+    private mutating func timeOutSubscription(_ number: UInt32, _ error: NotifyError, _ effects: inout Effects) {
+        guard let waiter = subscriptions.update(number, { $0.openWaiter.take() }) ?? nil else { return }
+        effects.answer(waiter, .failure(error))
+    }
+
+    private func notSent(within limit: Duration) -> NotifyError {
+        .timedOut(after: limit, lastFailure: connection.isReady ? nil : connection.lastFailure)
     }
 
     /// Reports the error of a post, and keeps its place in the daemon's window.

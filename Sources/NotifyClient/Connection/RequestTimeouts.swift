@@ -14,9 +14,23 @@ struct RequestTimeouts {
         var place: UInt64
     }
 
+    /// What has a time limit of its own.
+    enum Limited {
+        case request(any RequestSlot)
+        /// The posts of a pipeline before an index.
+        case posts(of: PipelineBuffer, before: UInt64)
+
+        var isAnswered: Bool {
+            switch self {
+            case .request(let slot): slot.isAnswered
+            case .posts(let buffer, let end): buffer.isKnown(before: end)
+            }
+        }
+    }
+
     private struct Own: Comparable {
         let deadline: Duration
-        let slot: any RequestSlot
+        let limited: Limited
 
         static func < (first: Self, second: Self) -> Bool { first.deadline < second.deadline }
         static func == (first: Self, second: Self) -> Bool { first.deadline == second.deadline }
@@ -79,23 +93,30 @@ struct RequestTimeouts {
         nextMark = nil
     }
 
-    // MARK: Limits of single requests
+    // MARK: Limits of their own
 
-    /// A request has a limit of its own.
-    mutating func add(_ slot: any RequestSlot, until deadline: Duration) {
+    var ownCount: Int { own.count }
+
+    /// A request, or posts of a pipeline, have a limit of their own.
+    mutating func add(_ limited: Limited, until deadline: Duration) {
         if own.count >= ownLimit {
-            own = Heap(own.unordered.filter { !$0.slot.isAnswered })
+            own = Heap(own.unordered.filter { !$0.limited.isAnswered })
             ownLimit = max(64, 2 * own.count)
         }
-        own.insert(Own(deadline: deadline, slot: slot))
+        own.insert(Own(deadline: deadline, limited: limited))
     }
 
-    /// Removes and returns the requests whose own deadline has passed and that are not answered.
-    mutating func takeExpired(_ now: Duration) -> [any RequestSlot] {
-        var expired: [any RequestSlot] = []
+    /// Removes and returns what has an own deadline that has passed, and is not answered.
+    mutating func takeExpired(_ now: Duration) -> [Limited] {
+        var expired: [Limited] = []
         while let first = own.min, first.deadline <= now {
             own.removeMin()
-            if !first.slot.isAnswered { expired.append(first.slot) }
+            if first.limited.isAnswered { continue }
+            // A pipeline's posts expire in order, so that its later entry includes the earlier one.
+            if case .posts(let buffer, _) = first.limited, case .posts(let last, _)? = expired.last, last === buffer {
+                expired.removeLast()
+            }
+            expired.append(first.limited)
         }
         return expired
     }

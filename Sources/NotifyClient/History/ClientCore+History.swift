@@ -3,26 +3,32 @@ import NotifyWire
 /// Requests that read the log. They change nothing, so they are repeated on the next connection if one is lost.
 extension ClientCore {
     nonisolated(nonsending) func find(
-        _ position: LogPosition, timeout: Duration? = nil, endsOnShutdown: Bool = false
+        _ position: LogPosition, until deadline: RequestDeadline, endsOnShutdown: Bool = false
     ) async throws(NotifyError) -> Found {
-        try await retrying(timeout: timeout, endsOnShutdown: endsOnShutdown) { .find(position, $0) }
+        try await retrying(until: deadline, endsOnShutdown: endsOnShutdown) { .find(position, $0) }
     }
 
-    nonisolated(nonsending) func page(_ request: ReadLog) async throws(NotifyError) -> ReceivedLogPage {
-        try await retrying(endsOnShutdown: request.isWaiting) { .log(request, $0, page: nil) }
+    /// - Parameter timeout: The time limit, without effect on a request that waits for messages; nil for that of the
+    ///   client.
+    nonisolated(nonsending) func page(
+        _ request: ReadLog, timeout: Duration?
+    ) async throws(NotifyError) -> ReceivedLogPage {
+        try await retrying(
+            until: deadline(after: request.isWaiting ? nil : timeout), endsOnShutdown: request.isWaiting
+        ) { .log(request, $0, page: nil) }
     }
+
+    func deadline(after timeout: Duration?) -> RequestDeadline { RequestDeadline(after: timeout, clock) }
 
     /// - Parameters:
-    ///   - timeout: The time limit of all attempts together; nil for that of the client, for each of them.
+    ///   - deadline: The deadline of all attempts together.
     ///   - endsOnShutdown: As for `answer`.
     nonisolated(nonsending) func retrying<Answer>(
-        timeout: Duration? = nil, endsOnShutdown: Bool = false, _ call: (ReplySlot<Answer>) -> Call
+        until deadline: RequestDeadline, endsOnShutdown: Bool = false, _ call: (ReplySlot<Answer>) -> Call
     ) async throws(NotifyError) -> Answer {
-        let end = timeout.map { clock.now + $0 }
         while true {
             do throws(NotifyError) {
-                let left = end.map { max(.zero, $0 - clock.now) }
-                return try await answer(timeout: left, endsOnShutdown: endsOnShutdown, to: call)
+                return try await answer(timeout: deadline.left, endsOnShutdown: endsOnShutdown, to: call)
             } catch {
                 guard error.code == .connectionLost, !Task.isCancelled else { throw error }
             }

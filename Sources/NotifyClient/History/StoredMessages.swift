@@ -92,7 +92,8 @@ extension NotificationClient.StoredMessages {
                     if let mine = self.cursor { cursor = mine } else { cursor = try await beginning.cursor() }
                     defer { self.cursor = cursor }
                     while contents.isEmpty, !cursor.isAtEnd {
-                        let page = try await beginning.client.core.page(cursor.request)
+                        let page = try await beginning.client.core.page(
+                            cursor.request, timeout: beginning.timeout)
                         cursor.received(page.header)
                         contents = page.contents[...]
                     }

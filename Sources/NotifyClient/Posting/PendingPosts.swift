@@ -75,6 +75,11 @@ struct PendingPosts {
         takeAll { $0.place < place && $0.waiter.timeout == nil }
     }
 
+    /// Removes the posts of a pipeline before an index, and returns their waiters.
+    mutating func expire(of buffer: PipelineBuffer, before end: UInt64) -> [PostWaiter] {
+        takeAll { $0.waiter.isPost(of: buffer, before: end) }
+    }
+
     /// Removes the post of a cancelled task, identified by its slot.
     ///
     /// - Returns: Whether the post was still waiting, that is, not sent.

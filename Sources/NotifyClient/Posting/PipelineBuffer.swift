@@ -24,13 +24,16 @@ final class PipelineBuffer: Sendable {
     }
 
     let capacity: Int
+    /// The time limit of each post; nil for that of the client.
+    let timeout: Duration?
     private let state = Lock(State())
     private let shutDown = Atomic(false)
     /// Called when the service of the producer or of the consumer is shut down.
     private let onShutdown: @Sendable () -> Void
 
-    init(capacity: Int, onShutdown: @escaping @Sendable () -> Void = {}) {
+    init(capacity: Int, timeout: Duration? = nil, onShutdown: @escaping @Sendable () -> Void = {}) {
         self.capacity = capacity
+        self.timeout = timeout
         self.onShutdown = onShutdown
     }
 
@@ -103,6 +106,11 @@ final class PipelineBuffer: Sendable {
             return takeConsumer(&state)
         }
         consumer?.answer(.success(answer))
+    }
+
+    /// Whether the outcomes of all posts before an index are known.
+    func isKnown(before end: UInt64) -> Bool {
+        state.withLock { $0.taken + UInt64($0.ready) >= end }
     }
 
     // MARK: - The consumer

@@ -26,9 +26,9 @@ extension NotificationClient {
         private let core: ClientCore
         private let buffer: PipelineBuffer
 
-        init(core: ClientCore, capacity: Int) {
+        init(core: ClientCore, capacity: Int, timeout: Duration?) {
             self.core = core
-            buffer = PipelineBuffer(capacity: capacity) { [core] in core.endWaits() }
+            buffer = PipelineBuffer(capacity: capacity, timeout: timeout) { [core] in core.endWaits() }
         }
 
         deinit {

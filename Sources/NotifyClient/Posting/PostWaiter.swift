@@ -19,12 +19,16 @@ enum PostWaiter: Sendable {
         }
     }
 
+    func isPost(of buffer: PipelineBuffer, before end: UInt64) -> Bool {
+        if case .pipeline(let mine, let index) = self { mine === buffer && index < end } else { false }
+    }
+
     /// The time limit of the post; nil for that of the client.
     var timeout: Duration? {
         switch self {
         case .task(let slot): slot.timeout
         case .sender(let slot): slot.timeout
-        case .pipeline: nil
+        case .pipeline(let buffer, _): buffer.timeout
         }
     }
 

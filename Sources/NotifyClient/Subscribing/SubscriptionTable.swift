@@ -130,6 +130,11 @@ struct SubscriptionTable {
         return entry
     }
 
+    /// The number of a subscription whose entry satisfies the predicate; nil if there is none.
+    func firstNumber(where predicate: (Entry) -> Bool) -> UInt32? {
+        entries.first { predicate($0.value) }?.key
+    }
+
     /// Whether a durable subscription of this name is open and not being left.
     func hasDurable(_ name: String) -> Bool {
         entries.values.contains { $0.spec.durableName == name && !$0.isDetaching }

@@ -1,7 +1,7 @@
 import NotifyWire
 
 extension NotificationClient {
-    /// An error that a handler of ``work(on:as:object:parallel:onGap:_:)-([String],_,_,_,_,_)`` throws to choose the
+    /// An error that a handler of ``work(on:as:object:parallel:timeout:onGap:_:)-([String],_,_,_,_,_,_)`` throws to choose the
     /// answer to its message.
     public struct JobError: Error, Hashable, Sendable, CustomStringConvertible {
         enum Answer: Hashable, Sendable {

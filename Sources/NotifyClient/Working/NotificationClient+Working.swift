@@ -45,6 +45,8 @@ extension NotificationClient {
     ///   - kind: A durable subscription. Its window follows from `parallel`.
     ///   - object: The object to match; `nil` for messages with any object or none.
     ///   - parallel: The maximum number of handlers that run at the same time, 1 to 16,384.
+    ///   - timeout: The time limit until the daemon has confirmed the subscription, which includes the wait for a
+    ///     connection; `nil` for ``Configuration/requestTimeout`` once there is a connection.
     ///   - onGap: Called with each gap. If it is nil, the client's logger logs gaps as warnings.
     ///   - handler: Called with each message.
     /// - Throws: ``NotifyError`` if the daemon refuses or ends the subscription; running handlers are then cancelled.
@@ -53,10 +55,11 @@ extension NotificationClient {
     ///   `handler` are not thrown.
     public nonisolated(nonsending) func work(
         on patterns: [String], as kind: SubscriptionKind, object: String? = nil, parallel: Int = 1,
-        onGap: ((Gap) -> Void)? = nil, _ handler: @escaping @Sendable (Message) async throws -> Void
+        timeout: Duration? = nil, onGap: ((Gap) -> Void)? = nil,
+        _ handler: @escaping @Sendable (Message) async throws -> Void
     ) async throws(NotifyError) {
         let subscription = try await subscribe(
-            to: patterns, as: kind.forWorking(parallel: parallel), object: object)
+            to: patterns, as: kind.forWorking(parallel: parallel), object: object, timeout: timeout)
         let result = await Self.run(subscription, parallel: parallel, onGap: onGap, handler)
         do {
             try await subscription.leave()
@@ -70,9 +73,11 @@ extension NotificationClient {
     /// Works as the overload with an array of patterns does.
     public nonisolated(nonsending) func work(
         on patterns: String..., as kind: SubscriptionKind, object: String? = nil, parallel: Int = 1,
-        onGap: ((Gap) -> Void)? = nil, _ handler: @escaping @Sendable (Message) async throws -> Void
+        timeout: Duration? = nil, onGap: ((Gap) -> Void)? = nil,
+        _ handler: @escaping @Sendable (Message) async throws -> Void
     ) async throws(NotifyError) {
-        try await work(on: patterns, as: kind, object: object, parallel: parallel, onGap: onGap, handler)
+        try await work(
+            on: patterns, as: kind, object: object, parallel: parallel, timeout: timeout, onGap: onGap, handler)
     }
 
     /// Runs handlers until the subscription ends, and waits for them.

@@ -108,6 +108,19 @@ final class MachineHarness {
         return slot
     }
 
+    /// Posts messages to a pipeline that has room for them, as `ClientCore` does.
+    func post(_ count: Int, to pipeline: PipelineBuffer) async throws {
+        let (first, count) = try await pipeline.reserve(count)
+        let end = first + UInt64(count)
+        let message = try message("a.b", "")
+        process { [now] machine, effects in
+            for index in first..<end {
+                machine.submit(message, .pipeline(pipeline, index: index), now: now, &effects)
+            }
+            if let timeout = pipeline.timeout { machine.limit(pipeline, before: end, until: now + timeout) }
+        }
+    }
+
     func call<Answer>(timeout: Duration? = nil, _ call: (ReplySlot<Answer>) -> Call) -> ReplySlot<Answer> {
         let slot = ReplySlot<Answer>(timeout: timeout)
         process { [now] in $0.call(call(slot), now: now, &$1) }
@@ -140,13 +153,14 @@ final class MachineHarness {
 
     func subscribe(
         _ patterns: [String], _ kind: NotificationClient.SubscriptionKind = .volatile(), object: String? = nil,
-        limit: Int? = nil
+        limit: Int? = nil, timeout: Duration? = nil
     ) throws -> Subscribed {
-        try subscribe(SubscriptionSpec(patterns: patterns, object: object, kind: kind, limit: limit))
+        try subscribe(
+            SubscriptionSpec(patterns: patterns, object: object, kind: kind, limit: limit), timeout: timeout)
     }
 
-    func subscribe(_ spec: SubscriptionSpec) throws -> Subscribed {
-        let openWaiter = ReplySlot<NotifyWire.Subscribed?>()
+    func subscribe(_ spec: SubscriptionSpec, timeout: Duration? = nil) throws -> Subscribed {
+        let openWaiter = ReplySlot<NotifyWire.Subscribed?>(timeout: timeout)
         let buffer = DeliveryBuffer(policy: spec.bufferPolicy, limit: spec.limit) { [changedBuffers] buffer in
             changedBuffers.append(buffer)
         }

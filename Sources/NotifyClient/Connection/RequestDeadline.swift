@@ -1,0 +1,14 @@
+/// The moment at which several requests, made one after another, must have been answered.
+struct RequestDeadline {
+    private let moment: Duration?
+    private let clock: any ClientClock
+
+    /// - Parameter timeout: The time limit of all requests together; nil for that of the client, for each of them.
+    init(after timeout: Duration?, _ clock: any ClientClock) {
+        moment = timeout.map { clock.now + $0 }
+        self.clock = clock
+    }
+
+    /// The time limit of the next request; nil for that of the client.
+    var left: Duration? { moment.map { max(.zero, $0 - clock.now) } }
+}

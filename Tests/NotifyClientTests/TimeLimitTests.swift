@@ -1,0 +1,83 @@
+import NotifyCenter
+import Testing
+
+@testable import NotifyClient
+
+/// The time limits of single calls, before a daemon that greets the client and then answers nothing but pings.
+@Suite(.timeLimit(.minutes(10))) struct TimeLimitTests {
+    struct Request: CustomTestStringConvertible, Sendable {
+        let testDescription: String
+        let code: NotifyError.Code
+        let make: @Sendable (NotificationClient, Duration) async throws -> Void
+
+        init(
+            _ description: String, _ code: NotifyError.Code,
+            _ make: @escaping @Sendable (NotificationClient, Duration) async throws -> Void
+        ) {
+            (testDescription, self.code, self.make) = (description, code, make)
+        }
+    }
+
+    static let requests = [
+        Request("post", .outcomeUnknown) { try await $0.post("a", timeout: $1) },
+        Request("pipeline", .outcomeUnknown) { client, limit in
+            let pipeline = client.postPipeline(timeout: limit)
+            try await pipeline.post(.init(name: "a"))
+            pipeline.finish()
+            for try await result in pipeline.results { _ = try result.get() }
+        },
+        Request("subscribe", .outcomeUnknown) { _ = try await $0.subscribe(to: ["a"], timeout: $1) },
+        Request("subscribe with a closure", .outcomeUnknown) {
+            try await $0.subscribe(to: "a", timeout: $1, onGap: { _ in }) { _ in }
+        },
+        Request("subscribe from the oldest", .timedOut) {
+            _ = try await $0.subscribe(to: ["a"], as: .volatile(from: .oldest), timeout: $1)
+        },
+        Request("withSubscription", .outcomeUnknown) { try await $0.withSubscription(to: "a", timeout: $1) { _ in } },
+        Request("work", .outcomeUnknown) { try await $0.work(on: "a", as: .durable("d"), timeout: $1) { _ in } },
+        Request("log", .timedOut) { for try await _ in try $0.log("a", timeout: $1) {} },
+        Request("follow", .timedOut) { for try await _ in try $0.log("a", follows: true, timeout: $1) {} },
+        Request("statistics", .timedOut) { _ = try await $0.administration(timeout: $1).statistics() },
+        Request("purge", .outcomeUnknown) { _ = try await $0.administration(timeout: $1).purge(["a"]) },
+        Request("purge before a time", .timedOut) {
+            _ = try await $0.administration(timeout: $1).purge(["a"], before: .age(.seconds(1)))
+        },
+        Request("log summary", .timedOut) { _ = try await $0.administration(timeout: $1).logSummary() },
+        Request("dead letters", .timedOut) {
+            for try await _ in try await $0.administration(timeout: $1).deadLetters() {}
+        },
+    ]
+
+    @Test(arguments: requests) func `a call ends at its own time limit`(_ request: Request) async throws {
+        try await FakeDaemon.run { daemon in
+            var configuration = NotificationClient.Configuration.test(daemon.path)
+            // Longer than the time limit of the test.
+            configuration.requestTimeout = .seconds(3600)
+            // The daemon does not answer the final ping.
+            configuration.closingTimeout = .zero
+            try await withNotificationClient(configuration: configuration) { client in
+                // The request is sent at once, on a connection.
+                try await client.ping()
+                let error = await #expect(throws: NotifyError.self) {
+                    try await request.make(client, .milliseconds(50))
+                }
+                #expect(error?.code == request.code)
+            }
+        }
+    }
+
+    @Test(arguments: requests) func `a call without a connection ends at its time limit`(_ request: Request)
+        async throws
+    {
+        try await FakeDaemon.run(listening: false) { daemon in
+            var configuration = NotificationClient.Configuration.test(daemon.path)
+            configuration.connectionWait = .seconds(3600)
+            try await withNotificationClient(configuration: configuration) { client in
+                let error = await #expect(throws: NotifyError.self) {
+                    try await request.make(client, .milliseconds(50))
+                }
+                #expect(error?.code == .timedOut)
+            }
+        }
+    }
+}
