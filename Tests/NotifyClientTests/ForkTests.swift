@@ -140,7 +140,7 @@ import Testing
                 var cursor = LogCursor(query, from: Found(request: 1, sequence: 1, last: 3), to: nil)
                 cursor.received(page.header)
                 let batches = NotificationClient.StoredMessages.Batches.Iterator(
-                    beginning: LogBeginning(client: client, query: query), at: cursor, after: page)
+                    beginning: LogBeginning(client: client, query: query, timeout: nil), at: cursor, after: page)
                 var stored = NotificationClient.StoredMessages.Iterator(batches: batches)
                 // The next messages arrived with this one.
                 #expect(try await stored.next() != nil)

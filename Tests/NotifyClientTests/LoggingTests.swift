@@ -69,7 +69,6 @@ import Testing
                 let first = try await daemon.accept()
                 _ = try await records.next()
                 first.send(ErrorFrame(code: .tooSlow, message: "too slow", isFatal: true))
-                try await first.close()
                 let lost = try await records.next()
                 #expect(lost.level == .warning && lost.metadata["notify.error_code"] == "tooSlow")
             }
