@@ -116,7 +116,8 @@ package struct Broker: ~Copyable {
             .earlier(commits.nextDeadline(pageStarted: readStarted), connections.nextDeadline),
             .earlier(
                 .earlier(rates.nextDeadline, unsavedRedeliveries.areMany ? nil : durables.nextTime),
-                .earlier(.earlier(backlogs.deadline, lossLog.deadline), unreadSockets.deadline)))
+                .earlier(
+                    .earlier(backlogs.deadline, lossLog.deadline), .earlier(unreadSockets.deadline, backups.deadline))))
         return recordsPosts ? .earlier(deadline, .earlier(monitors.deadline, nameCounts.deadline)) : deadline
     }
 
@@ -129,7 +130,7 @@ package struct Broker: ~Copyable {
     /// Handles passed deadlines: fails connections without a hello, closes connections whose final error is unread,
     /// measures sockets with unread bytes, resumes connections that exceeded a rate limit and lists that wait for the
     /// store, logs losses, reports a store that does not respond, stops recording posts for clients that no longer
-    /// request them, and checks the conditions for warnings.
+    /// request them, ends a backup that is not read, and checks the conditions for warnings.
     package mutating func deadlinePassed(now: BrokerTime) {
         for slot in connections.takeExpired(now: now.monotonic) {
             if connections[slot].session.isClosing {
@@ -147,6 +148,7 @@ package struct Broker: ~Copyable {
         timeOfDurablesPassed(now: now)
         expireBacklogs(now: now.monotonic)
         logLosses(now: now.monotonic)
+        advanceBackups(now: now.monotonic)
         if recordsPosts { expireMonitoring(now: now.monotonic) }
         if commits.checkResponseDeadline(pageStarted: readStarted, now: now.monotonic) {
             reportHealth()

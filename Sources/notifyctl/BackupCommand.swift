@@ -9,9 +9,9 @@ struct BackupCommand: AsyncParsableCommand {
         commandName: "backup",
         abstract: "Write a backup of all stored messages and durable subscriptions.",
         discussion: """
-            The daemon goes on working meanwhile. It makes a copy beside its database, so its disk needs room for that. \
-            The file is complete once it has its name. With '-', the backup goes to standard output, which must not be a \
-            terminal. To restore a backup, stop the daemon and run \
+            The daemon goes on working meanwhile, and makes one backup at a time: others wait. It makes a copy beside \
+            its database, so its disk needs room for that. The file is complete once it has its name. With '-', the \
+            backup goes to standard output, which must not be a terminal. To restore a backup, stop the daemon and run \
             'notifyd --restore FILE'. Only root and the daemon's user may make backups, unless the policy allows others \
             to manage.
 

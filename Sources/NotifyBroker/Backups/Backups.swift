@@ -1,8 +1,19 @@
+import DequeModule
 import NotifyWire
 
-/// The backup under way. There is one at a time. It ends with its connection, and for another one if its client has
-/// stopped reading it.
+/// The backup under way, and the requests that wait for its end. There is one at a time. It ends with its connection,
+/// and for another one if its client has stopped reading it.
 struct Backups {
+    /// A request that waits for its turn.
+    struct Request {
+        let connection: ConnectionID
+        let request: UInt64
+        let target: FileLocation
+    }
+
+    /// The most requests that wait for their turn at the same time.
+    static let maximumRequests = 8
+
     private struct Backup {
         enum State {
             /// The store copies the log. The request waits.
@@ -38,28 +49,51 @@ struct Backups {
     /// How long a client may take to request the next chunk while another client waits to begin a backup.
     static let idleLimit = Duration.seconds(30)
 
+    private var queue: Deque<Request> = []
     private var current: Backup?
     /// The connection whose backup was ended for another one.
     private var displaced: ConnectionID?
     private var lastNumber: UInt64 = 0
 
-    /// Begins a backup.
-    ///
-    /// - Returns: Its number, and whether it has ended one whose client has stopped reading.
-    /// - Throws: `limitReached` while another backup is under way.
-    mutating func begin(
-        _ connection: ConnectionID, request: UInt64, now: Duration
-    ) throws(WireError) -> (number: UInt64, endsAnother: Bool) {
-        let earlier = current
-        if let earlier {
-            guard earlier.connection != connection, case .ready(let since) = earlier.state,
-                now - since >= Self.idleLimit
-            else { throw WireError(.limitReached, "another backup is under way: wait until it has ended") }
-            displaced = earlier.connection
+    /// Adds a request, whose backup begins when the earlier ones have ended.
+    mutating func add(_ request: Request) throws(WireError) {
+        guard current?.connection != request.connection, queued(by: request.connection) == nil else {
+            throw WireError(.invalidArgument, "this connection already has a backup: end it first")
         }
+        guard queue.count < Self.maximumRequests else {
+            throw WireError(.limitReached, "\(Self.maximumRequests) requests wait for a backup: try again later")
+        }
+        queue.append(request)
+    }
+
+    private func queued(by connection: ConnectionID) -> Int? {
+        queue.firstIndex { $0.connection == connection }
+    }
+
+    /// Begins the next backup if none is under way.
+    ///
+    /// - Returns: Its number and target; nil if none begins.
+    mutating func beginNext() -> (number: UInt64, target: FileLocation)? {
+        guard current == nil, let next = queue.popFirst() else { return nil }
         lastNumber += 1
-        current = Backup(number: lastNumber, connection: connection, state: .copying(request: request))
-        return (lastNumber, earlier != nil)
+        current = Backup(number: lastNumber, connection: next.connection, state: .copying(request: next.request))
+        return (lastNumber, next.target)
+    }
+
+    /// The time at which the backup under way ends for another one unless its client reads on; nil if none waits.
+    var deadline: Duration? {
+        guard !queue.isEmpty, case .ready(let since)? = current?.state else { return nil }
+        return since + Self.idleLimit
+    }
+
+    /// Ends the backup under way if its deadline has passed.
+    ///
+    /// - Returns: Whether it was ended.
+    mutating func endIdle(now: Duration) -> Bool {
+        guard let deadline, deadline <= now else { return false }
+        displaced = current?.connection
+        current = nil
+        return true
     }
 
     /// The log was copied.
@@ -85,6 +119,8 @@ struct Backups {
         case read(number: UInt64)
         /// The backup has ended. The request that waited for an answer gets none.
         case end(abandoned: UInt64?)
+        /// The request waits for its turn no more, and gets no answer.
+        case leave(abandoned: UInt64)
     }
 
     /// A chunk was requested.
@@ -92,6 +128,9 @@ struct Backups {
         by connection: ConnectionID, offset: UInt64, request: UInt64
     ) throws(WireError) -> ChunkAction {
         guard let backup = current, backup.connection == connection else {
+            if offset == BackupChunkRequest.end, let index = queued(by: connection) {
+                return .leave(abandoned: queue.remove(at: index).request)
+            }
             if displaced == connection {
                 throw WireError(
                     .limitReached,
@@ -126,7 +165,8 @@ struct Backups {
 
     /// Whether a request of the connection waits for an answer.
     func isAwaited(by connection: ConnectionID) -> Bool {
-        current.map { $0.connection == connection && $0.waitingRequest != nil } ?? false
+        queued(by: connection) != nil
+            || current.map { $0.connection == connection && $0.waitingRequest != nil } ?? false
     }
 
     /// The connection has ended.
@@ -134,6 +174,7 @@ struct Backups {
     /// - Returns: Whether its backup has ended with it.
     mutating func ended(_ connection: ConnectionID) -> Bool {
         if displaced == connection { displaced = nil }
+        queue.removeAll { $0.connection == connection }
         guard current?.connection == connection else { return false }
         current = nil
         return true

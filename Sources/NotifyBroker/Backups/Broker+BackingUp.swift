@@ -6,10 +6,25 @@ package import NotifyWire
 extension Broker {
     mutating func backUp(_ frame: BackupRequest, _ slot: ConnectionSlot, now: BrokerTime) throws(WireError) {
         try access.checkManageEverything(connections[slot].identity)
-        let (number, endsAnother) = try backups.begin(
-            connections[slot].id, request: frame.request, now: now.monotonic)
-        if endsAnother { actions.append(.endBackup) }
-        actions.append(.beginBackup(number, target: frame.target))
+        try backups.add(.init(connection: connections[slot].id, request: frame.request, target: frame.target))
+        advanceBackups(now: now.monotonic)
+    }
+
+    /// Ends the backup under way if its client has stopped reading it and others wait, and begins the next one.
+    mutating func advanceBackups(now: Duration) {
+        if backups.endIdle(now: now) { actions.append(.endBackup) }
+        beginNextBackup()
+    }
+
+    private mutating func beginNextBackup() {
+        guard let (number, target) = backups.beginNext() else { return }
+        actions.append(.beginBackup(number, target: target))
+    }
+
+    /// The backup under way has ended.
+    private mutating func backupEnded() {
+        actions.append(.endBackup)
+        beginNextBackup()
     }
 
     /// Must be called when the store has copied the log for a backup, or has failed to.
@@ -33,12 +48,18 @@ extension Broker {
             scheduler.spend(bytes >> FairScheduler.Cost.bytesShift)
             actions.append(.readBackup(number, offset: frame.offset, maximumBytes: bytes))
         case .end(let abandoned):
-            actions.append(.endBackup)
-            if let abandoned {
-                refuse(slot, request: abandoned, WireError(.invalidArgument, "the client ended the backup"))
-            }
-            answer(slot, BackupChunk(request: frame.request, bytes: ByteBuffer()))
+            backupEnded()
+            leave(abandoned, of: slot, frame)
+        case .leave(let abandoned):
+            leave(abandoned, of: slot, frame)
         }
+    }
+
+    private mutating func leave(_ abandoned: UInt64?, of slot: ConnectionSlot, _ frame: BackupChunkRequest) {
+        if let abandoned {
+            refuse(slot, request: abandoned, WireError(.invalidArgument, "the client ended the backup"))
+        }
+        answer(slot, BackupChunk(request: frame.request, bytes: ByteBuffer()))
     }
 
     /// Must be called when the store has read a chunk of a backup, or has failed to.
@@ -55,12 +76,12 @@ extension Broker {
 
     private mutating func backupFailed(_ number: UInt64, _ error: WireError) {
         guard let waiting = backups.failed(number) else { return }
-        actions.append(.endBackup)
+        backupEnded()
         refuse(waiting.connection.slot, request: waiting.request, error)
     }
 
     /// Ends the backup of a connection that ends.
     mutating func endBackup(of slot: ConnectionSlot) {
-        if backups.ended(connections[slot].id) { actions.append(.endBackup) }
+        if backups.ended(connections[slot].id) { backupEnded() }
     }
 }

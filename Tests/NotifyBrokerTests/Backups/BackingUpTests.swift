@@ -81,17 +81,16 @@ struct BackingUpTests {
         #expect(host.backupActions.isEmpty)
     }
 
-    @Test func `a backup ends with its connection, and then another one can begin`() {
+    @Test func `a backup ends with its connection, and then the next one begins`() {
         let (first, second) = (host.connect(uid: 0), host.connect(uid: 0))
         begin(first)
         begin(second)
-        #expect(second.takeErrors().map(\.code) == [ErrorCode.limitReached.rawValue])
+        #expect(second.take().isEmpty && begun == [1])
         read(second, from: 0)
         #expect(second.takeErrors().map(\.code) == [ErrorCode.invalidArgument.rawValue], "another client's backup")
         host.closed(first)
         host.run()
         #expect(endCount == 1)
-        begin(second)
         #expect(begun == [1, 2])
         // The outcomes of the ended backup are late.
         made(1, .failure(WireError(.storageFailed, "ended")))
@@ -100,10 +99,52 @@ struct BackingUpTests {
         host.run()
         #expect(second.take().isEmpty)
         made(2, .success(5))
-        #expect(second.take() == [.backupReady(BackupReady(request: 3, bytes: 5))])
+        #expect(second.take() == [.backupReady(BackupReady(request: 1, bytes: 5))])
     }
 
-    @Test func `a backup that is not read ends once another client requests one`() {
+    @Test func `backups begin in the order of their requests, whichever way the earlier ones end`() {
+        let clients = (0..<4).map { _ in host.connect(uid: 0) }
+        for client in clients { begin(client) }
+        #expect(begun == [1])
+        made(1, .success(10))
+        read(clients[0], from: 10)
+        #expect(begun == [1, 2])
+        made(2, .failure(WireError(.logFull, "no room")))
+        #expect(begun == [1, 2, 3])
+        read(clients[2], from: BackupChunkRequest.end)
+        #expect(begun == [1, 2, 3, 4] && endCount == 3)
+        made(4, .success(5))
+        #expect(clients[3].take() == [.backupReady(BackupReady(request: 1, bytes: 5))])
+    }
+
+    @Test func `a client that gives up its place, or ends, gets no turn`() {
+        let clients = (0..<4).map { _ in host.connect(uid: 0) }
+        for client in clients { begin(client) }
+        begin(clients[1])
+        #expect(clients[1].takeErrors().map(\.code) == [ErrorCode.invalidArgument.rawValue], "one at a time")
+        read(clients[1], from: BackupChunkRequest.end)
+        guard case .error(let error)? = clients[1].take().first else {
+            Issue.record("the waiting request was not refused")
+            return
+        }
+        #expect(error.request == 1 && endCount == 0)
+        host.closed(clients[2])
+        host.run()
+        made(1, .success(0))
+        read(clients[0], from: 0)
+        #expect(begun == [1, 2] && endCount == 1)
+        made(2, .success(5))
+        #expect(clients[3].take() == [.backupReady(BackupReady(request: 1, bytes: 5))])
+    }
+
+    @Test func `at most eight requests wait for a backup`() {
+        let clients = (0..<10).map { _ in host.connect(uid: 0) }
+        for client in clients { begin(client) }
+        #expect(clients.dropLast().allSatisfy { $0.take().isEmpty })
+        #expect(clients.last?.takeErrors().map(\.code) == [ErrorCode.limitReached.rawValue])
+    }
+
+    @Test func `a backup that is not read ends once another client waits for one`() {
         let (first, second) = (host.connect(uid: 0), host.connect(uid: 0))
         begin(first)
         made(1, .success(10))
@@ -113,19 +154,16 @@ struct BackingUpTests {
         begin(second)
         host.core.broker.backupRead(1, .success(ByteBuffer(repeating: 7, count: 6)), now: host.now)
         host.advance(Backups.idleLimit - .milliseconds(1))
-        begin(second)
-        #expect(second.takeErrors().map(\.code) == Array(repeating: ErrorCode.limitReached.rawValue, count: 2))
+        #expect(second.take().isEmpty && begun == [1])
         host.advance(.milliseconds(1))
-        begin(first)
         _ = first.take()
-        begin(second)
         #expect(begun == [1, 2] && endCount == 1)
         read(first, from: 6)
         let refusals = first.takeErrors()
         #expect(refusals.map(\.code) == [ErrorCode.limitReached.rawValue])
         #expect(refusals.first?.message.contains("none of it was read for 30 s") == true)
         made(2, .success(5))
-        #expect(second.take() == [.backupReady(BackupReady(request: 3, bytes: 5))])
+        #expect(second.take() == [.backupReady(BackupReady(request: 1, bytes: 5))])
         // The first client may begin another one later.
         read(second, from: 5)
         begin(first)
