@@ -160,6 +160,17 @@ import Testing
                 == .skipped(from: "1940-05-16 00:00", to: "1940-05-16 01:40"))
     }
 
+    @Test(arguments: [3, 30])
+    func `a change of the clock is found although another one follows within hours`(hours: Int) throws {
+        // The clock is set forward by an hour at 2026-11-20T01:00:00Z, from 02:00 to 03:00, and back some hours later.
+        let change = 1_795_136_400
+        let zone = LocalTimeZone { (change..<change + hours * 3600).contains($0) ? 7200 : 3600 }
+        #expect(
+            problem("2026-11-20 02:30", in: zone) == .skipped(from: "2026-11-20 02:00", to: "2026-11-20 03:00"))
+        #expect(try position("2026-11-20 01:30", in: zone) == time("2026-11-20T00:30:00Z"))
+        #expect(try position("2026-11-20 03:30", in: zone) == time("2026-11-20T01:30:00Z"))
+    }
+
     @Test(arguments: ["2026-11-22 12:00 Europe/Berlin", "12:00 CET", "yesterday 12:00 local", "2026-11-22T12:00z"])
     func `the name of a zone is refused with the form of an offset`(text: String) {
         let problem = problem(text)

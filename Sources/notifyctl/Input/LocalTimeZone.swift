@@ -23,9 +23,11 @@ struct LocalTimeZone: Sendable {
 
     /// Converts a local time, in seconds since 1970-01-01T00:00:00.
     func moments(ofLocal local: Int) -> Moments {
-        // No offset reaches a day, so these are the offsets before and after a change near the local time.
-        let (before, after) = (offset(local - 86_400), offset(local + 86_400))
-        let found = [local - max(before, after), local - min(before, after)].filter { $0 + offset($0) == local }
+        // No offset reaches a day, so these are the offsets before and after a change near the local time, and those
+        // between two changes.
+        let outer = [offset(local - 86_400), offset(local + 86_400)]
+        let offsets = Set(outer + outer.map { offset(local - $0) })
+        let found = offsets.map { local - $0 }.filter { $0 + offset($0) == local }.sorted()
         guard let first = found.first, let last = found.last else { return .none(change: change(near: local)) }
         return first == last ? .one(first) : .two(first, last)
     }
@@ -39,8 +41,11 @@ struct LocalTimeZone: Sendable {
 
     /// The time of the change of the offset that skips a local time.
     private func change(near local: Int) -> Int {
-        var (low, high) = (local - 2 * 86_400, local + 2 * 86_400)
+        var low = local - 86_400
         let before = offset(low)
+        // In steps, because another change may follow within hours.
+        var high = low
+        while high < local + 86_400, offset(high) == before { (low, high) = (high, high + 900) }
         while low + 1 < high {
             let middle = low + (high - low) / 2
             if offset(middle) == before { low = middle } else { high = middle }
