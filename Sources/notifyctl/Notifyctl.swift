@@ -54,7 +54,8 @@ struct Notifyctl: AsyncParsableCommand {
         do {
             try arguments.checkOptions()
             try UnknownCommand.check(arguments.strings)
-            var command = try ProgramArguments.parse(arguments.strings)
+            var command = try ProgramArguments.parse(
+                EmptyValue.separated(arguments.strings, help: help(for: arguments.strings)))
             let post = command as? PostCommand
             try arguments.check(except: post?.body)
             // Check this before anything is posted or created: the result could not be printed.

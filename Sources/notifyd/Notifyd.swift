@@ -77,10 +77,21 @@ struct Notifyd: AsyncParsableCommand {
         // With SIGPIPE ignored, a write to a closed pipe or socket fails with EPIPE instead of ending the process.
         signal(SIGPIPE, SIG_IGN)
         do {
+            let arguments = arguments
+            try checkValues(arguments)
             let command = try parse(arguments)
             try await command.run()
         } catch {
             end(with: error)
+        }
+    }
+
+    /// Refuses an option with an empty value, such as `--socket=`. The parser would take the next argument for its value.
+    private static func checkValues(_ arguments: [String]) throws {
+        for argument in arguments.prefix(while: { $0 != "--" }) where argument.hasPrefix("--") && argument.last == "=" {
+            if let option = argument.split(separator: "=").first, option.count == argument.count - 1 {
+                throw ValidationError("\(option) has an empty value")
+            }
         }
     }
 

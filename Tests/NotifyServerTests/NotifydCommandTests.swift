@@ -125,7 +125,10 @@ import TestSupport
         #expect(daemon.end().status == 0)
     }
 
-    @Test(arguments: [["--verison"], ["--log-level", "loud"], ["--check", "--repair"]])
+    @Test(arguments: [
+        ["--verison"], ["--log-level", "loud"], ["--check", "--repair"], ["--socket=", "s", "--check-config"],
+        ["--log-level=", "debug", "--check-config"],
+    ])
     func `wrong usage is reported on one line`(arguments: [String]) throws {
         let end = try DaemonProcess(arguments, environment: environment).end()
         #expect(end.status == 64)

@@ -102,6 +102,7 @@ struct PostCommand: AsyncParsableCommand, PatternTaking {
     func validate() throws {
         try UserNames.check([name])
         if body != nil, file != nil { throw ValidationError("give the content or --file, not both") }
+        if file == "" { throw ValidationError("--file needs the name of a file") }
         if retry != nil, !lines { throw ValidationError("--retry needs --lines") }
         if body != nil, lines { throw ValidationError("give the content or --lines, not both") }
     }
