@@ -64,8 +64,11 @@ struct SubscribeRunner: Sendable {
             }
             group.addTask {
                 await interruption.endUnanswered { reason in
+                    guard reason == .timeout else {
+                        return durable == nil ? Interruption.closingLimit : Interruption.answerLimit
+                    }
                     // Without a subscription there is nothing to confirm.
-                    reason != .timeout ? Interruption.answerLimit : opening.isFinished ? Self.leavingTimeout : .zero
+                    return opening.isFinished ? Self.leavingTimeout : .zero
                 } preparation: {
                     // Its reader may have stalled.
                     program?.abandonOutput()

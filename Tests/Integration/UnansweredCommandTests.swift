@@ -71,6 +71,25 @@ extension IntegrationTests {
             try await expectEnd(process, of: daemon, 1, errors)
         }
 
+        @Test(arguments: [
+            ["clients", "--watch"], ["names", "--watch"], ["subscriptions", "--watch"], ["dead", "list", "--watch"],
+            ["top"], ["monitor"], ["log", "--follow"], ["subscribe", "a"],
+        ])
+        func `a signal soon ends a command that only reads while the daemon stands still`(
+            _ arguments: [String]
+        ) async throws {
+            let daemon = try await Daemon.start()
+            let client = try RawClient(daemon)
+            let connections = try #require(try client.statistics()["connections"])
+            let process = try Notifyctl(daemon).start(arguments)
+            while try client.statistics()["connections"] == connections {}
+            daemon.process.send(SIGSTOP)
+            try daemon.process.waitUntilStopped()
+            let start = ContinuousClock.now
+            try await expectEnd(process, 0, "")
+            #expect(ContinuousClock.now - start < .seconds(3))
+        }
+
         @Test func `a signal ends a followed log while the daemon stands still`() async throws {
             let daemon = try await Daemon.start()
             try RawClient(daemon).post("a", durability: .stored)

@@ -3,6 +3,9 @@ extension Interruption {
     /// acknowledgements.
     static let answerLimit = Duration.seconds(3)
 
+    /// How long a command that has nothing to confirm still waits for the daemon.
+    static let closingLimit = Duration.seconds(1)
+
     /// Ends the process if it still runs some time after the interruption, because the daemon does not answer. Runs in
     /// a task beside those of the command; cancelling the task prevents the end.
     ///

@@ -4,12 +4,14 @@ extension Interruption {
     /// Runs `body` in a task. Cancels the task if the command receives a signal, or if the reader of standard output
     /// closes it.
     ///
-    /// - Parameter incomplete: The error if a signal ends the command before `body` has returned or has reported that
-    ///   the output is complete; nil for success.
+    /// - Parameters:
+    ///   - incomplete: The error if a signal ends the command before `body` has returned or has reported that the
+    ///     output is complete; nil for success.
+    ///   - limit: How long `body` may still run after an interruption, while the daemon does not answer.
     /// - Throws: Errors of `body`, unless the command was interrupted; `StandardOutput.Failure.readerClosed` if its
     ///   output was closed before it was complete.
     static func run(
-        incomplete: CommandFailure? = nil,
+        incomplete: CommandFailure? = nil, endingWithin limit: Duration = closingLimit,
         _ body: @escaping @Sendable (Interruption) async throws -> Void
     ) async throws {
         let signals = await trapSignals()
@@ -18,7 +20,7 @@ extension Interruption {
             group.addTask { await interruption.watchSignals(signals) }
             group.addTask { await interruption.watchReader(of: STDOUT_FILENO) }
             group.addTask {
-                await interruption.endUnanswered { reason in
+                await interruption.endUnanswered(after: { _ in limit }) { reason in
                     reason == .readerClosed ? .readerClosed : incomplete ?? CommandFailure(.success)
                 }
             }

@@ -30,7 +30,7 @@ struct ListPrinter<Item: Sendable>: Sendable {
         guard options.watch else { return try await print(configuration) }
         var configuration = configuration
         // The list must end soon, also if the daemon does not answer.
-        configuration.closingTimeout = .seconds(1)
+        configuration.closingTimeout = Interruption.closingLimit
         if !options.json, let terminal = Terminal() {
             try await show(on: terminal, configuration)
             return 0

@@ -100,7 +100,7 @@ struct TopCommand: AsyncParsableCommand {
         var configuration = connection.configuration()
         // The table must report a lost connection soon.
         configuration.connectionWait = .seconds(1)
-        configuration.closingTimeout = .seconds(1)
+        configuration.closingTimeout = Interruption.closingLimit
         let index = try viewIndex()
         let view = TopView.all[index]
         let order = try order(of: view)
