@@ -74,7 +74,7 @@ struct SubscribeRunner: Sendable {
                     program?.abandonOutput()
                     await program?.waitUntilIdle()
                 } _: { reason in
-                    failure(interruption, reason, opening) ?? unconfirmedEnd
+                    unconfirmedEnd(failure(interruption, reason, opening), opening)
                 }
             }
             defer { group.cancelAll() }
@@ -104,12 +104,21 @@ struct SubscribeRunner: Sendable {
         return arrival.isProcessed ? nil : CommandFailure(.failure, "ended by a signal before \(end)")
     }
 
-    /// The end of a command that was successful, but whose acknowledgements the daemon has not confirmed.
-    private var unconfirmedEnd: CommandFailure {
-        guard durable != nil else { return CommandFailure(.success) }
-        return CommandFailure(
-            .failure,
-            "notifyd does not answer, so acknowledgements are not confirmed: the last messages may be delivered again")
+    /// The end of a command whose last requests the daemon has not confirmed.
+    ///
+    /// - Parameter failure: The error of the command if the daemon had confirmed them; nil for success.
+    private func unconfirmedEnd(_ failure: CommandFailure?, _ opening: OpeningEvent) -> CommandFailure {
+        guard durable != nil else { return failure ?? CommandFailure(.success) }
+        guard opening.isFinished else {
+            return failure ?? CommandFailure(.failure, "notifyd has not confirmed the subscription")
+        }
+        // A command that failed before it had processed its message, or that creates the subscription only, has
+        // acknowledged nothing.
+        if let failure, arrival != nil || isCreationOnly { return failure }
+        let detail =
+            "notifyd does not answer, so acknowledgements are not confirmed: the last messages may be delivered again"
+        let message = [failure?.message, detail].compactMap(\.self).joined(separator: "; ")
+        return CommandFailure(failure?.status ?? .failure, message)
     }
 
     /// A hint for a user who may lose messages: writing one to a pipe acknowledges it, whether or not the other program

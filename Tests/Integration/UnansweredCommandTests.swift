@@ -50,25 +50,47 @@ extension IntegrationTests {
             try await expectEnd(process, status, errors)
         }
 
+        private static let unconfirmedAcknowledgements =
+            "notifyd does not answer, so acknowledgements are not confirmed: the last messages may be delivered again\n"
         private static let unconfirmedWork =
             "notifyctl: notifyd does not answer, so the end of the work is not confirmed: the last jobs may run again\n"
 
+        /// Starts a command with a durable subscription, and returns once it has processed a message.
+        private func startProcessing(_ arguments: [String], _ daemon: Daemon) async throws -> ChildProcess {
+            let process = try Notifyctl(daemon).start(arguments)
+            try daemon.waitForSubscriptions(1)
+            try RawClient(daemon).post("a")
+            _ = try await process.waitForLines(1)
+            return process
+        }
+
         @Test(arguments: [
-            (
-                ["subscribe", "a", "--durable", "s"],
-                "notifyctl: notifyd does not answer, so acknowledgements are not confirmed: the last messages may be "
-                    + "delivered again\n"
-            ),
-            (["wait", "a", "--durable", "s"], "notifyctl: ended by a signal before a message arrived\n"),
-            (["work", "a", "--durable", "s", "--", "true"], unconfirmedWork),
+            (["subscribe", "a", "--durable", "s"], "notifyctl: \(unconfirmedAcknowledgements)"),
+            (["work", "a", "--durable", "s", "--", "echo", "done"], unconfirmedWork),
         ])
         func `a signal ends a command while the daemon stands still`(
             _ arguments: [String], _ errors: String
         ) async throws {
             let daemon = try await Daemon.start()
-            let process = try Notifyctl(daemon).start(arguments)
-            try daemon.waitForSubscriptions(1)
+            let process = try await startProcessing(arguments, daemon)
             try await expectEnd(process, of: daemon, 1, errors)
+        }
+
+        @Test func `a signal ends a wait while the daemon stands still`() async throws {
+            let daemon = try await Daemon.start()
+            let process = try Notifyctl(daemon).start(["wait", "a", "--durable", "s"])
+            try daemon.waitForSubscriptions(1)
+            try await expectEnd(process, of: daemon, 1, "notifyctl: ended by a signal before a message arrived\n")
+        }
+
+        @Test func `a timeout reports unconfirmed acknowledgements`() async throws {
+            let daemon = try await Daemon.start()
+            let process = try await startProcessing(["subscribe", "a", "--durable", "s", "--timeout", "5s"], daemon)
+            daemon.process.send(SIGSTOP)
+            try daemon.process.waitUntilStopped()
+            #expect(try await process.waitForExit(within: limit) == .status(124))
+            let errors = try await process.standardError.wait("end of errors") { $0.isAtEnd ? $0.text : nil }
+            #expect(errors == "notifyctl: timed out after 5 s; \(Self.unconfirmedAcknowledgements)")
         }
 
         @Test(arguments: [
