@@ -174,14 +174,19 @@ extension IntegrationTests {
             unlink(hanging)
         }
 
-        @Test func `a signal ends the work while the disk stands still`() async throws {
+        @Test func `a signal ends commands while the disk stands still, with what is not confirmed`() async throws {
             let (daemon, hanging) = try await startWithHangingDisk()
-            let notifyctl = Notifyctl(daemon)
-            let attached = try notifyctl.start(["work", "a", "--durable", "w", "--group", "--", "true"])
-            try daemon.waitForSubscriptions(1)
+            let attached = try await startProcessing(
+                ["work", "a", "--durable", "w", "--group", "--", "echo", "done"], daemon)
             _ = try daemon.folder.write("", to: "hanging")
-            let unconfirmed = try notifyctl.start(["work", "a", "--durable", "new", "--group", "--", "true"])
-            for process in [attached, unconfirmed] { try await expectEnd(process, 1, Self.unconfirmedWork) }
+            let unconfirmed = [
+                try Notifyctl(daemon).start(["work", "a", "--durable", "new", "--group", "--", "true"]),
+                try Notifyctl(daemon).start(["subscribe", "a", "--durable", "newer"]),
+            ]
+            try await expectEnd(attached, 1, Self.unconfirmedWork)
+            for process in unconfirmed {
+                try await expectEnd(process, 1, "notifyctl: notifyd has not confirmed the subscription\n")
+            }
             unlink(hanging)
         }
     }

@@ -58,8 +58,23 @@ extension NotificationClient {
         timeout: Duration? = nil, onGap: ((Gap) -> Void)? = nil,
         _ handler: @escaping @Sendable (Message) async throws -> Void
     ) async throws(NotifyError) {
+        try await work(
+            on: patterns, as: kind, object: object, parallel: parallel, timeout: timeout, onGap: onGap,
+            onSubscription: {}, handler)
+    }
+
+    /// Works as the overload without `onSubscription` does.
+    ///
+    /// - Parameter onSubscription: Called once the daemon has confirmed the subscription, or the task's service is shut
+    ///   down before.
+    package nonisolated(nonsending) func work(
+        on patterns: [String], as kind: SubscriptionKind, object: String? = nil, parallel: Int = 1,
+        timeout: Duration? = nil, onGap: ((Gap) -> Void)? = nil, onSubscription: () -> Void,
+        _ handler: @escaping @Sendable (Message) async throws -> Void
+    ) async throws(NotifyError) {
         let subscription = try await subscribe(
             to: patterns, as: kind.forWorking(parallel: parallel), object: object, timeout: timeout)
+        onSubscription()
         let result = await Self.run(subscription, parallel: parallel, onGap: onGap, handler)
         do {
             try await subscription.leave()

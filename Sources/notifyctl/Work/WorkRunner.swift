@@ -74,9 +74,10 @@ struct WorkRunner: Sendable {
     /// The error of a work whose end the daemon has not confirmed.
     private func unconfirmedEnd(of work: Work) -> CommandFailure {
         if let reason = work.failedStart { return runner.failure(notStarted: reason) }
+        guard work.isSubscribed else { return CommandFailure(.failure, "notifyd has not confirmed the subscription") }
+        let detail = work.hasStarted ? ": the last jobs may run again" : ""
         return CommandFailure(
-            .failure,
-            "notifyd does not answer, so the end of the work is not confirmed: the last jobs may run again")
+            .failure, "notifyd does not answer, so the end of the work is not confirmed\(detail)")
     }
 
     /// Says what `work` waits for after a signal.
@@ -97,6 +98,8 @@ private final class Work: Service {
     let interruption = Interruption()
 
     private struct State {
+        var isSubscribed = false
+        var hasStarted = false
         var failedStart: String?
         var isReaderGone = false
     }
@@ -104,6 +107,12 @@ private final class Work: Service {
     init(_ work: WorkRunner) {
         self.work = work
     }
+
+    /// Whether the daemon has confirmed the subscription.
+    var isSubscribed: Bool { state.withLock(\.isSubscribed) }
+
+    /// Whether a job was started.
+    var hasStarted: Bool { state.withLock(\.hasStarted) }
 
     /// Why a command could not be started; nil if all were.
     var failedStart: String? { state.withLock { $0.failedStart } }
@@ -115,7 +124,11 @@ private final class Work: Service {
             try await withTaskExecutorPreference(work.runner.executor) {
                 try await client.work(
                     on: work.patterns, as: work.kind, object: work.object, parallel: work.parallel,
-                    onGap: { gap in Task { await Self.report("\(gap)") } }
+                    onGap: { gap in Task { await Self.report("\(gap)") } },
+                    onSubscription: {
+                        // The interruption precedes the shutdown of the service.
+                        if interruption.reason == nil { self.state.withLock { $0.isSubscribed = true } }
+                    }
                 ) { message in
                     try await self.process(message)
                 }
@@ -128,6 +141,7 @@ private final class Work: Service {
         if state.withLock({ $0.failedStart != nil || $0.isReaderGone }) || work.runner.outputFailure != nil {
             throw NotificationClient.JobError.giveBack(after: .zero)
         }
+        state.withLock { $0.hasStarted = true }
         let outcome = await work.runner.run(message).settled(by: interruption)
         if work.runner.outputFailure != nil { interruption.interrupt(.failure) }
         switch outcome {
