@@ -152,6 +152,27 @@ extension IntegrationTests {
             expectText(errors, "none from line \(posted + unknown + unsent + 1) on, unknown for ")
         }
 
+        @Test func `a signal ends posted lines that wait for a connection, with the outcome of each`() async throws {
+            let daemon = try await Daemon.start()
+            daemon.process.send(SIGSTOP)
+            try daemon.process.waitUntilStopped()
+            let input = daemon.folder.file("lines")
+            try #require(mkfifo(input, 0o600) == 0)
+            let descriptor = open(input, O_RDWR | O_CLOEXEC)
+            try #require(descriptor >= 0)
+            defer { close(descriptor) }
+            try #require(write(descriptor, "line\n", 5) == 5)
+            let process = try Notifyctl(daemon).start(["post", "a", "--lines", "--file", input])
+            // The command traps signals before it reads.
+            var unread: Int32 = 5
+            while unread > 0 {
+                try #require(ioctl(descriptor, UInt(FIONREAD), &unread) == 0)
+                sched_yield()
+            }
+            try await expectEnd(
+                process, 1, "notifyctl: interrupted: posted 0 lines (0 stored), 1 not posted (line 1)\n")
+        }
+
         /// Starts a daemon whose writes to the disk block while the returned file exists.
         private func startWithHangingDisk() async throws -> (Daemon, hanging: String) {
             let folder = try TemporaryFolder()
