@@ -132,6 +132,35 @@ extension IntegrationTests {
             #expect(try await run.stop() == .status(0))
         }
 
+        /// Large batches are in the write-ahead log, and need room in the database.
+        @Test(arguments: ["64m", "128m"])
+        func `on a disk that posts have filled, messages can be deleted`(_ size: String) async throws {
+            let run = try start("true", size: size)
+            try await run.ready()
+            let notifyctl = Notifyctl(socket: folder.file("n.sock"))
+            let line = String(repeating: "x", count: 4000) + "\n"
+            let lines = try folder.write(String(repeating: line, count: 40_000), to: "lines")
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 1...3 {
+                    group.addTask {
+                        let posted = try await notifyctl.run(
+                            "post", "a\(number)", "--lines", "--file", lines, "--quiet", "--durability", "stored")
+                        #expect(posted.status == .status(75), "\(posted.errors)")
+                    }
+                }
+                try await group.waitForAll()
+            }
+            for pattern in ["a1", ">"] {
+                let purged = try await notifyctl.run("purge", pattern, "--yes")
+                #expect(purged.status == .status(0), "\(purged.errors)")
+            }
+            let client = try RawClient(path: folder.file("n.sock"))
+            #expect(try client.statistics()["log_messages"] == 0)
+            try await waitForStatus(run, "running")
+            try client.post("a", durability: .stored)
+            #expect(try await run.stop() == .status(0))
+        }
+
         @Test func `on a disk without room for a reserve, a refusal does not advise what fails, too`() async throws {
             let run = try start("true", size: "8m")
             try await run.ready()

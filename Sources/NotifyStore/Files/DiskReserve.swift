@@ -25,7 +25,7 @@ final class DiskReserve {
     }
 
     /// The part for deletions: the first ones, and a checkpoint of a write-ahead log that is kept short.
-    private static let deletionBytes: UInt64 = 4 << 20 + UInt64(Log.checkpointBytesWithoutReserve)
+    private static let deletionBytes: UInt64 = 4 << 20 + UInt64(Log.shortCheckpointBytes)
     /// The size of the reserve of a small disk. It differs from that of the part, so that the next start can tell them
     /// apart.
     private static let smallBytes = deletionBytes + 4096
@@ -50,6 +50,9 @@ final class DiskReserve {
     var isForDeletions: Bool { state != .none }
 
     var isReleased: Bool { releasedBytes > 0 }
+
+    /// Whether there is less than the whole reserve, with room for the checkpoint of a short write-ahead log alone.
+    var keepsLogShort: Bool { isReleased || state == .small }
 
     /// Finds the reserve of an earlier run beside the database at `path`. Makes none.
     ///

@@ -15,6 +15,9 @@ final class Checkpoints {
         case truncate
     }
 
+    /// The size of a page and its header in the write-ahead log.
+    static let frameBytes = UInt64(Schema.pageSize + 24)
+
     private let connection: DatabaseConnection
     /// Pages in the write-ahead log after the last commit, as SQLite reports them.
     private let pages: UnsafeMutablePointer<Int32>

@@ -47,16 +47,16 @@ extension Log {
             batch.blocks.reduce(pages) { $0 + 2 * $1.frames.readableBytes + 512 * $1.entries.count })
     }
 
-    private func checkFreeSpace(for batch: CommitBatch) throws(StorageFailure) {
+    private func checkFreeSpace(for batch: CommitBatch) throws {
         // Messages must not take the room that the released reserve has made.
         let minimum = options.retention.minimumFreeBytes + reserve.releasedBytes
-        guard minimum > 0 else { return }
         unmeasuredBytes += Self.maximumGrowth(batch)
         // The pages are in the write-ahead log and in the database.
-        if let free = statistics.disk?.freeBytes, free < minimum + 2 * unmeasuredBytes { diskMeasured = nil }
+        let plenty = minimum + UInt64(checkpoints.walPages) * UInt64(Schema.pageSize) + 2 * unmeasuredBytes
+        if let free = statistics.disk?.freeBytes, free < plenty { diskMeasured = nil }
         measureDisk()
-        guard let free = statistics.disk?.freeBytes else { return }
-        let room = batch.isProbe ? Self.spareRoom(minimum) : 0
+        guard let free = statistics.disk?.freeBytes, free < plenty || batch.isProbe else { return }
+        let room = try missingFileBytes(for: batch) + (batch.isProbe ? Self.spareRoom(minimum) : 0)
         guard free >= minimum, free - minimum >= room else {
             if free >= options.retention.minimumFreeBytes { throw diskFull }
             throw StorageFailure(
@@ -68,12 +68,35 @@ extension Log {
         }
     }
 
+    /// The bytes by which the files are too small for a batch: that of the write-ahead log for its pages, and the
+    /// database for all pages of the write-ahead log, which a checkpoint moves there. Without that room, the write-ahead
+    /// log could not begin again within its file, so that on a full disk nothing could be deleted.
+    private func missingFileBytes(for batch: CommitBatch) throws -> UInt64 {
+        measureSizes()
+        let databaseBytes = try openStatements().pageCount.number() * UInt64(Schema.pageSize)
+        let walBytes = UInt64(checkpoints.walPages) * Checkpoints.frameBytes + Self.expectedWALBytes(batch)
+        return databaseBytes - min(databaseBytes, statistics.logBytes) + walBytes - min(walBytes, statistics.walBytes)
+    }
+
+    /// The bytes that a batch usually takes in the write-ahead log.
+    private static func expectedWALBytes(_ batch: CommitBatch) -> UInt64 {
+        UInt64(batch.blocks.reduce(64 << 10) { $0 + $1.frames.readableBytes * 5 / 4 + 128 * $1.entries.count })
+    }
+
+    /// Whether the disk has room for all pages of the write-ahead log in the database.
+    func hasRoomForCheckpoint() throws -> Bool {
+        guard let free = options.disk.space(path)?.freeBytes else { return true }
+        measureSizes()
+        let bytes = try openStatements().pageCount.number() * UInt64(Schema.pageSize)
+        return bytes - min(bytes, statistics.logBytes) <= free
+    }
+
     private static func spareRoom(_ limit: UInt64) -> UInt64 { min(limit / 16, 1 << 20) }
 
     /// The size of the write-ahead log at which it is checkpointed. Until then, its pages count towards the limit of
     /// the log, so it may take at most half of the room that is left, and ``walByteLimit``, or 64 KiB.
     var checkpointBytes: Int {
-        let most = min(options.checkpointBytes, reserve.isReleased ? Self.checkpointBytesWithoutReserve : .max)
+        let most = min(options.checkpointBytes, reserve.keepsLogShort ? Self.shortCheckpointBytes : .max)
         guard let maximumBytes = options.retention.maximumBytes else { return most }
         let room = maximumBytes - min(usedBytes, maximumBytes)
         return min(most, max(64 << 10, Int(clamping: min(room / 2, walByteLimit))))

@@ -4,8 +4,8 @@ import NotifySystem
 /// What still works on a full disk: whatever stores no message. Deletions, acknowledgements and attachments use the
 /// ``DiskReserve``.
 extension Log {
-    /// The size of the write-ahead log at which it is checkpointed while the reserve is in use.
-    static let checkpointBytesWithoutReserve = 1 << 20
+    /// The size of the write-ahead log at which it is checkpointed while there is less than the whole reserve.
+    static let shortCheckpointBytes = 1 << 20
 
     /// Makes the reserve, if there is none and the disk has room for it.
     func keepReserve() {
@@ -55,11 +55,18 @@ extension Log {
         damage == nil && (error as? SQLiteFailure)?.isFull ?? false
     }
 
-    /// Moves the pages of the write-ahead log into the database, so that it begins again within its file.
+    /// Moves the pages of the write-ahead log into the database, so that it begins again within its file. Without room
+    /// for all of them nothing is moved: it would use up the rest of the disk.
     ///
     /// - Returns: Whether the database had room for them.
     private func restartWriteAheadLog() -> Bool {
-        (try? checkpoints.run(.passive)) != nil
+        do {
+            guard try hasRoomForCheckpoint() else { return false }
+            try checkpoints.run(.passive)
+            return true
+        } catch {
+            return false
+        }
     }
 }
 

@@ -96,7 +96,7 @@ extension Log {
         diskMeasured = nil
         measureDisk()
         let minimum = options.retention.minimumFreeBytes
-        guard minimum > 0, let free = statistics.disk?.freeBytes else { return 0 }
+        guard let free = statistics.disk?.freeBytes else { return 0 }
         let room = room(for: batch)
         return free < minimum + room ? minimum + room - free : 0
     }

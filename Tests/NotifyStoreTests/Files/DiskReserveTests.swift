@@ -27,12 +27,12 @@ struct DiskReserveTests {
     @Test func `a disk with room has a whole reserve, in two parts`() {
         let reserve = open()
         reserve.make(freeBytes: 4 * Self.whole)
-        #expect(reserve.isHeld && reserve.isForDeletions && !reserve.isReleased)
+        #expect(reserve.isHeld && reserve.isForDeletions && !reserve.isReleased && !reserve.keepsLogShort)
         #expect(fileBytes == Self.whole)
         #expect(reserve.release(for: .change))
         #expect(!reserve.release(for: .change))
         #expect(fileBytes == Self.forDeletions)
-        #expect(reserve.isForDeletions && reserve.releasedBytes == Self.whole)
+        #expect(reserve.isForDeletions && reserve.releasedBytes == Self.whole && reserve.keepsLogShort)
         #expect(reserve.release(for: .deletion))
         #expect(!reserve.release(for: .deletion))
         #expect(fileBytes == nil && !reserve.isForDeletions && reserve.releasedBytes == Self.whole)
@@ -41,7 +41,7 @@ struct DiskReserveTests {
     @Test func `a disk without room for the whole reserve has one for deletions`() throws {
         let reserve = open()
         reserve.make(freeBytes: 4 * Self.whole - 1)
-        #expect(!reserve.isHeld && reserve.isForDeletions && !reserve.isReleased)
+        #expect(!reserve.isHeld && reserve.isForDeletions && !reserve.isReleased && reserve.keepsLogShort)
         let small = try #require(fileBytes)
         #expect(small >= Self.forDeletions && small < Self.whole)
         #expect(!reserve.release(for: .change))
