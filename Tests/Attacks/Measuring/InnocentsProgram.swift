@@ -9,6 +9,9 @@ import Glibc
 struct InnocentsProgram: ParsableCommand {
     static let configuration = CommandConfiguration(commandName: "innocents", shouldDisplay: false)
 
+    /// The least part of the machine that is assumed, so that a rate is demanded also of a machine without any.
+    private static let leastAvailable = 0.4
+
     @Option var socket: String
     @Option var daemon: Int32
     @Option var user: UInt32
@@ -44,7 +47,8 @@ struct InnocentsProgram: ParsableCommand {
         let (loopTimes, ownTimes) = (loop.times, SchedulingTimes.own)
         let cost = (loopTimes.running - loopBefore.running) / .microseconds(1) / max(1, delivered)
         let waiting = max(loopTimes.waiting - loopBefore.waiting, ownTimes.waiting - ownBefore.waiting)
-        let available = min(1, speed.take() / fullSpeed) * max(0, 1 - waiting / .seconds(1) / seconds)
+        let available = max(
+            Self.leastAvailable, min(1, speed.take() / fullSpeed) * (1 - waiting / .seconds(1) / seconds))
         pinger.finish()
         innocents.settle()
         for connection in innocents.connections where !connection.isOpen {
