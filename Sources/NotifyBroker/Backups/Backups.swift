@@ -1,8 +1,8 @@
 import DequeModule
 import NotifyWire
 
-/// The backup under way, and the requests that wait for its end. There is one at a time. It ends with its connection,
-/// and for another one if its client has stopped reading it.
+/// The backup under way, and the requests that wait for its end. One backup is under way at a time. It ends with its
+/// connection, and for another one if its client has stopped reading it.
 struct Backups {
     /// A request that waits for its turn.
     struct Request {
@@ -58,7 +58,7 @@ struct Backups {
     /// Adds a request, whose backup begins when the earlier ones have ended.
     mutating func add(_ request: Request) throws(WireError) {
         guard current?.connection != request.connection, queued(by: request.connection) == nil else {
-            throw WireError(.invalidArgument, "this connection already has a backup: end it first")
+            throw WireError(.invalidArgument, "this connection already makes a backup: wait until it has ended")
         }
         guard queue.count < Self.maximumRequests else {
             throw WireError(.limitReached, "\(Self.maximumRequests) requests wait for a backup: try again later")
@@ -70,14 +70,24 @@ struct Backups {
         queue.firstIndex { $0.connection == connection }
     }
 
-    /// Begins the next backup if none is under way.
+    /// Removes and returns the next request; nil if there is none, or while a backup is under way.
+    mutating func takeNext() -> Request? {
+        current == nil ? queue.popFirst() : nil
+    }
+
+    /// Begins a backup. None may be under way.
     ///
-    /// - Returns: Its number and target; nil if none begins.
-    mutating func beginNext() -> (number: UInt64, target: FileLocation)? {
-        guard current == nil, let next = queue.popFirst() else { return nil }
+    /// - Returns: Its number.
+    mutating func begin(_ request: Request) -> UInt64 {
         lastNumber += 1
-        current = Backup(number: lastNumber, connection: next.connection, state: .copying(request: next.request))
-        return (lastNumber, next.target)
+        current = Backup(number: lastNumber, connection: request.connection, state: .copying(request: request.request))
+        return lastNumber
+    }
+
+    /// Removes and returns the requests that wait for their turn.
+    mutating func takeAll() -> [Request] {
+        defer { queue.removeAll() }
+        return Array(queue)
     }
 
     /// The time at which the backup under way ends for another one unless its client reads on; nil if none waits.
@@ -117,9 +127,9 @@ struct Backups {
 
     enum ChunkAction: Equatable {
         case read(number: UInt64)
-        /// The backup has ended. The request that waited for an answer gets none.
+        /// The backup has ended. The request that waited for an answer is refused.
         case end(abandoned: UInt64?)
-        /// The request waits for its turn no more, and gets no answer.
+        /// The request no longer waits for its turn, and is refused.
         case leave(abandoned: UInt64)
     }
 

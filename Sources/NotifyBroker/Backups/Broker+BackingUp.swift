@@ -17,8 +17,25 @@ extension Broker {
     }
 
     private mutating func beginNextBackup() {
-        guard let (number, target) = backups.beginNext() else { return }
-        actions.append(.beginBackup(number, target: target))
+        guard connections.drain == .notBegun else { return }
+        while let next = backups.takeNext() {
+            do {
+                // The policy may have changed since the request.
+                try access.checkManageEverything(connections[next.connection.slot].identity)
+                return actions.append(.beginBackup(backups.begin(next), target: next.target))
+            } catch {
+                refuse(next.connection.slot, request: next.request, error)
+            }
+        }
+    }
+
+    /// Refuses the requests that wait for their turn, because the daemon stops.
+    mutating func refuseBackups() {
+        for waiting in backups.takeAll() {
+            refuse(
+                waiting.connection.slot, request: waiting.request,
+                WireError(.closing, "not backed up: the daemon is shutting down"))
+        }
     }
 
     /// The backup under way has ended.

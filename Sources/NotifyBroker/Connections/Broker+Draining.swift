@@ -13,6 +13,7 @@ extension Broker {
         refuse(summaries.removeAll(), "not summed up")
         refuse(deadLetterRequests.removeAll(), "not handled, or in part")
         refuse(purges.removeAll(), "not purged, or in part")
+        refuseBackups()
         for slot in connections.slots {
             for case .durable(let durable, _) in connections[slot].subscriptions.values {
                 detachAll(durable)

@@ -11,7 +11,8 @@ extension NotificationClient.Administration {
     }
 
     /// Writes a backup of the daemon's log to a file: all stored messages and durable subscriptions. Posts and
-    /// deliveries continue meanwhile. While another backup is made, this one waits. `notifyd --restore` puts a backup in the place of the log.
+    /// deliveries continue meanwhile. The daemon makes one backup at a time: those of other clients wait.
+    /// `notifyd --restore` puts a backup in the place of the log.
     ///
     /// The daemon first copies the log beside its database. The file is written with mode 0600, and gets its name once
     /// it is complete and flushed, so that `path` is never an incomplete backup. Until then it has no name or, on file
@@ -25,7 +26,7 @@ extension NotificationClient.Administration {
     /// - Throws: ``NotifyError``, such as `forbidden` for a user who may not manage everything, `limitReached` if 8
     ///   others wait for a backup, or if none of this one was read for 30 s while another waited, `logFull` if the
     ///   daemon's disk lacks room for a copy, `fileNotWritten`, or `invalidArgument` if the file is one of the daemon's
-    ///   own.
+    ///   own, or while this client makes another backup.
     public nonisolated(nonsending) func backUp(
         to path: String, replacingFile replacesFile: Bool = false, progress: (BackupProgress) -> Void = { _ in }
     ) async throws(NotifyError) {

@@ -137,6 +137,31 @@ struct BackingUpTests {
         #expect(clients[3].take() == [.backupReady(BackupReady(request: 1, bytes: 5))])
     }
 
+    @Test func `a client that has lost the right meanwhile gets no turn`() {
+        let (root, client, next) = (host.connect(uid: 0), host.connect(uid: 7), host.connect(uid: 0))
+        let rule = AccessRule(.allow, [.manage], names: [">"], uids: [7])
+        host.core.broker.policyChanged(to: AccessPolicy(generation: 1, rules: [rule]))
+        for client in [root, client, next] { begin(client) }
+        host.core.broker.policyChanged(to: AccessPolicy(generation: 2))
+        read(root, from: BackupChunkRequest.end)
+        #expect(client.takeErrors().map(\.code) == [ErrorCode.forbidden.rawValue])
+        #expect(begun == [1, 2])
+        made(2, .success(5))
+        #expect(next.take() == [.backupReady(BackupReady(request: 1, bytes: 5))])
+    }
+
+    @Test func `requests that wait for a backup are refused when the daemon stops`() {
+        let (first, second) = (host.connect(uid: 0), host.connect(uid: 0))
+        begin(first)
+        begin(second)
+        host.core.broker.drainRequested()
+        host.run()
+        #expect(second.takeErrors().map(\.code) == [ErrorCode.closing.rawValue])
+        host.closed(first)
+        host.run()
+        #expect(begun == [1])
+    }
+
     @Test func `at most eight requests wait for a backup`() {
         let clients = (0..<10).map { _ in host.connect(uid: 0) }
         for client in clients { begin(client) }
