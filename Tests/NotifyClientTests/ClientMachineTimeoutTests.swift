@@ -164,6 +164,31 @@ import Testing
         #expect(await long.openWaiter.code() == .timedOut)
     }
 
+    @Test(arguments: [false, true])
+    func `a subscription that was requested before the connection was lost may exist`(isDurable: Bool) async throws {
+        let harness = try ready()
+        let subscription = try harness.subscribe(
+            ["a"], isDurable ? .durable("d") : .volatile(), timeout: .seconds(2))
+        harness.disconnect()
+        wait(harness, 2)
+        #expect(await subscription.openWaiter.code() == (isDurable ? .outcomeUnknown : .timedOut))
+    }
+
+    @Test func `posts of several pipelines that expire at once are searched once for each`() {
+        var timeouts = RequestTimeouts(limit: .seconds(1))
+        let pipelines = (0..<2).map { _ in PipelineBuffer(capacity: 100, timeout: .seconds(1)) }
+        // Some of them have equal deadlines.
+        for end in 1...50 as ClosedRange<UInt64> {
+            for pipeline in pipelines {
+                timeouts.add(.posts(of: pipeline, before: end), until: .seconds(1) + .milliseconds(end / 10))
+            }
+        }
+        let ends = timeouts.takeExpired(.seconds(2)).map { expired in
+            if case .posts(_, let end) = expired { end } else { 0 }
+        }
+        #expect(ends == [50, 50])
+    }
+
     @Test func `posts of a pipeline expire at its own limit, and later posts do not`() async throws {
         let harness = try ready(postWindow: 2)
         let pipeline = PipelineBuffer(capacity: 16, timeout: .seconds(20))

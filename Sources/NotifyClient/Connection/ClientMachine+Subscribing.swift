@@ -45,7 +45,10 @@ extension ClientMachine {
             credit: credit, maximumWindow: daemonInfo.maximumWindow,
             namesPatterns: !entry.isEdited, isFirst: entry.lastSequence == nil, mayCreate: !entry.wasChanged)
         frame.write(to: &outgoing)
-        _ = subscriptions.update(number) { $0.phase = .requested }
+        _ = subscriptions.update(number) { entry in
+            entry.phase = .requested
+            entry.wasRequested = true
+        }
     }
 
     /// The daemon has ended the attachment to a durable subscription that was reset or edited. Attaches again: the
@@ -87,8 +90,8 @@ extension ClientMachine {
         if frame.hasSnapshot { effects.deliveries.append((entry.buffer, .snapshotBegan)) }
         if let first = entry.spec.snapshotStart, entry.lastSequence == nil {
             let range = SequenceRange(first: first, last: frame.sequence)
-            let isFromSequence = if case .sequence = entry.spec.start { true } else { false }
-            effects.deliveries.append((entry.buffer, .logSnapshotBegan(range, isFromSequence: isFromSequence)))
+            let reportsEarlier = entry.spec.start.reportsEarlierDeletions
+            effects.deliveries.append((entry.buffer, .logSnapshotBegan(range, reportsEarlierDeletions: reportsEarlier)))
         }
         let needsExtraCredit = attachment?.needsExtraCredit ?? false
         if needsExtraCredit { Credit(subscription: number, messages: 1).write(to: &outgoing) }

@@ -53,9 +53,12 @@ extension ClientMachine {
             return effects.answers.append { slot.fail(error) }
         }
         if let number = subscriptions.firstNumber(where: { $0.openWaiter === slot }) {
-            let isRequested = subscriptions[number]?.phase == .requested
+            // A durable one may have been created before the connection was lost.
+            let mayExist = subscriptions[number].map {
+                $0.phase == .requested || $0.wasRequested && $0.spec.isDurable
+            }
             return timeOutSubscription(
-                number, isRequested ? .outcomeUnknown(after: limit) : notSent(within: limit), &effects)
+                number, mayExist == true ? .outcomeUnknown(after: limit) : notSent(within: limit), &effects)
         }
         let request = requests.firstRequest { entry in
             switch entry {

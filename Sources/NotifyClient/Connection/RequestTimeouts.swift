@@ -1,6 +1,21 @@
 import DequeModule
 import HeapModule
 
+extension [RequestTimeouts.Limited] {
+    /// Adds a request or posts. Those of one pipeline are one element, because each takes a search.
+    fileprivate mutating func add(_ limited: Element) {
+        for index in indices {
+            if case .posts(let buffer, let end) = self[index], case .posts(let mine, let other) = limited,
+                buffer === mine
+            {
+                self[index] = .posts(of: buffer, before: Swift.max(end, other))
+                return
+            }
+        }
+        append(limited)
+    }
+}
+
 /// Finds the requests that were not answered within their time limit. Pure: time is an argument.
 ///
 /// The common limit costs a request no reading of the clock: a mark notes which requests exist at a moment, and those
@@ -111,12 +126,7 @@ struct RequestTimeouts {
         var expired: [Limited] = []
         while let first = own.min, first.deadline <= now {
             own.removeMin()
-            if first.limited.isAnswered { continue }
-            // A pipeline's posts expire in order, so that its later entry includes the earlier one.
-            if case .posts(let buffer, _) = first.limited, case .posts(let last, _)? = expired.last, last === buffer {
-                expired.removeLast()
-            }
-            expired.append(first.limited)
+            if !first.limited.isAnswered { expired.add(first.limited) }
         }
         return expired
     }

@@ -30,6 +30,8 @@ struct SubscriptionTable {
         var creditLeft: UInt32?
         /// The number of messages that were delivered and whose handlers have not ended.
         var heldByHandlers = 0
+        /// Whether the subscription was requested on a connection.
+        var wasRequested = false
         /// Whether one extra credit was granted, to detect acknowledgements that never arrived.
         var hasExtraCredit = false
         /// Whether the durable subscription has other patterns than its spec, because they were edited since.
