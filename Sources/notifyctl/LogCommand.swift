@@ -11,9 +11,9 @@ struct LogCommand: AsyncParsableCommand, PatternTaking {
             subscription: those that a durable subscription matched, or that were posted with --durability stored, until \
             the retention rules delete them. By default, a message that every durable subscription has acknowledged is \
             deleted after 24 hours. Messages that you may not receive are left out. Damaged messages are reported on \
-            standard error, and so are messages from --from on that were deleted. From a time, it is reported, too, if some \
-            were deleted that may have been posted after it, with the time of the oldest message, or of the last one from \
-            before it.
+            standard error, and so are messages that were deleted from --from on. The time at which a deleted message was \
+            posted is not known. So --from a time also reports deletions between the last message before that time and \
+            the first one after it.
 
             --from and --to are \(PositionArgument.forms). A sequence is included; --to a time prints what was posted \
             before it.

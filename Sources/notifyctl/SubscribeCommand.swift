@@ -21,9 +21,10 @@ struct SubscribeCommand: AsyncParsableCommand, ProgramRunning, PatternTaking {
             client without --group is refused then, and one with --group if the subscription is not shared, unless it has \
             --takeover.
 
-            --from is \(PositionArgument.forms). A new durable subscription starts there, and reports what was \
-            deleted from a sequence or a time on; one that exists resumes, and 'notifyctl durable reset' moves it. Without --durable, the stored messages from there on are printed first, and \
-            then each message as it is posted.
+            --from is \(PositionArgument.forms). A new durable subscription starts there, and reports what was deleted from \
+            that sequence on, or from the first message since that time. One that exists resumes, and 'notifyctl durable \
+            reset' moves it. Without --durable, the stored messages from there on are printed first, and then each message \
+            as it is posted.
 
             By default each message is printed as its payload and a newline. \(OutputOptions.discussion)
 

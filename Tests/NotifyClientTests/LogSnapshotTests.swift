@@ -7,10 +7,12 @@ import Testing
 /// Volatile subscriptions that begin with stored messages.
 @Suite(.timeLimit(.minutes(10))) struct LogSnapshotTests {
     private func buffer(
-        _ first: UInt64, _ last: UInt64, bound: Int = 100, limit: Int? = nil, isFromSequence: Bool = false
+        _ first: UInt64, _ last: UInt64, bound: Int = 100, limit: Int? = nil, reportsEarlierDeletions: Bool = false
     ) -> DeliveryBuffer {
         let buffer = DeliveryBuffer(policy: .dropOldest(.init(messages: bound, bytes: .max)), limit: limit)
-        buffer.put(.logSnapshotBegan(SequenceRange(first: first, last: last), isFromSequence: isFromSequence))
+        buffer.put(
+            .logSnapshotBegan(SequenceRange(first: first, last: last), reportsEarlierDeletions: reportsEarlierDeletions)
+        )
         return buffer
     }
 
@@ -28,7 +30,7 @@ import Testing
     }
 
     @Test func `from a sequence, all known deletions are reported`() throws {
-        let all = buffer(5, 9, isFromSequence: true)
+        let all = buffer(5, 9, reportsEarlierDeletions: true)
         #expect(all.rangeToRead()?.deletionMark == LogCursor.allDeletions)
         try page([], through: 7, to: all)
         #expect(all.rangeToRead()?.deletionMark == LogCursor.allDeletions)

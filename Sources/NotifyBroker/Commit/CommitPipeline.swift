@@ -10,6 +10,8 @@ struct CommitPipeline {
     /// `pendingLimit`, but only after it has added a message. Many connections together can therefore exceed that
     /// limit.
     private static let maximumPendingFactor = 8
+    /// The number of new subscriptions in a batch for which the store counts deletions, after which others wait.
+    private static let maximumDeletionCounts = 64
 
     private let pendingLimit: Int
     private let retryDelay: Duration
@@ -66,6 +68,14 @@ struct CommitPipeline {
         guard pending.bytes < pendingLimit * Self.maximumPendingFactor else {
             throw WireError(.storageFailed, "not stored: too many bytes wait for the disk; try again later")
         }
+    }
+
+    /// Makes the store count what was deleted from the start of a new subscription on.
+    ///
+    /// - Returns: Whether the next batch contains so many of these that others must wait for its outcome.
+    mutating func countDeleted(_ record: DurableRecord) -> Bool {
+        append(.countDeleted(record))
+        return pending.deletionCounts >= Self.maximumDeletionCounts
     }
 
     /// Adds a message to the next batch, and returns its position in the log's open block.

@@ -84,7 +84,7 @@ extension Broker {
         // Flushed before any message is delivered. Even after a power failure, the log must show that a client was
         // attached and may have seen messages.
         commits.append(change, then: .attached(durables[durable].id, attachment), isSynced: true)
-        if case .create(let record) = change { countDeleted(record, from: subscribe.start) }
+        if case .create(let record) = change { countDeleted(record, from: subscribe.start, slot) }
         if attachment.replacedSettings != nil {
             commits.append(
                 .replace(record(of: durable)))

@@ -38,15 +38,17 @@ extension Broker {
             then: .created(
                 durables[durable].id, connection: connections[slot].id, request: subscribe.request, existed: false),
             isSynced: true)
-        countDeleted(record, from: subscribe.start)
+        countDeleted(record, from: subscribe.start, slot)
         pauseIfLogBehind(slot)
     }
 
-    /// Reports to the clients of a new subscription what was deleted from its start on, if it begins at a sequence or a
-    /// time.
-    mutating func countDeleted(_ record: DurableRecord, from start: LogPosition) {
+    /// Makes the store count what was deleted from the start of a new subscription on, if it begins at a sequence or a
+    /// time. After some of them in one batch, the connection pauses until the outcome: the store compares all known
+    /// deletions with each of them.
+    mutating func countDeleted(_ record: DurableRecord, from start: LogPosition, _ slot: ConnectionSlot) {
         guard case .sequence = start, record.progress.cursor < commits.sequencer.last else { return }
-        commits.append(.countDeleted(record))
+        scheduler.spend(FairScheduler.Cost.subscribe)
+        if commits.countDeleted(record), commits.pauseUntilOutcome(slot) { pause(slot, .logBehind) }
     }
 
     /// The record of a subscription that a client creates.

@@ -4,10 +4,12 @@ import NotifyLog
 extension Broker {
     /// Logs what a subscription has lost; of a purge, once it ends.
     mutating func logLoss(_ loss: Loss, of id: DurableID, in deletion: Deletion, now: Duration) {
-        if deletion.isPurge, deletion.released[id] == nil { return lossLog.purged(loss, of: id, now: now) }
+        let isPurge = deletion.isPurge && deletion.released[id] == nil
+        // A daemon that stops may not see the end.
+        if isPurge, connections.drain == .notBegun { return lossLog.purged(loss, of: id, now: now) }
         let reason: LossLog.Reason =
             deletion.released[id] != nil
-            ? .backlog : deletion.deadLettersThrough > 0 ? .purge : .rules
+            ? .backlog : isPurge || deletion.deadLettersThrough > 0 ? .purge : .rules
         logLoss(loss, of: id, reason, now: now)
     }
 

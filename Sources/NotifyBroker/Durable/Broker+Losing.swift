@@ -36,9 +36,11 @@ extension Broker {
             let generation = deletion.generations[id] ?? durables[slot].cursor.generation
             guard let loss = durables[slot].lost(loss, generation: generation) else { continue }
             let isReleased = deletion.released[id] != nil
-            if !isReleased { readers.evictRing(through: loss.last) }
-            // Before its creation, nothing was deleted that was for it.
-            if durables[slot].isCreated { logLoss(loss, of: id, in: deletion, now: now.monotonic) }
+            // What was deleted before its creation is no deletion of this time.
+            if durables[slot].isCreated {
+                if !isReleased { readers.evictRing(through: loss.last) }
+                logLoss(loss, of: id, in: deletion, now: now.monotonic)
+            }
             guard let reader = durables[slot].reader else { continue }
             // What was released is not delivered again if a member of a group ends without having read it.
             let isForgotten = isReleased && durables[slot].settings.sharing == .group

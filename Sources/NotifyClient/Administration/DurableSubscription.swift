@@ -45,7 +45,8 @@ extension NotificationClient.Administration {
         /// The messages that are not acknowledged, delivered or not; `nil` if the daemon has not counted them yet.
         public let pending: Pending?
         /// Messages that were deleted before they were acknowledged, until a later one is acknowledged. Of a subscription
-        /// that was created to begin at a sequence or a time, also those deleted before its creation, from there on.
+        /// that was created to begin at a sequence or a time, also those deleted before its creation: from that sequence
+        /// on, or from the first message that was then stored.
         public let lost: Count
 
         init(_ entry: DurableEntry) {

@@ -51,11 +51,7 @@ struct LogCursor: Sendable {
         self.query = query
         left = query.limit ?? .max
         first = start.sequence
-        switch query.start {
-        case .now, .oldest: break
-        // What was deleted from there on is missed.
-        case .sequence, .age, .time: deletionMark = Self.allDeletions
-        }
+        if query.start.reportsEarlierDeletions { deletionMark = Self.allDeletions }
         switch query.end {
         case nil: last = query.follows ? .max : start.last
         case .now: last = start.last
@@ -92,5 +88,15 @@ struct LogCursor: Sendable {
         case .newestFirst: last = min(last, max(page.through, 1) - 1)
         }
         isAtEnd = left == 0 || first > last || (page.isEnd && !query.follows)
+    }
+}
+
+extension LogPosition {
+    /// Whether a reader that begins there misses what was deleted from there on before.
+    var reportsEarlierDeletions: Bool {
+        switch self {
+        case .now, .oldest: false
+        case .sequence, .age, .time: true
+        }
     }
 }

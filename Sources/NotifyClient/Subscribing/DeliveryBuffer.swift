@@ -34,7 +34,7 @@ final class DeliveryBuffer: Sendable {
         case snapshot(MessageBatch)
         case snapshotEnded
         /// The subscription begins with stored messages of this range, which its consumer reads from the log.
-        case logSnapshotBegan(SequenceRange, isFromSequence: Bool)
+        case logSnapshotBegan(SequenceRange, reportsEarlierDeletions: Bool)
         /// The answer to a request for the messages of a range, as the next part of this snapshot.
         case page(ReceivedLogPage, of: SequenceRange)
         /// The end of the subscription, with the error that ended it, if any.

@@ -48,8 +48,8 @@ struct DeliveryBufferState {
         case .snapshotEnded:
             awaitsSnapshot = false
             releaseLive()
-        case .logSnapshotBegan(let range, let isFromSequence):
-            logSnapshot = LogSnapshot(range, isFromSequence: isFromSequence)
+        case .logSnapshotBegan(let range, let reportsEarlierDeletions):
+            logSnapshot = LogSnapshot(range, reportsEarlierDeletions: reportsEarlierDeletions)
         case .page(let page, let range):
             for gap in page.gaps { ready.append(gap) }
             for batch in page.batches { ready.append(batch) }

@@ -19,12 +19,11 @@ struct LogSnapshot {
     /// The number of messages after `boundary` that were read from the log.
     private var reread: UInt64 = 0
 
-    /// - Parameter isFromSequence: Whether the program has given the sequence of the beginning. It continues after a
-    ///   message, so that what was deleted from there on is missed.
-    init(_ range: SequenceRange, isFromSequence: Bool) {
+    /// - Parameter reportsEarlierDeletions: Whether to report also what was deleted before the subscription began.
+    init(_ range: SequenceRange, reportsEarlierDeletions: Bool) {
         rest = range
         boundary = range.last
-        deletionMark = isFromSequence ? LogCursor.allDeletions : 0
+        deletionMark = reportsEarlierDeletions ? LogCursor.allDeletions : 0
     }
 
     var isComplete: Bool { rest.first > rest.last }

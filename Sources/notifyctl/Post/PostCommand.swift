@@ -28,10 +28,10 @@ struct PostCommand: AsyncParsableCommand, PatternTaking {
             counts the lines that are posted, those that are not, and those for which this is not known because the \
             connection broke. With --retry, lines that are known not to be posted are sent again, in order, while storage \
             fails or is full, a limit is reached or no daemon can be reached, and posting goes on. Later lines that were \
-            already under way may be posted before them. A daemon that is connected but does not answer ends the command \
-            after this time, or after 30 seconds if that is less: its lines may have been posted. At the end, standard error \
-            has a summary, without --quiet, which counts the lines that were posted after later ones. A signal stops: lines \
-            that were sent get 3 seconds for their receipts.
+            already under way may be posted before them. If the daemon does not answer, the command ends after this time, \
+            of which at least 1 and at most 30 seconds count: its lines may have been posted. At the end, standard error has \
+            a summary, without --quiet, which counts the lines that were posted after later ones. After a signal, lines that \
+            were sent get 3 seconds for their receipts.
 
             EXAMPLES
               notifyctl post orders.created 'order 42'

@@ -30,6 +30,23 @@ struct EarlierDeletionTests {
         #expect(host.warnings.isEmpty)
     }
 
+    /// The store compares all known deletions with each of them.
+    @Test func `a batch has few new subscriptions for which deletions are counted, others wait`() {
+        let clients = (0..<3).map { _ in host.connect() }
+        for (index, client) in clients.enumerated() {
+            for number in 0..<100 {
+                client.subscribe(UInt32(number + 1), ["a"], durable: "new-\(index)-\(number)", from: .sequence(2))
+            }
+        }
+        host.run()
+        let counts = host.store.batches.map { batch in
+            batch.changes.count { if case .countDeleted = $0 { true } else { false } }
+        }
+        #expect(counts.reduce(0, +) == 300)
+        #expect(counts.allSatisfy { $0 < 64 + clients.count }, "\(counts)")
+        for client in clients { #expect(client.takeErrors().isEmpty) }
+    }
+
     @Test func `a subscription that begins at the oldest message or now gets none`() {
         #expect(gaps(from: .oldest).isEmpty)
         #expect(gaps(from: .now).isEmpty)
