@@ -1,21 +1,6 @@
 import DequeModule
 import HeapModule
 
-extension [RequestTimeouts.Limited] {
-    /// Adds a request or posts. Those of one pipeline are one element, because each takes a search.
-    fileprivate mutating func add(_ limited: Element) {
-        for index in indices {
-            if case .posts(let buffer, let end) = self[index], case .posts(let mine, let other) = limited,
-                buffer === mine
-            {
-                self[index] = .posts(of: buffer, before: Swift.max(end, other))
-                return
-            }
-        }
-        append(limited)
-    }
-}
-
 /// Finds the requests that were not answered within their time limit. Pure: time is an argument.
 ///
 /// The common limit costs a request no reading of the clock: a mark notes which requests exist at a moment, and those
@@ -129,5 +114,21 @@ struct RequestTimeouts {
             if !first.limited.isAnswered { expired.add(first.limited) }
         }
         return expired
+    }
+}
+
+extension [RequestTimeouts.Limited] {
+    /// Adds a request or posts. Those of one pipeline are one element, because each takes a search.
+    fileprivate mutating func add(_ limited: Element) {
+        guard case .posts(let buffer, let end) = limited, let index = firstIndex(where: { $0.isPosts(of: buffer) }),
+            case .posts(_, let other) = self[index]
+        else { return append(limited) }
+        self[index] = .posts(of: buffer, before: Swift.max(end, other))
+    }
+}
+
+extension RequestTimeouts.Limited {
+    fileprivate func isPosts(of buffer: PipelineBuffer) -> Bool {
+        if case .posts(let mine, _) = self { mine === buffer } else { false }
     }
 }
