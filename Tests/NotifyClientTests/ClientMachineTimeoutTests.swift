@@ -183,7 +183,7 @@ import Testing
                 timeouts.add(.posts(of: pipeline, before: end), until: .seconds(1) + .milliseconds(end / 10))
             }
         }
-        let ends = timeouts.takeExpired(.seconds(2)).map { expired in
+        let ends = timeouts.takeExpired(.seconds(2)).map { expired -> UInt64 in
             if case .posts(_, let end) = expired { end } else { 0 }
         }
         #expect(ends == [50, 50])
