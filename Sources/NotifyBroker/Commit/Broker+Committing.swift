@@ -18,7 +18,7 @@ extension Broker {
 
     /// Must be called when the store has finished a batch.
     package mutating func committed(_ outcome: CommitOutcome, now: BrokerTime) {
-        guard let batch = commits.takeInFlight(outcome) else { return }
+        guard let batch = commits.takeInFlight(outcome, now: now.monotonic) else { return }
         statistics.store = outcome.statistics
         durables.setTime(now)
         warnings.schedule(now: now.monotonic)

@@ -29,6 +29,8 @@ struct CommitPipeline {
     private var deadline: Duration?
     /// The highest sequence committed to the log.
     private(set) var persistedThrough: UInt64
+    /// The time of the last outcome of a batch.
+    private var lastOutcome = Duration.zero
     /// Connections from which reading is paused until the next outcome of a batch.
     private var pausedConnections: Set<ConnectionSlot> = []
 
@@ -207,8 +209,9 @@ struct CommitPipeline {
     }
 
     /// Takes the batch in flight; nil if the outcome belongs to another batch.
-    mutating func takeInFlight(_ outcome: CommitOutcome) -> InFlightBatch? {
+    mutating func takeInFlight(_ outcome: CommitOutcome, now: Duration) -> InFlightBatch? {
         guard inFlight?.id == outcome.batchID, let batch = inFlight.take() else { return nil }
+        lastOutcome = now
         if let mark = batch.reserveBelow {
             let succeeded = if case .success = outcome.result { true } else { false }
             sequencer.reservationEnded(below: mark, succeeded: succeeded)
@@ -249,8 +252,10 @@ struct CommitPipeline {
     /// - Returns: Whether the health changed.
     mutating func storageSucceeded() -> Bool { health.set(nil) }
 
+    /// The time by which the store must respond; nil if nothing waits for it. The store works in the order of the
+    /// requests, so that it has begun with a page that still waits only after the last outcome.
     func responseDeadline(pageStarted: Duration?) -> Duration? {
-        health.responseDeadline(since: .earlier(inFlight?.started, pageStarted))
+        health.responseDeadline(since: .earlier(inFlight?.started, pageStarted.map { max($0, lastOutcome) }))
     }
 
     /// Records a storage failure if the store has not responded within the timeout.

@@ -27,10 +27,12 @@ struct CommitPipelineTests {
         pipeline.beginBatch(hasProgress: hasProgress, now: now) { UnsavedProgress() }
     }
 
-    private func finish(_ pipeline: inout CommitPipeline, _ batch: CommitBatch, fails: Bool = false) -> InFlightBatch? {
+    private func finish(
+        _ pipeline: inout CommitPipeline, _ batch: CommitBatch, fails: Bool = false, at now: Duration = .zero
+    ) -> InFlightBatch? {
         let result: Result<Void, StorageFailure> = fails ? .failure(.broken) : .success(())
         return pipeline.takeInFlight(
-            CommitOutcome(batchID: batch.id, result: result, statistics: StoreStatistics()))
+            CommitOutcome(batchID: batch.id, result: result, statistics: StoreStatistics()), now: now)
     }
 
     private func ready() throws -> CommitPipeline {
@@ -88,6 +90,19 @@ struct CommitPipelineTests {
             pipeline.nextDeadline(pageStarted: nil) == StorageHealth.responseTimeout
                 + configuration.acknowledgementDelay
         )
+    }
+
+    @Test func `a page that waited behind a batch has its time from the outcome on`() throws {
+        var pipeline = try ready()
+        _ = append(5, to: &pipeline)
+        let batch = try #require(begin(&pipeline))
+        let timeout = StorageHealth.responseTimeout
+        #expect(pipeline.nextDeadline(pageStarted: .seconds(1)) == timeout)
+        _ = finish(&pipeline, batch, at: .seconds(9))
+        #expect(pipeline.nextDeadline(pageStarted: .seconds(1)) == timeout + .seconds(9))
+        let isLate = pipeline.checkResponseDeadline(pageStarted: .seconds(1), now: timeout + .seconds(1))
+        #expect(!isLate)
+        #expect(pipeline.nextDeadline(pageStarted: .seconds(12)) == timeout + .seconds(12))
     }
 
     @Test func `the deadline is cleared if there is no progress to persist`() throws {
