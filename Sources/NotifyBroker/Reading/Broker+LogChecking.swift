@@ -34,15 +34,20 @@ extension Broker {
             problems.insert(LogProblem(.database, failure.message), at: 0)
             count += 1
         }
-        var ofDaemon: [LogProblem] = []
-        // Damage is among the problems of the log.
-        if let failure = commits.health.failure, failure.kind != .damaged {
-            ofDaemon.append(LogProblem(.storage, failure.message))
-        }
-        if let configurationProblem { ofDaemon.append(LogProblem(.configuration, configurationProblem)) }
         return CheckReport(
             request: request, isFull: false, damagedMessages: logChecks.damagedMessages, problemCount: count,
-            damagedRanges: logChecks.damagedRanges, problems: ofDaemon + problems)
+            damagedRanges: logChecks.damagedRanges, problems: problemsOfDaemon + problems)
+    }
+
+    /// The problems besides those of the log.
+    private var problemsOfDaemon: [LogProblem] {
+        var problems: [LogProblem] = []
+        // Damage is among the problems of the log.
+        if let failure = commits.health.failure, failure.kind != .damaged {
+            problems.append(LogProblem(.storage, failure.message))
+        }
+        if let configurationProblem { problems.append(LogProblem(.configuration, configurationProblem)) }
+        return problems
     }
 
     /// Must be called when the store's check has advanced.
@@ -69,7 +74,7 @@ extension Broker {
                     request: waiting.request, isFull: true, messages: findings.messages, names: findings.names,
                     segments: findings.segments, subscriptions: findings.subscriptions,
                     damagedMessages: findings.damagedMessages, problemCount: findings.problemCount,
-                    damagedRanges: findings.damagedRanges, problems: findings.problems))
+                    damagedRanges: findings.damagedRanges, problems: problemsOfDaemon + findings.problems))
         }
     }
 

@@ -52,9 +52,14 @@ struct LogCheckTests {
             #expect(report.problemCount == 0)
         }
         // It is known from now on.
-        client.send(CheckRequest(request: client.nextRequest(), isFull: false))
-        host.runTicks()
-        #expect(Self.reports(client).first?.problems.count == 1)
+        for isFull in [false, true] {
+            client.send(CheckRequest(request: client.nextRequest(), isFull: isFull))
+            host.runTicks()
+            if isFull { host.core.broker.logChecked(LogFindings()) }
+            host.runTicks()
+            #expect(
+                Self.reports(client).first?.problems == [LogProblem(.storage, "the database was deleted")], "\(isFull)")
+        }
     }
 
     @Test func `a check does not wait for a disk that does not respond`() throws {
