@@ -1,7 +1,7 @@
 import NotifyWire
 
 /// Connections of one user. A third of them flood the daemon with posts of every durability, a third subscribe to
-/// everything and stop reading, and a third open as much as the limits of a user permit: subscriptions, durable
+/// everything, stop reading, and claim to have dropped all messages there are, and a third open as much as the limits of a user permit: subscriptions, durable
 /// subscriptions, names of stored messages, and connections.
 final class FloodAttack: Attack {
     private static let postsPerWrite = 256
@@ -33,6 +33,8 @@ final class FloodAttack: Attack {
         for connection in stopped {
             connection.subscribe(to: ">")
             connection.isReading = false
+            connection.write(Dropped(subscription: 1, messages: .max))
+            connection.flush()
         }
     }
 

@@ -93,6 +93,8 @@ final class AttackRun {
         if isHanging { daemon.hang(false) }
         measurement.isReleased = probe.wait(for: "connections", toBe: 1) && probe.wait(for: "subscriptions", toBe: 0)
         measurement.left = probe.leftovers()
+        measurement.droppedByClients = probe.counters["dropped_by_clients"] ?? .max
+        measurement.delivered = probe.counters["delivered"] ?? 0
         measurement.residentAfter = isSettling ? settledBytes() : daemon.residentBytes
         let status = daemon.stop()
         measurement.exitProblem = status == 0 ? "" : "notifyd exited with status \(status)"

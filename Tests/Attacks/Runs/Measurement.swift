@@ -17,6 +17,8 @@ struct Measurement {
     var innocents: [String: Double] = [:]
     /// The results of the attacks: the sums of ``Attack/figures``.
     var figures: [String: Double] = [:]
+    /// The messages that clients reported as dropped, as the daemon counts them, and those that it delivered.
+    var (droppedByClients, delivered): (UInt64, UInt64) = (0, 0)
     /// Whether the daemon released all connections and subscriptions after the attacks.
     var isReleased = true
     /// The users' charges that remain after the attacks, except for durable subscriptions and the names of stored

@@ -74,6 +74,9 @@ struct Row: Sendable {
             if !measurement.exitProblem.isEmpty { broken.append(measurement.exitProblem) }
             if measurement.disordered > 0 { broken.append("messages arrived out of order") }
             if measurement.lost > 0 { broken.append("messages were lost") }
+            if measurement.droppedByClients > measurement.delivered {
+                broken.append("clients dropped \(measurement.droppedByClients) of \(measurement.delivered) messages")
+            }
             return broken
         }
 
