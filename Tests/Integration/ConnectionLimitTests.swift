@@ -35,6 +35,7 @@ extension IntegrationTests {
             #expect(try bystander.statistics()["socket_bytes"] ?? 0 >= 100_000)
             let use = try await Notifyctl(daemon).run("stats", "--limits")
             expectText(use.output, "user.\(getuid()).connections 5 of")
+            expectText(use.output, "user.\(getuid()).socket_bytes ")
             ended = nil
             while try bystander.statistics()["socket_bytes"] != 0 { try poster.ping() }
         }

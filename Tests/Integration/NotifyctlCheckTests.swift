@@ -41,6 +41,10 @@ extension IntegrationTests {
             let object = try #require(full.objects.first)
             #expect(object["damaged_messages"] as? Int == 3 && object["sound_messages"] as? Int == 197)
             #expect(object["sound"] as? Bool == false && object["full"] as? Bool == true)
+            let lines = try await notifyctl.run("check", "--full").lines
+            #expect(lines.count == 3 && lines[0].hasPrefix("sound messages: 197, names: 1, "), "\(lines)")
+            #expect(lines[1] == "damaged messages: 3 (\(sequences[49]) to \(sequences[50]), \(sequences[89]))")
+            #expect(lines[2].hasPrefix("to write what is sound to a new file, "))
             let known = try await notifyctl.run("check")
             #expect(
                 known.lines.first

@@ -50,7 +50,9 @@ extension IntegrationTests {
 
         private static let commands: [[String]] = [
             ["post", "a.b", "text", "--json"],
+            ["post", "a.b", "--lines", "--file", "/etc/hostname", "--durability", "stored", "--json"],
             ["subscribe", "a.>", "--from", "oldest", "--count", "3", "--json"],
+            ["wait", "a.>", "--from", "oldest", "--json"],
             ["log", "--json"], ["log", "--summary", "--limit", "1", "--json"],
             ["durable", "list", "--json"], ["durable", "show", "held", "--json"],
             ["durable", "show", "group", "--json"], ["durable", "show", "failing", "--json"],

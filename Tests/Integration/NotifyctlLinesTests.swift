@@ -169,7 +169,7 @@ extension IntegrationTests {
         }
 
         @Test(.enabled(if: Requirements.hasTmux))
-        func `a terminal shows the share of a file`() async throws {
+        func `a terminal shows progress, and a hint where the output is piped`() async throws {
             let daemon = try await Daemon.start()
             let fifo = daemon.folder.file("lines")
             try (0..<200_000).map { "line \($0)\n" }.joined().write(toFile: fifo, atomically: true, encoding: .utf8)
@@ -180,6 +180,15 @@ extension IntegrationTests {
                     screen.text.contains("% ") && screen.text.contains(" lines, ") ? true : nil
                 }
                 try await terminal.waitForText("posted 200000 lines (200000 stored) in ")
+                try await terminal.type("notifyctl bench post --messages 5000000 | cat >/dev/null")
+                try await terminal.press("Enter")
+                try await terminal.wait("the progress of a measurement") { screen in
+                    screen.text.contains("% ") && screen.text.contains("/s") ? true : nil
+                }
+                try await terminal.press("C-c")
+                try await terminal.type("clear; notifyctl subscribe b --durable d | cat >/dev/null")
+                try await terminal.press("Enter")
+                try await terminal.waitForText("each message is acknowledged once it is written to the pipe")
             }
         }
     }

@@ -201,6 +201,19 @@ extension IntegrationTests {
             #expect(long.errors.contains("107"))
         }
 
+        @Test(.enabled(if: Requirements.isRoot))
+        func `a folder of another user is skipped with one line`() async throws {
+            let folder = try TemporaryFolder()
+            mkdir(folder.file("notifyd"), 0o700)
+            #expect(chown(folder.file("notifyd"), 54_321, 54_321) == 0)
+            let result = try await Notifyctl(
+                socket: nil, environment: ["XDG_RUNTIME_DIR": folder.path]
+            ).run("ping")
+            let lines = result.errors.split(separator: "\n").filter { $0.contains(folder.path) }
+            #expect(lines.count == 1, "\(result.errors)")
+            expectText("\(lines.first ?? "")", "\(folder.file("notifyd"))")
+        }
+
         @Test func `the help of every command has an example`() async throws {
             let notifyctl = Notifyctl(socket: nil)
             let commands = [
@@ -215,6 +228,16 @@ extension IntegrationTests {
                 let text = try await process.standardOutput.wait("the end") { $0.isAtEnd ? $0.text : nil }
                 #expect(text.contains("EXAMPLES") && text.contains("  notifyctl "), "\(command)")
             }
+            let texts = [
+                "post": ["automatic"],
+                "work": [
+                    "KillMode=mixed", "ExecStart=", "75", "USAGE: notifyctl work", "-- <command>",
+                ],
+            ]
+            for (command, parts) in texts {
+                let help = try await notifyctl.run("help", command).output
+                for part in parts { expectText(help, part) }
+            }
             let version = try await notifyctl.run("--version")
             #expect(version.output == "\(notifydVersion)\n")
             for shell in ["bash", "zsh", "fish"] {
@@ -225,14 +248,18 @@ extension IntegrationTests {
             let folder = try TemporaryFolder()
             let bash = try await notifyctl.run("--generate-completion-script", "bash").output
             let bashFile = try folder.write(bash, to: "completion")
-            for (words, found) in [("du", "durable"), ("durable re", "reset remove"), ("post re", "")] {
+            let completions = [
+                ("help du", "durable"), ("help durable re", "reset remove"), ("help post re", ""),
+                ("post a --durability vol", "volatile"), ("top --view sub", "subscriptions"),
+            ]
+            for (words, found) in completions {
                 let completed = try ChildProcess(
                     "/bin/bash",
                     [
                         "-c",
                         """
                         complete() { :; }; source "$1"
-                        COMP_WORDS=(notifyctl help $2) COMP_LINE="notifyctl help $2"
+                        COMP_WORDS=(notifyctl $2) COMP_LINE="notifyctl $2"
                         COMP_CWORD=$((${#COMP_WORDS[@]} - 1)) COMP_POINT=${#COMP_LINE}
                         _notifyctl notifyctl "${COMP_WORDS[-1]}" "${COMP_WORDS[-2]}"; echo "${COMPREPLY[@]}"
                         """, "bash", bashFile, words,

@@ -63,6 +63,8 @@ import TestSupport
         let service = worker[sections.lowerBound...]
         #expect(service.contains("\nRestart=on-failure\n") && service.contains("\nRestartSec=5\n"))
         #expect(service.contains("\nRestartPreventExitStatus=64 77 127\n"))
+        // The job gets its signal from the worker, after it has stopped to take others.
+        #expect(service.contains("\nKillMode=mixed\n"))
     }
 
     private func service(_ scope: String, _ name: String = "notifyd") throws -> String {

@@ -7,6 +7,7 @@ extension FakeDaemon {
     struct Delivery: Sendable {
         var name: String
         var payload: String
+        var headers: [(key: String, value: String)] = []
     }
 
     /// Runs a test with a client. The client's first subscription gets a gap of `gap` messages if `gap` is not 0, and
@@ -22,6 +23,7 @@ extension FakeDaemon {
             let served = Task {
                 let connection = try await daemon.accept()
                 let subscribe = try await connection.acceptSubscription()
+                let headers = try deliveries.map { try HeaderList.encode($0.headers) }
                 let isDurable = !subscribe.durableName.isEmpty
                 connection.send { buffer in
                     if gap > 0 {
@@ -34,7 +36,8 @@ extension FakeDaemon {
                             .write(to: &buffer)
                     }
                     for (index, delivery) in deliveries.enumerated() {
-                        buffer.writeDelivery(gap + UInt64(index + 1), delivery.name, payload: delivery.payload)
+                        buffer.writeDelivery(
+                            gap + UInt64(index + 1), delivery.name, headers: headers[index], payload: delivery.payload)
                     }
                 }
                 var acknowledged: [UInt64] = []

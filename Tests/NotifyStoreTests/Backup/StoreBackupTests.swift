@@ -172,6 +172,20 @@ struct StoreBackupTests {
         try log.close(nextSequence: 1)
     }
 
+    @Test func `a backup onto the mark of the sequences is refused`() async throws {
+        let log = try Store.open(path: folder.database)
+        var (database, memory) = (stat(), stat())
+        #expect(stat(folder.database, &database) == 0 && stat("/dev/shm", &memory) == 0)
+        let suffix = "-\(database.st_dev)-\(database.st_ino)"
+        let marks = try FileManager.default.contentsOfDirectory(atPath: "/dev/shm").filter { $0.hasSuffix(suffix) }
+        let name = try #require(marks.first)
+        let target = FileLocation(device: UInt64(memory.st_dev), inode: UInt64(memory.st_ino), name: name)
+        let refused = await completion { log.beginBackup(target: target, completion: $0) }
+        #expect(throws: WireError.self) { try refused.get() }
+        if case .failure(let error) = refused { #expect(error.code == .invalidArgument, "\(error.message)") }
+        try log.close(nextSequence: 1)
+    }
+
     @Test func `a backup without room on the disk is refused`() async throws {
         var options = StoreOptions()
         options.retention.minimumFreeBytes = 1 << 60

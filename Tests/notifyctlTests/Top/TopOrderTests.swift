@@ -33,6 +33,12 @@ import Testing
         #expect(arranged(0, filter: "5") == [], "sizes are not compared")
     }
 
+    @Test func `subscriptions are sorted by how far they are behind`() {
+        let column = TopView.subscriptions.columns.firstIndex { $0.title == "BEHIND" }
+        let order = TopOrder(TopView.subscriptions)
+        #expect(order.column == column && order.isDescending)
+    }
+
     @Test func `the view decides the initial column, and the column its direction`() {
         var order = TopOrder(TopSamples.view)
         #expect(order.column == 2 && order.isDescending)
