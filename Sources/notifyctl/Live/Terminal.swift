@@ -40,7 +40,7 @@ final class Terminal: Sendable {
     /// Switches to input without echo that arrives key by key. Keys such as Ctrl-C still send signals. May be called
     /// again, in case another program has changed the terminal meanwhile.
     func takeKeys() {
-        state.withLock { takeKeys(&$0) }
+        _ = state.withLock { takeKeys(&$0) }
     }
 
     /// Takes keys, and switches to the alternate screen. May be called again, as ``takeKeys()``.

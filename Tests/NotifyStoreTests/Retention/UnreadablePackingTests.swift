@@ -46,7 +46,7 @@ struct UnreadablePackingTests {
         try store.close(nextSequence: 62)
         try breakPages(filledWith: byte)
         store = try Store.open(path: folder.database, options: options)
-        let request = PurgeRequest(filter: SubscriptionFilter(patterns: [try NamePattern("deleted")]), before: .max)
+        let request = PurgeRequest(filter: SubscriptionFilter(patterns: [NamePattern("deleted")]), before: .max)
         let failure = await #expect(throws: StorageFailure.self) {
             try await completion { store.purge(request, completion: $0) }.get()
         }
