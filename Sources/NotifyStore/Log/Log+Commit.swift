@@ -66,6 +66,7 @@ extension Log {
         let removed = try recordsRemoved(by: batch)
         openSegment.begin()
         batchDeletion = nil
+        replacedInBatch = []
         missingCopies = [:]
         do {
             try inTransaction(isFlushed ? .full : .normal) { statements in

@@ -11,7 +11,9 @@ extension Log {
         case .countDeleted(let record):
             try countDeleted(record, statements)
         case .update(let id, let progress):
-            let used = subscriptions.lastUse(of: id, afterUpdateTo: progress, at: clock.now)
+            let used =
+                replacedInBatch.contains(id)
+                ? clock.now : subscriptions.lastUse(of: id, afterUpdateTo: progress, at: clock.now)
             try update(id, subscriptions.raised(progress, of: id), used: used, statements)
         case .replace(let record):
             try replace(record, statements)
@@ -125,7 +127,7 @@ extension Log {
             try statements.forgetRedeliveries.bind(1, record.id.rawValue)
             try statements.forgetRedeliveries.run()
         }
-        // A change counts as use.
+        replacedInBatch.insert(record.id)
         try update(
             record.id, subscriptions.raised(record.progress, of: record.id), used: clock.now, statements)
     }

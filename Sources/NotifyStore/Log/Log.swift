@@ -67,6 +67,8 @@ final class Log {
     var deletions = DeletionLog()
     /// What the batch that is being written deletes; nil if it deletes nothing.
     var batchDeletion: Deletion?
+    /// The subscriptions that the batch has replaced, which counts as use.
+    var replacedInBatch: Set<DurableID> = []
     /// The messages of which the current batch should have kept a copy, and that the log no longer contains.
     var missingCopies: [DurableID: [UInt64]] = [:]
     /// The reason why the last pass failed; nil if it did not.

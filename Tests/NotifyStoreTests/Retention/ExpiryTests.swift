@@ -75,14 +75,18 @@ struct ExpiryTests {
         try store.close(nextSequence: 2)
     }
 
-    @Test(arguments: [false, true])
-    func `a reset or an edit of a subscription counts as its use, also after a restart`(_ isReset: Bool) async throws {
+    /// - Parameter isUpdated: Whether the same batch also has progress of the subscription.
+    @Test(arguments: [false, true], [false, true])
+    func `a reset or an edit of a subscription counts as its use, also after a restart`(
+        _ isReset: Bool, isUpdated: Bool
+    ) async throws {
         var (store, deletions) = try open { $0.subscriptionExpiry = .seconds(600) }
         var record = try DurableRecord(id: 1, name: "one", SubscriptionFilter("a"))
         await store.commit([], changes: [.create(record)])
         clock.advance(by: .seconds(599))
         if isReset { record.progress.generation += 1 } else { record.filter = try SubscriptionFilter("b") }
-        await store.commit([], changes: [.replace(record)])
+        await store.commit(
+            [], changes: [.replace(record)] + (isUpdated ? [.update(id: 1, record.progress)] : []))
         clock.advance(by: .seconds(599))
         #expect(expired(store, deletions).isEmpty)
         try store.close(nextSequence: 1)
