@@ -2,6 +2,9 @@ import Glibc
 
 /// Sets close-on-exec on descriptors that SwiftNIO opens without it: its polling descriptors and accepted connections.
 /// This package opens all other descriptors with it, so that no program that the process starts gets one.
+///
+/// The exception is a program that another thread starts between SwiftNIO's call and this one: it inherits a polling
+/// descriptor, which gives no access to a socket, or, in the daemon, an accepted connection. The daemon starts no program.
 package enum CloseOnExec {
     package static func set(_ descriptor: CInt) {
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
