@@ -3,27 +3,6 @@ import NotifyCenter
 import NotifyLog
 import NotifyWire
 
-/// The slot of a durable subscription, valid until the subscription is removed.
-struct DurableSlot: Hashable, Comparable, Sendable {
-    let rawValue: Int32
-
-    init(_ rawValue: Int32) {
-        self.rawValue = rawValue
-    }
-
-    var index: Int { Int(rawValue) }
-
-    static func < (left: DurableSlot, right: DurableSlot) -> Bool { left.rawValue < right.rawValue }
-}
-
-/// Identifies a durable subscription to clients. Names are unique per user.
-struct DurableKey: Hashable, Comparable {
-    var uid: UInt32
-    var name: String
-
-    static func < (left: DurableKey, right: DurableKey) -> Bool { (left.uid, left.name) < (right.uid, right.name) }
-}
-
 /// Progress that is not persisted yet.
 struct UnsavedProgress {
     var slots: Set<DurableSlot> = []

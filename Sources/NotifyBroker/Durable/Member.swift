@@ -1,12 +1,5 @@
 import NotifyWire
 
-/// Identifies a member among all current and earlier members of its subscription.
-struct MemberID: Hashable {
-    let rawValue: UInt32
-
-    var next: MemberID { MemberID(rawValue: rawValue &+ 1) }
-}
-
 /// A client attached to a durable subscription, with its flow control: window and credit.
 struct Member {
     let attachment: Attachment

@@ -1,27 +1,8 @@
 package import NIOCore
 import NotifyWire
 
-/// The end of a tick, and the output to sockets.
+/// The output to sockets.
 extension Broker {
-    /// Ends a tick: readers continue, the next batch begins, and the spans of every touched connection become chunks
-    /// that the host can take.
-    package mutating func finishTick(now: BrokerTime) {
-        turnEnded()
-        durables.setTime(now)
-        continueReaders(now: now)
-        requestRedeliveries(now: now)
-        requestTimeSearch(now: now)
-        requestSummary(now: now)
-        requestPurge(now: now)
-        finishDrain()
-        if egress.usesOpenBlock { egress.openBlockEnded(commits.sealOpenBlock()) }
-        beginCommit(now: now)
-        let counts = egress.seal()
-        evictIfNeeded()
-        statistics.delivered += counts.delivered
-        statistics.redelivered += counts.redelivered
-    }
-
     /// Takes the next connection to flush. The host must then take its output with `nextOutput` until that returns nil
     /// or the socket has no room, and call `settle`. Returns nil when the budget of the turn is used up: the remaining
     /// connections are flushed in later turns.

@@ -1,13 +1,4 @@
-import NotifyCenter
-package import NotifyLog
-
-extension ReaderID: SlotID {
-    var index: Int { Int(slot) }
-
-    init(index: Int, generation: UInt32) {
-        self.init(slot: Int32(index), generation: generation)
-    }
-}
+import NotifyLog
 
 /// A reader of the log: its position, and the source of its next messages. A pure state machine.
 ///

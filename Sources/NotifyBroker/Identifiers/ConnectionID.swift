@@ -1,5 +1,4 @@
 import NotifyCenter
-package import NotifyLog
 
 /// The slot of a connection, valid while the connection is open.
 package struct ConnectionSlot: Hashable, Comparable, Sendable {
@@ -30,16 +29,5 @@ extension ConnectionID: SlotID {
 
     package init(index: Int, generation: UInt32) {
         self.init(slot: ConnectionSlot(Int32(index)), generation: generation)
-    }
-}
-
-/// The process at the other end of a connection, as the kernel reports it.
-package struct Peer: Equatable, Sendable {
-    package var identity: Identity
-    package var pid: UInt32
-
-    package init(identity: Identity, pid: UInt32) {
-        self.identity = identity
-        self.pid = pid
     }
 }
