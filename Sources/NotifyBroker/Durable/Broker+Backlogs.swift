@@ -1,5 +1,5 @@
 import NotifyCenter
-package import NotifyLog
+import NotifyLog
 import NotifyWire
 
 /// Lists of durable subscriptions with their unacknowledged messages.
@@ -11,11 +11,11 @@ extension Broker {
             scheduler.spend(FairScheduler.Cost.search)
             pause(slot, .awaitingPage)
         }
-        if decision.asks { actions.append(.measureBacklogs(under: access.policy)) }
+        if decision.asks { actions.append(.store(.measureBacklogs(under: access.policy), .backlogs)) }
     }
 
-    /// Must be called when the store has answered `measureBacklogs`.
-    package mutating func backlogsMeasured(_ found: [DurableID: Backlog], now: BrokerTime) {
+    /// The store has counted the messages.
+    mutating func backlogsMeasured(_ found: [DurableID: Backlog], now: BrokerTime) {
         continueLists(of: backlogs.measured(found, now: now.monotonic))
         warnings.counted(now: now.monotonic)
     }

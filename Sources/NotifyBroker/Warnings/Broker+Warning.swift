@@ -60,7 +60,9 @@ extension Broker {
             commits.persistedThrough.distance(above: durable.cursor.position) + UInt64(durable.redeliveries.count)
         guard most >= Self.farBehind / 2 else { return .init(name: durable.name, behind: most) }
         if warnings.needsCounts {
-            if backlogs.requested(now: now.monotonic) { actions.append(.measureBacklogs(under: access.policy)) }
+            if backlogs.requested(now: now.monotonic) {
+                actions.append(.store(.measureBacklogs(under: access.policy), .backlogs))
+            }
             if backlogs.started != nil { warnings.countsRequested() } else { warnings.countsPostponed() }
         }
         let pending = pending(of: durable)

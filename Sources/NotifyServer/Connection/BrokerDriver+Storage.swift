@@ -22,39 +22,8 @@ extension BrokerDriver {
         store.readRedeliveries(request, completion: onEventLoop { $0.core.broker.redeliveriesRead($1, now: $0.now) })
     }
 
-    func findSequence(atOrAfter microseconds: UInt64) {
-        store.findSequence(
-            atOrAfter: microseconds, completion: onEventLoop { $0.core.broker.sequenceFound($1, now: $0.now) })
-    }
-
-    func measureBacklogs(under policy: AccessPolicy) {
-        store.measureBacklogs(
-            under: policy, completion: onEventLoop { $0.core.broker.backlogsMeasured($1, now: $0.now) })
-    }
-
-    func summarize(_ request: SummaryRequest) {
-        store.summarize(request, completion: onEventLoop { $0.core.broker.summarized($1, now: $0.now) })
-    }
-
-    func beginBackup(_ number: UInt64, target: FileLocation) {
-        store.beginBackup(
-            target: target, completion: onEventLoop { $0.core.broker.backupMade(number, $1, now: $0.now) })
-    }
-
-    func readBackup(_ number: UInt64, from offset: UInt64, maximumBytes: Int) {
-        store.readBackup(
-            from: offset, maximumBytes: maximumBytes,
-            completion: onEventLoop { $0.core.broker.backupRead(number, $1, now: $0.now) })
-    }
-
-    func purge(_ request: PurgeRequest) {
-        store.purge(request, completion: onEventLoop { $0.core.broker.purged($1, now: $0.now) })
-    }
-
-    func checkLog() {
-        store.checkLog(
-            progress: onEventLoop { $0.core.broker.logCheckAdvanced(toPercent: $1) },
-            completion: onEventLoop { $0.core.broker.logChecked($1) })
+    func request(_ work: StoreWork, _ ticket: StoreTicket) {
+        store.perform(work, answer: onEventLoop { $0.core.broker.stored($1, for: ticket, now: $0.now) })
     }
 
     /// Makes the store repair the log if its files were deleted or moved away. A commit in progress is completed first.

@@ -27,7 +27,7 @@ struct BacklogTests {
     }
 
     private func measures(_ host: TestHost) -> Int {
-        host.store.jobs.count { if case .measure = $0 { true } else { false } }
+        host.store.jobs.count { if case .measureBacklogs? = $0.work { true } else { false } }
     }
 
     @Test func `an entry has what is in flight and what is pending`() throws {

@@ -24,7 +24,7 @@ extension Simulation {
         let outcome = outcomes.removeFirst()
         note("told: \(describe(outcome))")
         if case .page = outcome { happened.pages += 1 }
-        if case .found = outcome { happened.searches += 1 }
+        if case .answered(_, .found, _) = outcome { happened.searches += 1 }
         if case .committed(_, let committed) = outcome, case .success = committed.result {
             let batch = store.batches.last { $0.id == committed.batchID }
             model.reportedThrough = batch?.blocks.last?.entries.last?.sequence ?? model.reportedThrough
@@ -41,11 +41,8 @@ extension Simulation {
         case .deleted(let deletion): "deleted \(deletion.losses) \(deletion.released)"
         case .page(let page): "page of \(page.reader)"
         case .redeliveries(let page): "copies for \(page.subscription)"
-        case .measured: "measured"
-        case .checked: "checked"
-        case .summed: "summed"
-        case .purged: "purged"
-        case .found(let result): "found \(result)"
+        case .answered(_, .found(let result), _): "found \(result)"
+        case .answered(_, _, let ticket): "answered \(ticket)"
         }
     }
 

@@ -3,6 +3,8 @@ import NotifyCenter
 import NotifyLog
 import NotifyWire
 
+@testable import NotifyBroker
+
 /// A log in memory with the contract of the store: requests complete one at a time, in order. A test decides when each
 /// request completes, and whether it fails. The log records violations of the contract by the broker.
 final class FakeStore {
@@ -34,11 +36,10 @@ final class FakeStore {
         case commit(CommitBatch)
         case page(PageRequest)
         case redeliveries(RedeliveryRequest)
-        case find(atOrAfter: UInt64)
-        case measure(AccessPolicy)
-        case check
-        case summarize(SummaryRequest)
-        case purge(PurgeRequest)
+        /// Work for a request, except for backups.
+        case work(StoreWork, StoreTicket)
+
+        var work: StoreWork? { if case .work(let work, _) = self { work } else { nil } }
     }
 
     enum Outcome {
@@ -47,11 +48,8 @@ final class FakeStore {
         case deleted(Deletion)
         case page(Page)
         case redeliveries(RedeliveryPage)
-        case found(Result<UInt64, StorageFailure>)
-        case measured([DurableID: Backlog])
-        case purged(Deletion, Result<PurgeResult, StorageFailure>)
-        case checked(LogFindings)
-        case summed(Result<LogSummary, StorageFailure>)
+        /// What the work has deleted is reported first.
+        case answered(Deletion?, StoreAnswer, StoreTicket)
     }
 
     /// The messages on disk.
@@ -182,31 +180,40 @@ final class FakeStore {
                 failure.map { .failure($0) } ?? .success(read(request))
             return .redeliveries(
                 RedeliveryPage(subscription: request.subscription, result: result, statistics: statistics))
-        case .find(let time):
-            let found = messages.first { $0.time >= time }?.sequence ?? persistedThrough + 1
-            return .found(failure.map { .failure($0) } ?? .success(found))
-        case .measure(let policy):
-            return .measured(failure == nil ? subscriptions.mapValues { backlog(of: $0, under: policy) } : [:])
-        case .purge(let request): return purge(request, failingWith: failure)
-        case .summarize(let request):
-            return .summed(failure.map { .failure($0) } ?? .success(summary(request)))
-        case .check:
-            return .checked(findings)
+        case .work(.purge(let request), let ticket): return purge(request, ticket, failingWith: failure)
+        case .work(let work, let ticket): return .answered(nil, answer(to: work, failingWith: failure), ticket)
         case nil:
             return nil
         }
     }
 
+    private func answer(to work: StoreWork, failingWith failure: StorageFailure?) -> StoreAnswer {
+        switch work {
+        case .findSequence(let time):
+            let found = messages.first { $0.time >= time }?.sequence ?? persistedThrough + 1
+            return .found(failure.map { .failure($0) } ?? .success(found))
+        case .measureBacklogs(let policy):
+            return .backlogs(failure == nil ? subscriptions.mapValues { backlog(of: $0, under: policy) } : [:])
+        case .summarize(let request):
+            return .summarized(failure.map { .failure($0) } ?? .success(summary(request)))
+        case .check:
+            return .checked(findings)
+        case .purge, .beginBackup, .readBackup, .endBackup: preconditionFailure("not answered here: \(work)")
+        }
+    }
+
     /// Completes a purge, or a part of it.
-    private func purge(_ request: PurgeRequest, failingWith failure: StorageFailure?) -> Outcome {
-        defer { if case .purge? = jobs.last {} else { purgeResult = PurgeResult() } }
-        if let failure { return .purged(Deletion(), .failure(failure)) }
+    private func purge(
+        _ request: PurgeRequest, _ ticket: StoreTicket, failingWith failure: StorageFailure?
+    ) -> Outcome {
+        defer { if case .purge? = jobs.last?.work {} else { purgeResult = PurgeResult() } }
+        if let failure { return .answered(nil, .purged(.failure(failure)), ticket) }
         var request = request
         request.before = min(request.before, persistedThrough + 1)
         let (deletion, isLast) = purge(request)
         purgeResult.add(deletion)
-        if isLast { return .purged(deletion, .success(purgeResult)) }
-        jobs.append(.purge(request))
+        if isLast { return .answered(deletion, .purged(.success(purgeResult)), ticket) }
+        jobs.append(.work(.purge(request), ticket))
         return .deleted(deletion)
     }
 

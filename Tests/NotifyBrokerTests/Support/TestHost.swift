@@ -20,8 +20,8 @@ final class TestHost: BrokerHost {
     var events: [BrokerEvent] = []
     /// The warnings for the daemon's log.
     private(set) var warnings: [String] = []
-    /// The actions for backups, which a test carries out.
-    var backupActions: [BrokerAction] = []
+    /// The work for backups and their numbers, which a test carries out.
+    private(set) var backupWork: [(work: StoreWork, number: UInt64)] = []
     /// Whether the broker requested another tick.
     private(set) var wantsTick = false
     /// Sequences below this one may have become visible to clients.
@@ -128,13 +128,9 @@ final class TestHost: BrokerHost {
         case .deleted(let deletion): core.broker.deleted(deletion, now: now)
         case .page(let page): core.broker.pageRead(page, now: now)
         case .redeliveries(let page): core.broker.redeliveriesRead(page, now: now)
-        case .purged(let deletion, let result):
-            core.broker.deleted(deletion, now: now)
-            core.broker.purged(result, now: now)
-        case .summed(let summary): core.broker.summarized(summary, now: now)
-        case .checked(let findings): core.broker.logChecked(findings)
-        case .measured(let backlogs): core.broker.backlogsMeasured(backlogs, now: now)
-        case .found(let result): core.broker.sequenceFound(result, now: now)
+        case .answered(let deletion, let answer, let ticket):
+            if let deletion { core.broker.deleted(deletion, now: now) }
+            core.broker.stored(answer, for: ticket, now: now)
         }
     }
 
@@ -164,12 +160,8 @@ final class TestHost: BrokerHost {
         case .commit(let batch): store.add(.commit(batch))
         case .readPage(let request): store.add(.page(request))
         case .readRedeliveries(let request): store.add(.redeliveries(request))
-        case .findSequence(let microseconds): store.add(.find(atOrAfter: microseconds))
-        case .measureBacklogs(let policy): store.add(.measure(policy))
-        case .purge(let request): store.add(.purge(request))
-        case .checkLog: store.add(.check)
-        case .summarize(let request): store.add(.summarize(request))
-        case .beginBackup, .readBackup, .endBackup: backupActions.append(action)
+        case .store(let work, .backup(let number)): backupWork.append((work, number))
+        case .store(let work, let ticket): store.add(.work(work, ticket))
         case .close(let id):
             clients[id]?.isClosed = true
             clients[id] = nil

@@ -8,7 +8,7 @@ final class ManualStore: LogStore {
     private struct Requests {
         var commits: [(batch: CommitBatch, completion: @Sendable (CommitOutcome) -> Void)] = []
         var pages: [(request: PageRequest, completion: @Sendable (Page) -> Void)] = []
-        var searches: [(microseconds: UInt64, completion: @Sendable (Result<UInt64, StorageFailure>) -> Void)] = []
+        var searches: [(microseconds: UInt64, answer: @Sendable (StoreAnswer) -> Void)] = []
         var repairs: [(continuation: LogContinuation, completion: @Sendable (LogRepair) -> Void)] = []
         var committed: [CommitBatch] = []
         var usedBelow: UInt64 = 0
@@ -34,10 +34,16 @@ final class ManualStore: LogStore {
                 statistics: StoreStatistics()))
     }
 
-    func findSequence(
-        atOrAfter microseconds: UInt64, completion: @escaping @Sendable (Result<UInt64, StorageFailure>) -> Void
-    ) {
-        requests.withLock { $0.searches.append((microseconds, completion)) }
+    /// Keeps searches for a time. The log is sound and has nothing else; the store makes no backups.
+    func perform(_ work: StoreWork, answer: @escaping @Sendable (StoreAnswer) -> Void) {
+        switch work {
+        case .findSequence(let microseconds): requests.withLock { $0.searches.append((microseconds, answer)) }
+        case .summarize: answer(.summarized(.success(LogSummary())))
+        case .purge: answer(.purged(.success(PurgeResult())))
+        case .check: answer(.checked(LogFindings()))
+        case .measureBacklogs: answer(.backlogs([:]))
+        case .beginBackup, .readBackup, .endBackup: break
+        }
     }
 
     /// The times whose sequences were requested.
@@ -45,40 +51,7 @@ final class ManualStore: LogStore {
 
     /// Answers the oldest search.
     func answerSearch(_ result: Result<UInt64, StorageFailure>) {
-        requests.withLock { $0.searches.isEmpty ? nil : $0.searches.removeFirst() }?.completion(result)
-    }
-
-    /// The store knows no backlogs.
-    func measureBacklogs(
-        under policy: AccessPolicy, completion: @escaping @Sendable ([DurableID: Backlog]) -> Void
-    ) { completion([:]) }
-    /// The store makes no backups.
-    func beginBackup(target: FileLocation, completion: @escaping @Sendable (Result<UInt64, WireError>) -> Void) {}
-    func readBackup(
-        from offset: UInt64, maximumBytes: Int,
-        completion: @escaping @Sendable (Result<ByteBuffer, WireError>) -> Void
-    ) {}
-    func endBackup() {}
-
-    /// The store has nothing to delete.
-    func purge(
-        _ request: PurgeRequest, completion: @escaping @Sendable (Result<PurgeResult, StorageFailure>) -> Void
-    ) {
-        completion(.success(PurgeResult()))
-    }
-
-    /// The store has nothing to sum up.
-    func summarize(
-        _ request: SummaryRequest, completion: @escaping @Sendable (Result<LogSummary, StorageFailure>) -> Void
-    ) {
-        completion(.success(LogSummary()))
-    }
-
-    /// The log is sound, and empty.
-    func checkLog(
-        progress: @escaping @Sendable (Int) -> Void, completion: @escaping @Sendable (LogFindings) -> Void
-    ) {
-        completion(LogFindings())
+        requests.withLock { $0.searches.isEmpty ? nil : $0.searches.removeFirst() }?.answer(.found(result))
     }
 
     /// The store deletes nothing by itself.

@@ -1,5 +1,5 @@
 import NotifyCenter
-package import NotifyLog
+import NotifyLog
 import NotifyWire
 
 /// A request to delete stored messages that the store has not answered yet.
@@ -45,7 +45,7 @@ extension Broker {
         guard !commits.pending.hasDeadLetters, deadLetterRequests.started == nil,
             let pending = purges.begin(now: now)
         else { return }
-        actions.append(.purge(pending.purge))
+        actions.append(.store(.purge(pending.purge), .request(.purge)))
     }
 
     /// Whether a purge waits or is under way. Until it ends, no copy becomes a dead letter, and no dead letter a copy:
@@ -59,8 +59,8 @@ extension Broker {
         actions.append(.scheduleTick)
     }
 
-    /// Must be called when the store has answered `purge`.
-    package mutating func purged(_ result: Result<PurgeResult, StorageFailure>, now: BrokerTime) {
+    /// The store has ended a purge.
+    mutating func purged(_ result: Result<PurgeResult, StorageFailure>, now: BrokerTime) {
         let pending = purges.finish()
         logPurge(now: now.monotonic)
         actions.append(.scheduleTick)

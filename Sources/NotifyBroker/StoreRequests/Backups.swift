@@ -53,7 +53,8 @@ struct Backups {
     private var current: Backup?
     /// The connection whose backup was ended for another one.
     private var displaced: ConnectionID?
-    private var lastNumber: UInt64 = 0
+    /// The number of the backup begun last.
+    private(set) var lastNumber: UInt64 = 0
 
     /// Adds a request, whose backup begins when the earlier ones have ended.
     mutating func add(_ request: Request) throws(WireError) {

@@ -1,4 +1,4 @@
-package import NotifyLog
+import NotifyLog
 import NotifyWire
 
 /// Reporting damage of the log.
@@ -15,7 +15,7 @@ extension Broker {
             return
         }
         scheduler.spend(FairScheduler.Cost.search)
-        if try logChecks.add(request) { actions.append(.checkLog) }
+        if try logChecks.add(request) { actions.append(.store(.check, .request(.check))) }
     }
 
     /// Answers the checks that wait to learn whether storing works.
@@ -50,8 +50,8 @@ extension Broker {
         return problems
     }
 
-    /// Must be called when the store's check has advanced.
-    package mutating func logCheckAdvanced(toPercent percent: Int) {
+    /// The store's check has advanced.
+    mutating func logCheckAdvanced(toPercent percent: Int) {
         for waiting in logChecks.waiting {
             answer(
                 waiting.connection.slot,
@@ -59,8 +59,8 @@ extension Broker {
         }
     }
 
-    /// Must be called when the store has answered `checkLog`.
-    package mutating func logChecked(_ findings: LogFindings) {
+    /// The store has checked the log.
+    mutating func logChecked(_ findings: LogFindings) {
         if !findings.isSound {
             actions.append(
                 .warn(

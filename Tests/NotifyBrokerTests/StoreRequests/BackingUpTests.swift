@@ -13,10 +13,10 @@ struct BackingUpTests {
 
     /// The numbers of the backups that the store was told to begin.
     private var begun: [UInt64] {
-        host.backupActions.compactMap { if case .beginBackup(let number, _) = $0 { number } else { nil } }
+        host.backupWork.compactMap { if case .beginBackup = $0.work { $0.number } else { nil } }
     }
 
-    private var endCount: Int { host.backupActions.count { if case .endBackup = $0 { true } else { false } } }
+    private var endCount: Int { host.backupWork.count { if case .endBackup = $0.work { true } else { false } } }
 
     private func begin(_ client: Client) {
         client.send(BackupRequest(request: client.nextRequest(), target: target))
@@ -29,27 +29,31 @@ struct BackingUpTests {
     }
 
     private func made(_ number: UInt64, _ result: Result<UInt64, WireError>) {
-        host.core.broker.backupMade(number, result, now: host.now)
+        host.core.broker.stored(.backupMade(result), for: .backup(number), now: host.now)
+        host.run()
+    }
+
+    private func chunkRead(_ number: UInt64, _ result: Result<ByteBuffer, WireError>) {
+        host.core.broker.stored(.backupRead(result), for: .backup(number), now: host.now)
         host.run()
     }
 
     @Test func `a backup is read in chunks until its end`() throws {
         let root = host.connect(uid: 0)
         begin(root)
-        guard case .beginBackup(1, target)? = host.backupActions.first else {
+        guard case (.beginBackup(target), 1)? = host.backupWork.first else {
             Issue.record("no backup was begun")
             return
         }
         made(1, .success(10))
         #expect(root.take() == [.backupReady(BackupReady(request: 1, bytes: 10))])
         read(root, from: 4)
-        guard case .readBackup(1, 4, BackupChunk.maximumBytes)? = host.backupActions.last else {
+        guard case (.readBackup(4, BackupChunk.maximumBytes), 1)? = host.backupWork.last else {
             Issue.record("no chunk was read")
             return
         }
         let bytes = ByteBuffer(repeating: 7, count: 6)
-        host.core.broker.backupRead(1, .success(bytes), now: host.now)
-        host.run()
+        chunkRead(1, .success(bytes))
         #expect(root.take() == [.backupChunk(BackupChunk(request: 2, bytes: bytes))])
         read(root, from: 10)
         #expect(root.take() == [.backupChunk(BackupChunk(request: 3, bytes: ByteBuffer()))])
@@ -65,10 +69,10 @@ struct BackingUpTests {
         let root = host.connect(uid: 0)
         root.send(BackupRequest(request: root.nextRequest(), target: target))
         host.run()
-        host.core.broker.backupMade(1, .success(10_000), now: host.now)
+        host.core.broker.stored(.backupMade(.success(10_000)), for: .backup(1), now: host.now)
         root.send(BackupChunkRequest(request: root.nextRequest(), offset: 0))
         host.run()
-        guard case .readBackup(1, 0, 4096)? = host.backupActions.last else {
+        guard case (.readBackup(0, 4096), 1)? = host.backupWork.last else {
             Issue.record("no chunk of 4096 bytes was read")
             return
         }
@@ -78,7 +82,7 @@ struct BackingUpTests {
         let client = host.connect(uid: 1000)
         begin(client)
         #expect(client.takeErrors().map(\.code) == [ErrorCode.forbidden.rawValue])
-        #expect(host.backupActions.isEmpty)
+        #expect(host.backupWork.isEmpty)
     }
 
     @Test func `a backup ends with its connection, and then the next one begins`() {
@@ -95,8 +99,7 @@ struct BackingUpTests {
         // The outcomes of the ended backup are late.
         made(1, .failure(WireError(.storageFailed, "ended")))
         made(1, .success(99))
-        host.core.broker.backupRead(1, .success(ByteBuffer(repeating: 1, count: 9)), now: host.now)
-        host.run()
+        chunkRead(1, .success(ByteBuffer(repeating: 1, count: 9)))
         #expect(second.take().isEmpty)
         made(2, .success(5))
         #expect(second.take() == [.backupReady(BackupReady(request: 1, bytes: 5))])
@@ -177,7 +180,7 @@ struct BackingUpTests {
         // While the store copies or reads, the client is not to blame.
         host.advance(Backups.idleLimit)
         begin(second)
-        host.core.broker.backupRead(1, .success(ByteBuffer(repeating: 7, count: 6)), now: host.now)
+        chunkRead(1, .success(ByteBuffer(repeating: 7, count: 6)))
         host.advance(Backups.idleLimit - .milliseconds(1))
         #expect(second.take().isEmpty && begun == [1])
         host.advance(.milliseconds(1))
@@ -211,8 +214,7 @@ struct BackingUpTests {
         made(1, .success(10))
         read(root, from: 0)
         _ = root.take()
-        host.core.broker.backupRead(1, .failure(WireError(.storageFailed, "no disk")), now: host.now)
-        host.run()
+        chunkRead(1, .failure(WireError(.storageFailed, "no disk")))
         #expect(root.takeErrors().map(\.message) == ["no disk"])
         #expect(endCount == 1)
     }

@@ -10,7 +10,7 @@ import WireTestSupport
 struct TimeSearchTests {
     /// The searches that the store has not answered.
     private func searches(_ host: TestHost) -> [UInt64] {
-        host.store.jobs.compactMap { if case .find(let time) = $0 { time } else { nil } }
+        host.store.jobs.compactMap { if case .findSequence(let time)? = $0.work { time } else { nil } }
     }
 
     private func codes(_ client: Client) -> [UInt16] { client.takeErrors().map(\.code) }

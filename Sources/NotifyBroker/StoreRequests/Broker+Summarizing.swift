@@ -1,4 +1,4 @@
-package import NotifyLog
+import NotifyLog
 import NotifyWire
 
 /// A request for the stored messages of each name that the store has not answered yet.
@@ -41,14 +41,15 @@ extension Broker {
         let generation = access.policy.generation
         guard let read = summaries.begin(now: now, prepare: { $0.rights = generation }) else { return }
         actions.append(
-            .summarize(
-                SummaryRequest(
-                    filter: read.filter, access: access.readAccess(of: connections[read.connection.slot].identity),
-                    first: read.first, last: read.last, maximumNames: read.maximumNames)))
+            .store(
+                .summarize(
+                    SummaryRequest(
+                        filter: read.filter, access: access.readAccess(of: connections[read.connection.slot].identity),
+                        first: read.first, last: read.last, maximumNames: read.maximumNames)), .request(.summary)))
     }
 
-    /// Must be called when the store has answered `summarize`.
-    package mutating func summarized(_ result: Result<LogSummary, StorageFailure>, now: BrokerTime) {
+    /// The store has summed up the messages, or has failed to.
+    mutating func summarized(_ result: Result<LogSummary, StorageFailure>, now: BrokerTime) {
         let read = summaries.finish()
         actions.append(.scheduleTick)
         if case .failure(let failure) = result { storageFailed(failure, now: now) }

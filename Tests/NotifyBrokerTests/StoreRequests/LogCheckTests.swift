@@ -55,7 +55,7 @@ struct LogCheckTests {
         for isFull in [false, true] {
             client.send(CheckRequest(request: client.nextRequest(), isFull: isFull))
             host.runTicks()
-            if isFull { host.core.broker.logChecked(LogFindings()) }
+            if isFull { host.answerCheck(.checked(LogFindings())) }
             host.runTicks()
             #expect(
                 Self.reports(client).first?.problems == [LogProblem(.storage, "the database was deleted")], "\(isFull)")
@@ -152,9 +152,9 @@ struct LogCheckTests {
         host.store.findings = Self.findings
         for client in [first, second] { client.send(CheckRequest(request: client.nextRequest(), isFull: true)) }
         host.runTicks()
-        let checks = host.store.jobs.filter { if case .check = $0 { true } else { false } }
+        let checks = host.store.jobs.filter { if case .check? = $0.work { true } else { false } }
         #expect(checks.count == 1)
-        host.core.broker.logCheckAdvanced(toPercent: 42)
+        host.answerCheck(.checkAdvanced(percent: 42))
         host.runTicks()
         #expect(first.take() == [.checkProgress(CheckProgress(request: 1, percent: 42))])
         host.run()
@@ -196,5 +196,12 @@ struct LogCheckTests {
         host.drain()
         host.runTicks()
         #expect(root.takeErrors().map(\.code) == [ErrorCode.closing.rawValue])
+    }
+}
+
+extension TestHost {
+    /// Reports an answer to the check of the log.
+    fileprivate func answerCheck(_ answer: StoreAnswer) {
+        core.broker.stored(answer, for: .request(.check), now: now)
     }
 }

@@ -1,6 +1,6 @@
-package import NIOCore
+import NIOCore
 import NotifyLog
-package import NotifyWire
+import NotifyWire
 
 /// Backups of the log, which the store makes and a client reads in chunks.
 extension Broker {
@@ -12,7 +12,7 @@ extension Broker {
 
     /// Ends the backup under way if its client has stopped reading it and others wait, and begins the next one.
     mutating func advanceBackups(now: Duration) {
-        if backups.endIdle(now: now) { actions.append(.endBackup) }
+        if backups.endIdle(now: now) { actions.append(.store(.endBackup, .backup(backups.lastNumber))) }
         beginNextBackup()
     }
 
@@ -22,7 +22,7 @@ extension Broker {
             do {
                 // The policy may have changed since the request.
                 try access.checkManageEverything(connections[next.connection.slot].identity)
-                return actions.append(.beginBackup(backups.begin(next), target: next.target))
+                return actions.append(.store(.beginBackup(target: next.target), .backup(backups.begin(next))))
             } catch {
                 refuse(next.connection.slot, request: next.request, error)
             }
@@ -40,12 +40,12 @@ extension Broker {
 
     /// The backup under way has ended.
     private mutating func backupEnded() {
-        actions.append(.endBackup)
+        actions.append(.store(.endBackup, .backup(backups.lastNumber)))
         beginNextBackup()
     }
 
-    /// Must be called when the store has copied the log for a backup, or has failed to.
-    package mutating func backupMade(_ number: UInt64, _ result: Result<UInt64, WireError>, now: BrokerTime) {
+    /// The store has copied the log for a backup, or has failed to.
+    mutating func backupMade(_ number: UInt64, _ result: Result<UInt64, WireError>, now: BrokerTime) {
         switch result {
         case .success(let bytes):
             guard let waiting = backups.copied(number, bytes: bytes, now: now.monotonic) else { return }
@@ -63,7 +63,7 @@ extension Broker {
         case .read(let number):
             let bytes = min(BackupChunk.maximumBytes, configuration.maximumPayloadBytes)
             scheduler.spend(bytes >> FairScheduler.Cost.bytesShift)
-            actions.append(.readBackup(number, offset: frame.offset, maximumBytes: bytes))
+            actions.append(.store(.readBackup(from: frame.offset, maximumBytes: bytes), .backup(number)))
         case .end(let abandoned):
             backupEnded()
             leave(abandoned, of: slot, frame)
@@ -79,8 +79,8 @@ extension Broker {
         answer(slot, BackupChunk(request: frame.request, bytes: ByteBuffer()))
     }
 
-    /// Must be called when the store has read a chunk of a backup, or has failed to.
-    package mutating func backupRead(
+    /// The store has read a chunk of a backup, or has failed to.
+    mutating func backupRead(
         _ number: UInt64, _ result: Result<ByteBuffer, WireError>, now: BrokerTime
     ) {
         switch result {

@@ -1,4 +1,4 @@
-package import NotifyLog
+import NotifyLog
 import NotifyWire
 
 /// A request that continues when the store has found the first message of a time.
@@ -48,14 +48,14 @@ extension Broker {
     /// Asks the store for the next search, if it performs none.
     mutating func requestTimeSearch(now: BrokerTime) {
         guard let search = timeSearches.begin(now: now) else { return }
-        actions.append(.findSequence(atOrAfter: search.time))
+        actions.append(.store(.findSequence(atOrAfter: search.time), .request(.search)))
     }
 
-    /// Must be called when the store has answered `findSequence`.
+    /// The store has found the sequence of the search, or has failed to.
     ///
     /// The request is checked again, because a subscription of this name may have been created meanwhile, and rights
     /// may have changed.
-    package mutating func sequenceFound(_ result: Result<UInt64, StorageFailure>, now: BrokerTime) {
+    mutating func sequenceFound(_ result: Result<UInt64, StorageFailure>, now: BrokerTime) {
         let search = timeSearches.finish()
         if case .failure(let failure) = result { storageFailed(failure, now: now) }
         guard let search else { return }
