@@ -38,8 +38,9 @@ extension NotificationClient.Administration {
         public let expiry: Duration?
         /// How long no client has been attached, zero while one is; `nil` if the daemon has not determined it yet.
         public let unused: Duration?
-        /// Those of ``DurableSubscription/waiting`` that no attached client may receive, but one that attached before; if
-        /// no client is attached, those that not every client may receive that attached before.
+        /// The number of withheld messages, which ``DurableSubscription/waiting`` contains: no attached client may
+        /// receive them, but a client that attached earlier may. While no client is attached: the messages that at
+        /// least one of the earlier clients may not receive.
         public let withheld: Int
         /// Whether a request to create the subscription found it; false after other requests.
         public let existed: Bool

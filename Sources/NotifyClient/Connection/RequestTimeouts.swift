@@ -3,9 +3,9 @@ import HeapModule
 
 /// Finds the requests that were not answered within their time limit. Pure: time is an argument.
 ///
-/// The common limit costs a request no reading of the clock: a mark notes which requests exist at a moment, and those
-/// that are still pending after the limit have expired. With a mark for each eighth of the limit, a request expires at
-/// most that much later. A request with a limit of its own expires at its deadline.
+/// Requests with the common limit do not read the clock. Instead, a mark records which requests exist at a moment.
+/// Those that are still pending when the limit has passed since the mark have expired. Marks are an eighth of the limit
+/// apart, so a request expires at most an eighth too late. A request with a limit of its own expires at its deadline.
 struct RequestTimeouts {
     /// The requests that exist at a moment: those with a lower number, and the waiting posts with a lower place.
     struct Mark: Equatable {
@@ -61,7 +61,8 @@ struct RequestTimeouts {
         return earliest
     }
 
-    /// A request was sent, or a post waits. `request` and `place` are the next ones.
+    /// Called when a request was sent or a post waits. `request` and `place` are the numbers that the next request and
+    /// the next post will get.
     mutating func added(request: UInt64, place: UInt64, now: @autoclosure () -> Duration) {
         guard nextMark == nil else { return }
         addMark(Mark(time: now(), request: request, place: place))
@@ -72,8 +73,8 @@ struct RequestTimeouts {
         nextMark = mark.time + limit / 8
     }
 
-    /// Returns the latest mark whose requests have expired; nil if there is none. `request` and `place` are the next
-    /// ones.
+    /// Returns the latest mark whose requests have expired; nil if there is none. `request` and `place` are the numbers
+    /// that the next request and the next post will get.
     ///
     /// - Parameter isWaiting: Whether posts wait: they become requests later.
     mutating func timeReached(_ now: Duration, request: UInt64, place: UInt64, isWaiting: Bool) -> Mark? {
@@ -87,7 +88,7 @@ struct RequestTimeouts {
         return expired
     }
 
-    /// The connection has begun or ended: its requests, and the wait of posts, begin again.
+    /// Called when the connection has begun or ended. The time limits of its requests and of waiting posts begin again.
     mutating func restart() {
         marks.removeAll()
         nextMark = nil
@@ -106,7 +107,7 @@ struct RequestTimeouts {
         own.insert(Own(deadline: deadline, limited: limited))
     }
 
-    /// Removes and returns what has an own deadline that has passed, and is not answered.
+    /// Removes the requests and posts whose own deadline has passed, and returns those without an answer.
     mutating func takeExpired(_ now: Duration) -> [Limited] {
         var expired: [Limited] = []
         while let first = own.min, first.deadline <= now {

@@ -13,8 +13,8 @@ extension AcknowledgementState {
         var reason = ""
     }
 
-    /// Gives back a message that was delivered in the given `epoch`. Without effect for a message that is answered, and
-    /// if a later delivery of the message was passed to the consumer.
+    /// Gives back a message that was delivered in the given `epoch`. Has no effect if the message is answered, or if a
+    /// later delivery of it was passed to the consumer.
     ///
     /// - Returns: Whether this answer must be sent and no other was pending.
     mutating func reject(_ rejection: Rejection, delivery: UInt32, epoch: UInt32) -> Bool {
@@ -49,8 +49,8 @@ extension AcknowledgementState {
         return !hadPending
     }
 
-    /// Extends the deadlines of the messages that were already held at the last call, by that of the subscription's
-    /// settings. Most messages are answered before, so that none is extended.
+    /// Extends the deadlines of the messages that were already held at the last call, by the deadline of the
+    /// subscription's settings. Most messages are answered between two calls and need no extension.
     ///
     /// - Parameter givesBack: Whether to give back the messages that were already waiting for a handler at the last
     ///   call. Otherwise they are extended, too.
@@ -77,8 +77,8 @@ extension AcknowledgementState {
         var endedHandlers: Int
     }
 
-    /// Takes everything that is pending. All of it at once: an answer that is added while something else is pending is
-    /// not reported as pending, and would not be sent if it came between two steps.
+    /// Takes all pending answers in one step. An answer is reported as pending only if no other was pending. With two
+    /// steps, an answer added between them would not be reported, and never be sent.
     mutating func takeAnswers() -> Answers {
         Answers(
             acknowledged: takePending(), rejections: takeRejections(), extensions: takeExtensions(),

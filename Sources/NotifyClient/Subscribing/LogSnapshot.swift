@@ -1,20 +1,20 @@
 import NotifyWire
 
-/// The snapshot of a volatile subscription, as far as it was read: the stored messages up to the sequence at which the
-/// live messages begin.
+/// The progress of reading the snapshot of a volatile subscription: the stored messages before its first live message.
 ///
-/// Live messages that the subscription's buffer has no room for until the snapshot has ended, and those that the daemon
-/// drops meanwhile, are read from the log, too: the snapshot then ends later.
+/// While the snapshot is read, the subscription's buffer may have no room for a live message, and the daemon may drop
+/// one. Such messages are read from the log, too, so the end of the snapshot moves to a later sequence.
 struct LogSnapshot {
     /// The part of the log that is still to be read.
     private(set) var rest: SequenceRange
-    /// The mark since which deletions are reported: that of the first page, 0 before it; or that of all deletions.
+    /// Deletions after this mark are reported. It is the mark of the first page, 0 until that has arrived; or the mark
+    /// of all deletions.
     private(set) var deletionMark: UInt64
     /// The last sequence before the live messages.
     private let boundary: UInt64
     /// The number of live messages that had no room.
     private var evicted: UInt64 = 0
-    /// Where the latest of them had no room.
+    /// Which buffer had no room for the latest of them.
     private var reason = NotificationClient.Gap.Reason.consumerTooSlow
     /// The number of messages after `boundary` that were read from the log.
     private var reread: UInt64 = 0

@@ -1,9 +1,9 @@
 import NotifyWire
 
 extension NotificationClient.Subscription {
-    /// Forgets the acknowledgements that a lost connection kept from being sent, if their messages are settled since:
-    /// another member of the group has acknowledged them, for example. Ends at the first message that is not settled,
-    /// and after the closing timeout. Completes even in a cancelled task.
+    /// Forgets acknowledgements that a lost connection has left unsent and that are no longer needed, for example
+    /// because another member of the group has acknowledged the message. Ends at the first message that still needs its
+    /// acknowledgement, or after the closing timeout. Completes even in a cancelled task.
     nonisolated(nonsending) func forgetSettled() async {
         guard let ledger, let name = spec.durableName, let uid = core.uid, core.isConnected else { return }
         let end = core.clock.now + core.configuration.closingTimeout
@@ -25,7 +25,7 @@ extension NotificationClient.Subscription {
                 return entry.state.isSettled
             }
         } catch {
-            // What is no longer stored is not delivered again.
+            // A message that is no longer stored is not delivered again.
             return error.code == .unknownMessage
         }
     }

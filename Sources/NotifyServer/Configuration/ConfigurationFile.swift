@@ -112,7 +112,8 @@ struct ConfigurationFile {
         return names
     }
 
-    /// Where a key belongs that is one of the records in a list beside it, such as `log.history_age`; otherwise empty.
+    /// A hint for a key that belongs in the records of a list, such as `history_age` in `log.retention`; empty for any
+    /// other key.
     private func hint(for components: [String]) -> String {
         let parents = components.dropLast()
         let list = settings.first { setting in

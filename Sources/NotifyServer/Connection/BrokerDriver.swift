@@ -76,8 +76,8 @@ final class BrokerDriver: BrokerHost {
 
     // MARK: Lifecycle
 
-    /// Reserves the first sequences. Connections may be opened once the future succeeds. The future also succeeds on a
-    /// full disk and without a reservation in a damaged log, because volatile posts can still be served.
+    /// Reserves the first sequences. Connections may be opened once the future succeeds. If the disk is full or the log
+    /// is damaged, it succeeds without a reservation, because volatile posts can still be served.
     func start() -> EventLoopFuture<Void> {
         let readiness = eventLoop.makePromise(of: Void.self)
         self.readiness = readiness
@@ -161,7 +161,7 @@ final class BrokerDriver: BrokerHost {
 
     // MARK: The tick
 
-    /// The time, without that in which the daemon stood still.
+    /// The time of the broker, in which standstills of the daemon do not count.
     var now: BrokerTime {
         let read = clock()
         let (time, standstill) = loopClock.read(read.monotonic)
@@ -174,8 +174,8 @@ final class BrokerDriver: BrokerHost {
         logger.notice("notifyd stood still for \(duration.text): this time counts towards no deadline")
     }
 
-    /// Schedules a tick. Must be called after an event of a poll. The same events, as consequences of a tick, count as
-    /// none.
+    /// Schedules a tick. Must be called after each event that the poll has reported. A call within a tick does not
+    /// count as an event.
     func eventReceived() {
         tickSchedule.eventReceived()
         scheduleTick()
@@ -237,10 +237,10 @@ final class BrokerDriver: BrokerHost {
         eventReceived()
     }
 
-    /// Sets the timer, unless it is already set to an earlier deadline. A deadline that has passed counts with the next
-    /// tick, after the event loop has polled unless a tick is scheduled already. The loop runs tasks that are due until
-    /// there are none, without polling: while ticks take longer than the time between two deadlines, a timer for each
-    /// would let no client be served.
+    /// Sets the timer, unless it is already set to an earlier deadline. For a deadline that has passed, no timer is
+    /// set: the next tick applies it, and runs after the next poll unless one is scheduled already. The loop runs all
+    /// due tasks before it polls. If each tick took longer than the time between two deadlines, timers would therefore
+    /// keep the loop from polling, and no client would be served.
     func wake(at deadline: Duration) {
         guard timer.map({ deadline < $0.deadline }) ?? true else { return }
         let delay = deadline - now.monotonic
@@ -253,7 +253,7 @@ final class BrokerDriver: BrokerHost {
         timer = (deadline, task)
     }
 
-    /// Cancels the timer, for an end without a further tick.
+    /// Cancels the timer. Called when the driver ends and no tick follows.
     func cancelTimer() {
         timer?.task.cancel()
         timer = nil
@@ -266,7 +266,7 @@ final class BrokerDriver: BrokerHost {
         scheduleTick()
     }
 
-    /// Schedules a call of `body` in `delay`, or earlier: at the latest when the clock must be read again.
+    /// Schedules a call of `body` after `delay`, or after ``LoopClock/maximumWait`` if that is shorter.
     func schedule(in delay: Duration, _ body: @escaping @Sendable (BrokerDriver) -> Void) -> Scheduled<Void> {
         let delay = min(delay, LoopClock.maximumWait)
         loopClock.wakesUp(at: now.monotonic + delay)

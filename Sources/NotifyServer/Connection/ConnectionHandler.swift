@@ -26,7 +26,7 @@ final class ConnectionHandler: ChannelInboundHandler, OutputSink {
     private var unflushedBytes = 0
     /// The memory in the socket for unread bytes, at the last measurement.
     private var measuredBytes = 0
-    /// At least the memory in the socket for bytes written since the last measurement.
+    /// An upper bound of the memory in the socket for bytes written since the last measurement.
     private var unmeasuredBytes = 0
     /// The socket is measured if at least this memory was added, or if it held unread bytes before.
     private static let measuringBytes = 4 << 10

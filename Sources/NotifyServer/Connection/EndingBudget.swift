@@ -4,14 +4,15 @@
 /// loop about 15 µs, mostly in NIO and in the kernel, so thousands that end together would hold up all others.
 struct EndingBudget {
     static let connectionsPerTurn = 1024
-    /// The input of a half-closed connection whose reading takes as long as an end. The loop reads it to its end.
+    /// Reading this many bytes takes as long as ending a connection. The loop reads the input of a half-closed
+    /// connection to its end.
     private static let bytesPerConnection = 16 << 10
 
     private var ended = 0
 
     mutating func turnBegan() { ended = 0 }
 
-    /// - Parameter bytes: The input that was read and waits.
+    /// - Parameter bytes: The number of bytes that were read and are not processed yet.
     mutating func connectionEnded(afterReading bytes: Int = 0) { ended += 1 + bytes / Self.bytesPerConnection }
 
     /// Whether other connections must be served before more end.

@@ -2,8 +2,8 @@ import Glibc
 import NotifySystem
 
 /// The sockets of connections that the daemon has ended while their peers had unread bytes. The kernel keeps these
-/// bytes until the peer reads them or closes its end, and has no event for the latter. So a copy of the socket is kept
-/// as long, and the peer's user is charged for it.
+/// bytes until the peer reads them or closes its end, and has no event for the latter. The daemon therefore keeps a
+/// copy of the socket until then, and charges the peer's user for the bytes.
 struct LeftSockets {
     struct Socket {
         let descriptor: CInt

@@ -31,11 +31,11 @@ package struct Describe: ControlFrame {
 /// Describes a durable subscription: the answer to ``Describe``, ``Reset``, ``Edit`` and ``Configure``.
 package struct DurableDescription: ControlFrame {
     package static let kind = FrameKind.durableDescription
-    /// Flag bit 3, after those of ``DurableEntry``: the time without a client is known.
+    /// Flag bit 3: the time without a client is known. ``DurableEntry`` has the lower bits.
     package static let unusedFlag: UInt8 = 8
     /// Flag bit 5: the request found the subscription that it asked to create.
     package static let existedFlag: UInt8 = 32
-    /// Flag bit 6: messages that are given up have no room as dead letters.
+    /// Flag bit 6: see ``needsRoom``.
     package static let needsRoomFlag: UInt8 = 64
 
     /// What a list reports of the subscription.
@@ -51,16 +51,16 @@ package struct DurableDescription: ControlFrame {
     package var expiryMicroseconds: UInt64
     /// The time without a client so far, in microseconds; nil if unknown.
     package var unusedMicroseconds: UInt64?
-    /// The waiting messages that no attached client may receive, but one that attached before.
+    /// The number of withheld messages: no attached client may receive them, but a client that attached earlier may.
     package var withheld: UInt32
     /// Whether the request found the subscription that it asked to create.
     package var existed: Bool
-    /// Whether messages that are given up wait to become dead letters, because those of the owner use up its share.
+    /// Whether failed messages can't become dead letters now, because the owner's dead letters use up its share.
     package var needsRoom: Bool
     /// The last failed delivery; nil if none is known.
     package var lastFailure: Failure?
-    /// When the next of the messages that wait for a time is delivered again, in microseconds since 1970; 0 if none
-    /// does.
+    /// The earliest time at which a message is delivered again, in microseconds since 1970; 0 if no message waits for a
+    /// time.
     package var nextMicroseconds: UInt64
 
     /// A failed delivery.

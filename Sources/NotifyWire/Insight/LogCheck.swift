@@ -101,9 +101,10 @@ package struct CheckReport: ControlFrame {
     package var subscriptions: UInt64
     package var damagedMessages: UInt64
     package var problemCount: UInt64
-    /// The sequences of damaged messages, ascending; some of them, if there are too many ranges.
+    /// The sequences of damaged messages, ascending. If there are more than ``maximumRanges`` ranges, the first ones.
     package var damagedRanges: [SequenceRange]
-    /// The first problems of the log, after those of the daemon, which `problemCount` does not contain.
+    /// The problems of the daemon, followed by the first problems of the log. Only those of the log count in
+    /// `problemCount`.
     package var problems: [LogProblem]
 
     package init(
