@@ -11,8 +11,8 @@ extension ClientCore {
         process { machine, effects in machine.submit(message, waiter, now: clock.now, &effects) }
     }
 
-    /// Waits for the outcome of a post. The cancellation of the task cancels the post; the graceful shutdown of its
-    /// service does so as long as the post waits for a connection.
+    /// Waits for the outcome of a post. Cancelling the task cancels the post. A graceful shutdown of its service
+    /// cancels the post only while it waits for a connection.
     nonisolated(nonsending) func wait<Value>(for slot: ReplySlot<Value>) async throws(NotifyError) -> Value {
         try await slot.wait {
             self.cancelPost(slot)

@@ -3,10 +3,10 @@ package struct CommitOutcome: Sendable {
     package var batchID: UInt64
     package var result: Result<Void, StorageFailure>
     package var statistics: StoreStatistics
-    /// The messages of which the batch should have kept a copy, and that the log no longer contains.
+    /// The messages that the batch could not copy, because the log no longer contains them.
     package var missingCopies: [DurableID: [UInt64]]
-    /// Why a batch with messages would have failed, although the changes of this one are committed; nil if it would
-    /// not.
+    /// Why a batch with messages would fail now; nil if it would not. Set by a batch that has only changes, which can
+    /// be committed even then.
     package var remainingFailure: StorageFailure?
 
     package init(

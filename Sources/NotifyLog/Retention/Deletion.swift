@@ -1,7 +1,7 @@
 package import NotifyWire
 
-/// Messages that the store deleted by itself, or copies of them, as the ``RetentionPolicy`` requires, and what else
-/// retention found.
+/// The result of a step of retention or of a purge: the deleted messages and copies, and the state of the log
+/// afterwards.
 package struct Deletion: Equatable, Sendable {
     /// The number and bytes of the deleted messages of each user.
     package var usage: [UInt32: StoredUsage] = [:]
@@ -11,11 +11,12 @@ package struct Deletion: Equatable, Sendable {
     package var emptied: [SequenceRange] = []
     /// The unread messages that durable subscriptions have lost.
     package var losses: [DurableID: Loss] = [:]
-    /// Durable subscriptions that no longer hold back messages, up to a sequence, because the backlog of their user was
-    /// too large. The messages may still be stored. The losses contain those that were not acknowledged.
+    /// The durable subscriptions whose cursors were moved forward because the backlog of their user was too large, each
+    /// with the sequence that its cursor has passed. The messages before it may still be stored. Those that were not
+    /// acknowledged are in ``losses``.
     package var released: [DurableID: UInt64] = [:]
-    /// The messages of which the copies for durable subscriptions were deleted, ascending for each step. The losses
-    /// contain them.
+    /// The messages whose copies for a durable subscription were deleted, in ascending order within a step. They are in
+    /// ``losses``, too.
     package var copies: [DurableID: [UInt64]] = [:]
     /// The generations of the cursors to which the losses, copies and releases belong.
     package var generations: [DurableID: UInt32] = [:]
@@ -53,8 +54,8 @@ package struct Deletion: Equatable, Sendable {
         statistics = other.statistics ?? statistics
     }
 
-    /// Notes the generation to which the following loss or release of a subscription belongs. Those of an earlier
-    /// generation end, because its cursor was reset.
+    /// Notes the generation to which the following loss or release of a subscription belongs. Losses and releases of an
+    /// earlier generation are dropped, because the cursor was reset since.
     package mutating func began(_ generation: UInt32, of id: DurableID) {
         if let earlier = generations.updateValue(generation, forKey: id), earlier != generation {
             losses[id] = nil
@@ -74,7 +75,7 @@ package struct Deletion: Equatable, Sendable {
     }
 }
 
-/// Whether what the rules no longer keep can be found and deleted.
+/// Whether retention works: it can find and delete the messages that the rules no longer keep.
 package enum RetentionHealth: Equatable, Sendable {
     case works
     case failed(StorageFailure)
@@ -87,8 +88,8 @@ package struct Loss: Equatable, Sendable {
     package var last: UInt64
     /// The number of lost messages; with `isUpperBound`, at most this number.
     package var count: UInt64
-    /// Whether some of the messages may have been delivered before, or may not have been for the subscription, because
-    /// it has an object filter or the messages were damaged.
+    /// Whether the number of lost messages may be lower: some may have been delivered before, or may not have matched.
+    /// That is not known for a damaged message, or for the object filter of the subscription.
     package var isUpperBound: Bool
 
     package init(first: UInt64, last: UInt64, count: UInt64, isUpperBound: Bool) {
@@ -112,7 +113,8 @@ package struct Loss: Equatable, Sendable {
         isUpperBound = isUpperBound || other.isUpperBound
     }
 
-    /// The loss without messages that were added to it; nil if there are no others. The range stays that of all of them.
+    /// Subtracts messages from the number that was lost, and keeps the range of sequences. Returns nil if no messages
+    /// remain.
     package func without(_ other: Loss) -> Loss? {
         guard count > other.count else { return nil }
         return Loss(first: first, last: last, count: count - other.count, isUpperBound: isUpperBound)

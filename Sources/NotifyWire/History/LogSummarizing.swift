@@ -60,7 +60,7 @@ package struct StoredNameEntry: ControlFrame {
     package var firstMicroseconds: UInt64
     package var last: UInt64
     package var lastMicroseconds: UInt64
-    /// The name; empty for all names together that the answer has no room for.
+    /// The name. It is empty in the entry that sums up the names for which the answer has no room.
     package var name: String
 
     package init(
