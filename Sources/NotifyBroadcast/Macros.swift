@@ -77,7 +77,7 @@ public macro Broadcast() = #externalMacro(module: "NotifyMacros", type: "Broadca
 @attached(extension, names: arbitrary)
 public macro Broadcast(_ form: BroadcastForm) = #externalMacro(module: "NotifyMacros", type: "BroadcastMacro")
 
-/// What ``Broadcast(_:)`` generates in addition to the broadcaster.
+/// An addition to the broadcaster that ``Broadcast(_:)`` generates.
 public enum BroadcastForm: Sendable {
     /// A `Codable` form of each call.
     case codable

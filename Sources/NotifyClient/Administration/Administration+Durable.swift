@@ -92,8 +92,8 @@ extension NotificationClient.Administration {
         }
     }
 
-    /// Moves the cursor of a durable subscription forwards or backwards. What was acknowledged after the position is
-    /// forgotten, and what was lost is no longer reported.
+    /// Moves the cursor of a durable subscription forwards or backwards. Acknowledgements of messages after the
+    /// position are forgotten, and what was lost is no longer reported.
     ///
     /// A client that is attached continues at the new position, after a gap with the reason `recreated`. Stored
     /// messages are delivered again if a client has received them before, marked as redelivered.

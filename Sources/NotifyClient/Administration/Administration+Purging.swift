@@ -2,7 +2,7 @@ import NotifyCenter
 import NotifyWire
 
 extension NotificationClient.Administration {
-    /// What ``purge(_:before:)`` has deleted.
+    /// The result of ``purge(_:before:)``.
     public struct PurgeResult: Hashable, Sendable {
         /// The number of deleted messages, dead letters included.
         public let messages: UInt64
@@ -11,7 +11,8 @@ extension NotificationClient.Administration {
         /// The number of durable subscriptions that lost messages which they had not acknowledged. Each of them gets a
         /// ``NotificationClient/Gap``.
         public let subscriptions: Int
-        /// The number of messages that durable subscriptions were to receive again after a failure, and will not.
+        /// The number of deleted copies: messages that a durable subscription would have received again after a
+        /// failure.
         public let redeliveries: UInt64
 
         init(_ purged: Purged) {

@@ -38,12 +38,12 @@ extension NotificationClient {
 }
 
 extension NotificationClient.Administration {
-    /// What a reload has achieved.
+    /// The result of a reload.
     public struct ReloadOutcome: Hashable, Sendable {
         /// The keys of the changed settings that take effect at the daemon's next start.
         public let pendingSettings: [String]
-        /// What the daemon could not do although the configuration is in effect, such as the repair of its log, and how
-        /// to correct it; nil if it did everything.
+        /// A step that failed although the configuration is in effect, such as the repair of the log, and how to
+        /// correct it; nil if it did everything.
         public let problem: String?
 
         /// Creates an outcome, for a test of code that uses one.
@@ -56,7 +56,7 @@ extension NotificationClient.Administration {
     /// Makes the daemon read its configuration again. If a file has an error, nothing changes. The daemon also repairs
     /// its log if the files of the database were deleted or moved away.
     ///
-    /// - Returns: What was achieved.
+    /// - Returns: The result.
     /// - Throws: ``NotifyError``, such as `forbidden` for a user who may not manage everything, or
     ///   `configurationInvalid`, whose message contains the file and the line.
     public nonisolated(nonsending) func reloadConfiguration() async throws(NotifyError) -> ReloadOutcome {

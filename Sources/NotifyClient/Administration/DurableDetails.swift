@@ -25,7 +25,7 @@ extension NotificationClient.Administration {
             public let reason: String?
         }
 
-        /// What ``durableSubscriptions()`` lists.
+        /// The subscription as in the list of ``durableSubscriptions()``.
         public let subscription: DurableSubscription
         /// How the subscription repeats its messages. All settings have a value.
         public let settings: NotificationClient.DurableSettings

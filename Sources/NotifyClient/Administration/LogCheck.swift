@@ -1,7 +1,7 @@
 import NotifyWire
 
 extension NotificationClient.Administration {
-    /// What the daemon knows of damage in its log, and of problems of its own.
+    /// The known damage of the daemon's log, and problems of the daemon.
     public struct LogCheck: Hashable, Sendable {
         /// A part of the log, besides messages.
         public enum Part: String, Hashable, Sendable {

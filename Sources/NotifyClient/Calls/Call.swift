@@ -90,7 +90,7 @@ enum Call: Sendable {
         case none
     }
 
-    /// What the time limit of the client bounds.
+    /// The part of a request that the time limit of the client bounds.
     var timeLimit: TimeLimit {
         switch self {
         case .log(let read, _, _): read.isWaiting ? .none : .answer

@@ -14,7 +14,7 @@ struct RequestTimeouts {
         var place: UInt64
     }
 
-    /// What has a time limit of its own.
+    /// A request, or posts of a pipeline, with a time limit of its own.
     enum Limited {
         case request(any RequestSlot)
         /// The posts of a pipeline before an index.
@@ -119,7 +119,7 @@ struct RequestTimeouts {
 }
 
 extension [RequestTimeouts.Limited] {
-    /// Adds a request or posts. Those of one pipeline are one element, because each takes a search.
+    /// Adds a request or posts. The posts of one pipeline are one element, because each element takes a search.
     fileprivate mutating func add(_ limited: Element) {
         guard case .posts(let buffer, let end) = limited, let index = firstIndex(where: { $0.isPosts(of: buffer) }),
             case .posts(_, let other) = self[index]

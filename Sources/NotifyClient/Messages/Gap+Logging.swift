@@ -12,7 +12,7 @@ extension NotificationClient.Subscription {
 }
 
 extension NotificationClient.Gap {
-    /// What a record about the gap contains besides its description.
+    /// The metadata of a record about the gap.
     var metadata: Logger.Metadata {
         var metadata: Logger.Metadata = ["notify.gap_reason": "\(reason.rawValue)"]
         metadata["notify.missed"] = missed.map { "\($0)" }

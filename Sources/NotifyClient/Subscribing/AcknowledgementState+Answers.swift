@@ -67,7 +67,7 @@ extension AcknowledgementState {
         return !hadPending && hasPending
     }
 
-    /// What is to be sent.
+    /// The answers to send.
     struct Answers {
         var acknowledged: [SequenceRange]
         var rejections: [Rejection]

@@ -25,7 +25,7 @@ extension AcknowledgementState {
         var isLate = false
     }
 
-    /// What to do with a message that a handler can take now.
+    /// The decision about a message that a handler can take now.
     enum HandlerStart {
         /// Start a handler.
         case starts

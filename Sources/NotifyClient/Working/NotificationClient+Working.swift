@@ -11,13 +11,13 @@ extension NotificationClient {
     /// }
     /// ```
     ///
-    /// A handler that returns acknowledges its message. One that throws rejects it, with the description of the error
-    /// as the reason, which the daemon stores and shows with the dead letter: it must contain no secrets. The message
-    /// is delivered again after a delay, and becomes a dead letter after the last delivery that the subscription's
-    /// settings permit. A ``JobError`` chooses another answer. A ``NotifyError`` with the code `coding`, as
-    /// ``Message/decode(as:)`` throws it, makes the message a dead letter at once, because another attempt would fail
-    /// in the same way. A handler may also answer by itself, for example with ``Message/acknowledge()``: only the first
-    /// answer counts.
+    /// A handler that returns acknowledges its message. A handler that throws rejects it, with the description of the
+    /// error as the reason, which the daemon stores and shows with the dead letter: it must contain no secrets. The
+    /// message is delivered again after a delay, and becomes a dead letter after the last delivery that the
+    /// subscription's settings permit. A ``JobError`` chooses another answer. A ``NotifyError`` with the code `coding`,
+    /// as ``Message/decode(as:)`` throws it, makes the message a dead letter at once, because another attempt would
+    /// fail in the same way. A handler may also answer by itself, for example with ``Message/acknowledge()``: only the
+    /// first answer counts.
     ///
     /// - Important: The text of a thrown error is stored as the reason, in the daemon's log and in a dead letter. It
     ///   must not contain secrets: to choose the text, throw a ``JobError``.

@@ -48,7 +48,7 @@ package struct AccessRule: Sendable, Equatable {
     }
 }
 
-/// What a rule allows or denies.
+/// An activity that a rule allows or denies.
 package enum AccessRight: String, Sendable, CaseIterable {
     /// Posting under a name.
     case post

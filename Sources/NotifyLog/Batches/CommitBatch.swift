@@ -55,9 +55,9 @@ package enum DurableChange: Equatable, Sendable {
     /// earlier copy, it is made from `frame`, the message's deliver frame, or if that is nil from the log. If the
     /// log does not contain the message, the outcome reports that.
     case keep(id: DurableID, Redelivery, reason: String, frame: ByteBuffer? = nil)
-    /// Deletes the copies of messages. Those that do not exist are ignored.
+    /// Deletes the copies of messages. Copies that do not exist are ignored.
     case forget(id: DurableID, sequences: [UInt64])
-    /// Deletes messages from the log: dead letters. Those that do not exist are ignored.
+    /// Deletes dead letters from the log. Dead letters that do not exist are ignored.
     case delete(sequences: [UInt64])
 
     /// The approximate heap memory of the change's contents, in bytes.

@@ -12,7 +12,7 @@ package struct PurgeRequest: Sendable {
     }
 }
 
-/// What a purge has deleted.
+/// The result of a purge.
 package struct PurgeResult: Equatable, Sendable {
     /// The number and bytes of messages, dead letters included.
     package var messages: UInt64 = 0

@@ -1,4 +1,4 @@
-/// What the log keeps for how long: a rule for each name, and the limits of the log as a whole.
+/// The rules by which the log keeps messages: one for each name, and the limits of the log as a whole.
 package struct RetentionPolicy: Equatable, Sendable {
     /// The lowest size limit of the log and of a rule: the size at which a segment of the log is closed. Messages are
     /// removed in whole segments.

@@ -24,7 +24,7 @@ package struct ServerConfiguration: Equatable, Sendable {
     package var drainDeadline: Duration = .seconds(10)
     /// Limits and timeouts of users and connections.
     package var broker = BrokerConfiguration()
-    /// What the log keeps for how long, its limits, and the size at which its write-ahead log is checkpointed.
+    /// The retention of the log, its limits, and the size at which its write-ahead log is checkpointed.
     package var store = StoreOptions()
 
     package init(socketPath: String, socketMode: mode_t, databasePath: String) {

@@ -1,8 +1,8 @@
 import NotifyBroker
 
-/// What the kernel keeps for the peers of connections that the daemon has ended.
+/// The sockets of ended connections whose peers have not read everything.
 extension BrokerDriver {
-    /// A connection is about to be closed by the daemon. Its user is charged for what the peer has not read.
+    /// Called before the daemon closes a connection. Charges its user for the bytes that the peer has not read.
     func leave(_ descriptor: CInt, of uid: UInt32) {
         guard !isEnding, let socket = leftSockets.keep(descriptor, of: uid, now: now.monotonic) else { return }
         core.broker.socketLeft(uid: uid, bytes: socket.bytes)
@@ -11,7 +11,7 @@ extension BrokerDriver {
 
     /// Ends the charge for sockets whose peers have read nearly all or have closed their ends.
     ///
-    /// - Returns: Whether some are to be examined in the next turn.
+    /// - Returns: Whether sockets remain to be examined in the next turn.
     func releaseLeftSockets() -> Bool {
         guard leftSockets.deadline != nil else { return false }
         let now = now.monotonic

@@ -4,7 +4,7 @@ import NotifyBroker
 import NotifyLog
 import NotifyWire
 
-/// What the broker requests of the store, and the store's answers, each followed by a tick.
+/// The broker's requests to the store, and the store's answers. A tick follows each answer.
 extension BrokerDriver {
     func observeDeletions() {
         store.setDeletionHandler(onEventLoop { $0.core.broker.deleted($1, now: $0.now) })

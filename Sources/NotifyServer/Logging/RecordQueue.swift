@@ -14,7 +14,7 @@ final class RecordQueue: Sendable {
         var isEnded = false
     }
 
-    /// What the thread does next.
+    /// The next step of the thread.
     private enum Work {
         case write([UInt8])
         case end

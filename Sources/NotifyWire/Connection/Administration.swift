@@ -20,7 +20,7 @@ package struct Reloaded: ControlFrame {
     package var request: UInt64
     /// The changed settings that take effect at the next start.
     package var pendingSettings: [String]
-    /// What the reload has not achieved besides, such as the repair of the log; empty if nothing. At most 65,535 bytes.
+    /// The problem of a further step, such as the repair of the log; empty if there is none. At most 65,535 bytes.
     package private(set) var problem: String
 
     package init(request: UInt64, pendingSettings: [String], problem: String = "") {

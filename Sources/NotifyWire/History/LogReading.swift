@@ -119,8 +119,7 @@ package struct LogPage: ControlFrame {
     package var damaged: UInt64
     /// The sequences of the first and the last damaged message; 0 if there are none.
     package var damagedRange: SequenceRange
-    /// What was deleted since the mark of the request from the part of the range that this page is about; nil if
-    /// nothing was.
+    /// The deletions since the mark of the request, in the part of the range that this page covers; nil if nothing was.
     package var deleted: Deleted?
     /// Marks the deletions until the page was read. For the next requests if this is the first page of a reading.
     package var deletionMark: UInt64

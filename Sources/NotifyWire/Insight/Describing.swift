@@ -38,7 +38,7 @@ package struct DurableDescription: ControlFrame {
     /// Flag bit 6: see ``needsRoom``.
     package static let needsRoomFlag: UInt8 = 64
 
-    /// What a list reports of the subscription.
+    /// The subscription as in the answer to a list.
     package var entry: DurableEntry
     package var settings: DurableSettings
     /// When the subscription was created, in microseconds since 1970; 0 if unknown.

@@ -55,7 +55,7 @@ package struct CheckProgress: ControlFrame {
     }
 }
 
-/// What a problem concerns: a part of the log besides messages, or the daemon.
+/// The subject of a problem: a part of the log besides messages, or the daemon.
 package enum LogPart: UInt8, CaseIterable, Sendable {
     /// Something that SQLite can't read, or reports as malformed.
     case database = 1

@@ -3,7 +3,7 @@
 /// A dead letter is posted under `notifyd.dead.` and the uid of the durable subscription's owner. Its object is the
 /// name of the durable subscription, its payload that of the message, and its other headers are those of the message.
 package struct DeadLetterHeaders: Equatable, Sendable {
-    /// What the daemon added to the message when it was posted.
+    /// The stamp of the original message.
     package var stamp: Stamp
     package var name: String
     /// Empty if the message has no object.
@@ -12,7 +12,7 @@ package struct DeadLetterHeaders: Equatable, Sendable {
     package var messageID: String
     /// The number of deliveries that failed.
     package var deliveries: UInt32
-    /// Why the last of them failed; empty if unknown.
+    /// The reason of the last failure; empty if unknown.
     package var reason: String
 
     /// The beginning of the names of dead letters; the owner's uid follows.
@@ -83,7 +83,8 @@ package struct DeadLetterHeaders: Equatable, Sendable {
         reason = text(Key.reason) ?? ""
     }
 
-    /// The headers of the dead letter: those of the message, and these. An empty object, id or reason is left out.
+    /// Encodes the headers of the dead letter: the headers of the message, then these. An empty object, id or reason is
+    /// left out.
     package func encoded(after headers: UnsafeRawBufferPointer) -> [UInt8] {
         let all: [(key: String, value: String)] = [
             (Key.name, name), (Key.object, object), (Key.sequence, "\(stamp.sequence)"),

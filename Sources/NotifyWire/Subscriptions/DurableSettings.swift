@@ -99,7 +99,7 @@ package struct DurableSettings: Equatable, Sendable {
     }
 }
 
-/// Settings of a durable subscription that a client chooses. Those that are nil or empty keep their value.
+/// Settings of a durable subscription that a client chooses. A setting that is nil or empty keeps its value.
 package struct DurableSettingChanges: Equatable, Sendable {
     /// As in ``DurableSettings``; 0, or ``minimumDeadline`` to ``maximumSpan``.
     package var deadlineMicroseconds: UInt64?
