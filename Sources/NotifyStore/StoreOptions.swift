@@ -2,7 +2,7 @@ package import NotifyLog
 
 /// The limits of a log.
 package struct StoreOptions: Equatable, Sendable {
-    /// What is kept for how long, and the limits of the log's size.
+    /// The rules of retention, and the limits of the log's size.
     package var retention = RetentionPolicy()
     /// The size in bytes of the write-ahead log at which it is checkpointed, earlier if the log is near its limit.
     package var checkpointBytes = 16 * 1024 * 1024

@@ -1,7 +1,8 @@
 import ArgumentParser
 import NotifyClient
 
-/// The exit statuses of notifyctl, the same in every command. Those from 64 to 78 have their meanings in sysexits.h.
+/// The exit statuses of notifyctl, the same in every command. The statuses from 64 to 78 have the meanings of
+/// sysexits.h.
 enum ExitStatus: Int32, CaseIterable {
     case success = 0
     case failure = 1
@@ -43,7 +44,7 @@ enum ExitStatus: Int32, CaseIterable {
             }
     }
 
-    /// What the status means, for the help.
+    /// The meaning of the status, for the help.
     private var meaning: String {
         switch self {
         case .success: "success"
@@ -66,7 +67,7 @@ enum ExitStatus: Int32, CaseIterable {
         return "  \(number)\(String(repeating: " ", count: 5 - number.count))\(status.meaning)"
     }.joined(separator: "\n")
 
-    /// What SIGINT and SIGTERM do to each command, for the help.
+    /// The effect of SIGINT and SIGTERM on each command, for the help.
     static let signals = """
         SIGINT and SIGTERM end a command that has no end of its own with 0: subscribe, work, log --follow, monitor, \
         top and --watch. They end one that is not complete yet with 1: log, wait, bench, backup, post --lines, and with --count or \

@@ -115,7 +115,7 @@ struct Notifyctl: AsyncParsableCommand {
         Glibc.exit(ExitStatus.success.rawValue)
     }
 
-    /// What to do about an error of the client, to append to its message; empty if the message tells it.
+    /// The advice to append to the message of a client's error; empty if the message contains it.
     static func advice(for error: NotifyError) -> String {
         switch error.code {
         case .noDaemon: "; 'notifyctl doctor' reports why"

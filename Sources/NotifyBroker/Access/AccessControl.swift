@@ -79,7 +79,8 @@ struct AccessControl {
         }
     }
 
-    /// What a subscriber to a pattern does, in a refusal. That dead letters have names is no concern of who lists them.
+    /// The action of a subscriber to a pattern, for the text of a refusal. The text for a list of dead letters does not
+    /// mention their names.
     private static func receiving(_ pattern: NamePattern) -> String {
         let tokens = pattern.string.split(separator: ".")
         guard tokens.starts(with: ["notifyd", "dead"]), tokens.count > 2, let uid = UInt32(tokens[2]) else {

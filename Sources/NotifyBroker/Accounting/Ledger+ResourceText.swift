@@ -42,7 +42,7 @@ extension Ledger.Resource {
         }
     }
 
-    /// What to do at the limit, at the end of an error message; empty if that is obvious.
+    /// The advice at the end of an error message about the limit; empty if it is obvious.
     var advice: String {
         self == .durableSubscriptions
             ? ": remove those that are not needed with 'notifyctl durable remove', or raise the limit" : ""

@@ -4,9 +4,9 @@ import NotifyWire
 
 /// The number and bytes of each user's messages in the log, including messages that wait for the store.
 ///
-/// What a user has posted counts towards its limit of stored bytes. What its durable subscriptions have failed to
-/// process, which others may have posted, counts towards a share of its own of the same size: the copies of messages
-/// that are delivered again, and the dead letters.
+/// Messages that a user has posted count towards its limit of stored bytes. Messages that its durable subscriptions
+/// have failed to process, which others may have posted, counts towards a share of its own of the same size: the copies
+/// of messages that are delivered again, and the dead letters.
 struct StoredUsages {
     /// The account of a user. Valid as long as the daemon runs.
     struct Account {

@@ -6,11 +6,11 @@ struct InFlightBatch {
     let log: PendingLog
     /// The durable subscriptions whose progress is in the batch.
     let progressOf: Set<DurableSlot>
-    /// What the batch adds to losses in the log.
+    /// The losses that the batch adds to those in the log.
     var losses: [DurableID: Loss] = [:]
     /// The losses that the batch removes from the log.
     var passedLosses: [PassedLoss] = []
-    /// What the batch records of redeliveries.
+    /// The redeliveries that the batch records.
     var redeliveries: [DurableID: Redeliveries.Unsaved] = [:]
     /// The upper bound of reserved sequences that the batch writes, exclusive; nil if it writes none.
     let reserveBelow: UInt64?

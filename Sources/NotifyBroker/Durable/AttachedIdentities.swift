@@ -18,7 +18,7 @@ struct AttachedIdentities {
         uses = UInt64(ids.count)
     }
 
-    /// What an attachment changes.
+    /// The changes that an attachment makes.
     enum Change: Equatable {
         /// The identity has attached before.
         case none
@@ -93,7 +93,7 @@ struct MessageRights: OptionSet, Hashable {
 
     static func identity(_ number: Int) -> MessageRights { MessageRights(rawValue: 1 << UInt16(number)) }
 
-    /// Those of the identities with numbers that are not in use yet.
+    /// The identities that have no number in use yet.
     static func later(than count: Int) -> MessageRights {
         MessageRights(rawValue: (1 << UInt16(maximumCount)) - (1 << UInt16(count)))
     }

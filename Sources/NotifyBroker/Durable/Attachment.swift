@@ -13,7 +13,7 @@ struct Attachment: Equatable {
     let isResumed: Bool
     /// The maximum number of unacknowledged messages.
     let window: Int
-    /// Whether the client asked for messages. One that only creates the subscription does not.
+    /// Whether the client asked for messages. A client that only creates the subscription does not.
     var hasCredit = true
     /// The settings of the subscription before, if the attachment changes how it is shared.
     var replacedSettings: DurableSettings?

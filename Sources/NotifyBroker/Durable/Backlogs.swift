@@ -26,7 +26,7 @@ struct Backlogs {
 
     subscript(id: DurableID) -> Backlog? { known[id] }
 
-    /// What a list does before its first entry.
+    /// The step of a list before its first entry.
     struct Decision: Equatable {
         /// Whether the store must be asked.
         var asks = false

@@ -1,7 +1,7 @@
 import NotifyLog
 import NotifyWire
 
-/// What follows when the attachment of a client is in the log, or could not be stored.
+/// The next steps of an attachment once it is in the log, or could not be stored.
 extension Broker {
     /// Completes a committed attachment, even if the client has already detached: records the identity as the log
     /// does, and answers the request.

@@ -23,8 +23,8 @@ extension Broker {
         return true
     }
 
-    /// Resumes the connections that are paused until the outcome of a commit. Those whose frame has waited for longest
-    /// come first, so that each gets its turn, whatever others send meanwhile.
+    /// Resumes the connections that are paused until the outcome of a commit. The connections whose frame has waited
+    /// for longest come first, so that each gets its turn, whatever others send meanwhile.
     mutating func resumePausedConnections() {
         let paused = commits.takePausedConnections()
         let sorted = paused.sorted { connections[$0].waitsSince ?? .max < connections[$1].waitsSince ?? .max }

@@ -125,7 +125,7 @@ extension Broker {
             redeliveryReads.wake(durable, isNeeded: durables[durable].redeliveries.hasWork)
             if failure != nil {
                 durables.noteProgress(durable)
-                // What a reset had replaced has timers, and messages that are due.
+                // The state before the reset had timers and due messages.
                 answersChanged(durable, now: now)
             }
         }

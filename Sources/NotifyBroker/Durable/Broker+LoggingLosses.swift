@@ -1,6 +1,6 @@
 import NotifyLog
 
-/// What the daemon's log says of losses.
+/// Records of losses in the daemon's log.
 extension Broker {
     /// Logs what a subscription has lost; of a purge, once it ends.
     mutating func logLoss(_ loss: Loss, of id: DurableID, in deletion: Deletion, now: Duration) {

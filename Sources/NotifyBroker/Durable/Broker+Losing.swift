@@ -36,18 +36,19 @@ extension Broker {
             let generation = deletion.generations[id] ?? durables[slot].cursor.generation
             guard let loss = durables[slot].lost(loss, generation: generation) else { continue }
             let isReleased = deletion.released[id] != nil
-            // What was deleted before its creation is no deletion of this time.
+            // Messages that were deleted before the creation of the subscription do not count.
             if durables[slot].isCreated {
                 if !isReleased { readers.evictRing(through: loss.last) }
                 logLoss(loss, of: id, in: deletion, now: now.monotonic)
             }
             guard let reader = durables[slot].reader else { continue }
-            // What was released is not delivered again if a member of a group ends without having read it.
+            // If a member of a group ends without having read released messages, they are not delivered again.
             let isForgotten = isReleased && durables[slot].settings.sharing == .group
             if readers[reader].position < loss.last || isForgotten || deletion.copies[id] != nil {
                 reportLoss(loss, of: slot)
             } else {
-                // The messages were delivered. One that fails is reported then, because no copy of it can be made.
+                // The messages were delivered. A message that fails later is reported at that time, because no copy of
+                // it can be made.
                 durables[slot].lossNotReported(loss)
             }
         }
@@ -59,8 +60,8 @@ extension Broker {
         }
     }
 
-    /// Ends redeliveries of which the store has deleted the copy. Those in flight end with their answers: a failure
-    /// finds neither message nor copy.
+    /// Ends redeliveries of which the store has deleted the copy. Redeliveries in flight end with their answers: a
+    /// failure finds neither message nor copy.
     private mutating func copiesDeleted(_ sequences: [UInt64], of id: DurableID, _ generation: UInt32?) {
         guard let slot = durables.slot(of: id), generation == durables[slot].committedCursor.generation else { return }
         durables[slot].updateStoredRedeliveries { rows in

@@ -6,7 +6,7 @@ import NotifyWire
 ///
 /// The members of a subscription have the same uid, but may have different groups. A message that none of the attached
 /// members may receive, but another identity that attached, waits among the redeliveries, uncounted, and the cursor
-/// passes it. One that none of these identities may receive is skipped.
+/// passes it. A message that none of these identities may receive is skipped.
 extension Broker {
     enum Recipient {
         case member(Int)
@@ -63,7 +63,7 @@ extension Broker {
         return durable.identities.rights { access.permits(rules, $0) }
     }
 
-    /// What members with room may receive, as far as messages are read for them.
+    /// The filter of messages to read: those that a member with room may receive.
     mutating func rightsOfMembersWithRoom(_ slot: DurableSlot) -> MessageRights {
         // Without different rights, a member is as good as any other.
         guard durables[slot].redeliveries.areDueRestricted else { return .unknown }
@@ -80,7 +80,7 @@ extension Broker {
         return rights
     }
 
-    /// What the attached members may receive.
+    /// The filter of messages that an attached member may receive.
     func rightsOfMembers(_ durable: DurableSubscription) -> MessageRights {
         durable.members.all.reduce(into: MessageRights.anyone) { rights, member in
             if let number = durable.identities.number(of: member.attachment.identity) {

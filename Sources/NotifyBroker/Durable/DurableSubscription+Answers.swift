@@ -1,7 +1,7 @@
 import NotifyLog
 import NotifyWire
 
-/// What members answer, and what follows if they do not.
+/// The answers of members, and the end of the time for them.
 extension DurableSubscription {
     /// Acknowledges those messages in the ranges that were delivered to the member.
     ///
@@ -57,8 +57,8 @@ extension DurableSubscription {
     /// Whether there is no room for further redeliveries.
     private var isFull: Bool { redeliveries.isFull(withInFlight: 0, bytes: 0) }
 
-    /// Gives back a message that a member holds. One that it does not hold any more is ignored, and so is the rejection
-    /// of an earlier delivery.
+    /// Gives back a message that a member holds. An answer to a message that it no longer holds is ignored, and so is
+    /// the rejection of an earlier delivery.
     ///
     /// - Throws: `notDelivered` if the sequence is above the highest one delivered to the member.
     mutating func rejected(_ reject: Reject, by index: Int, now: BrokerTime) throws(WireError) {

@@ -68,7 +68,7 @@ extension DurableSubscription {
     }
 
     /// Records the first deliveries of several matching messages to the candidate, which has room for one of them: of
-    /// all, or of the oldest if there is no room for more. What is the same for all of them is decided once.
+    /// all, or of the oldest if there is no room for more. Decisions that are the same for all messages are made once.
     ///
     /// - Parameter entries: Their sequences must be higher than all earlier ones.
     /// - Returns: The number of messages; 0 if they must be taken one by one.

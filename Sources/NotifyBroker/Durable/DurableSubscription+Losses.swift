@@ -39,7 +39,7 @@ extension DurableSubscription {
     /// Ends redeliveries of which the log has made no copy, because it had deleted the messages before. Those that are
     /// in no loss are added to it: the log counted them as acknowledged.
     ///
-    /// - Returns: Those that no gap has reported.
+    /// - Returns: The messages that no gap has reported.
     mutating func notCopied(_ sequences: [UInt64]) -> [UInt64] {
         for sequence in sequences {
             if case .inFlight(let holder, _)? = redeliveries.state(of: sequence),

@@ -3,7 +3,7 @@ import NotifyWire
 
 /// Deadlines that pass, and members that end.
 ///
-/// What they held moves to the redeliveries in slices, so that no batch contains too many copies.
+/// Their messages move to the redeliveries in slices, so that no batch contains too many copies.
 extension DurableSubscription {
     /// The most messages that move in one slice.
     private static let slice = 512
@@ -71,7 +71,7 @@ extension DurableSubscription {
     enum Ending {
         /// The client gives back what it has not answered.
         case detached
-        /// The client ended without detaching. What it has not answered has failed.
+        /// Called when the client ended without detaching. The messages that it has not answered have failed.
         case died
     }
 

@@ -122,7 +122,7 @@ struct DurableSubscription {
     private static let ownBytes = 1024
     private static let memberBytes = 256
 
-    /// What a subscription uses.
+    /// The resources that a subscription uses.
     struct Charge {
         /// The memory in bytes.
         var memory = 0
@@ -339,7 +339,7 @@ struct DurableSubscription {
 
     // MARK: Losses
 
-    /// What the generation of the cursor in the log has lost.
+    /// The loss of the cursor's generation in the log.
     var committedLosses: LossRecord {
         if case .reset(_, _, let earlier, _)? = pendingChange { earlier } else { losses }
     }

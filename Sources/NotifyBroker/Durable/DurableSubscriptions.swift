@@ -8,11 +8,11 @@ struct UnsavedProgress {
     var slots: Set<DurableSlot> = []
     /// The changes that persist the progress.
     var changes: [DurableChange] = []
-    /// What the changes add to losses in the log.
+    /// The losses that the changes add to those in the log.
     var losses: [DurableID: Loss] = [:]
     /// The losses that the changes remove from the log.
     var passedLosses: [PassedLoss] = []
-    /// What the changes record of redeliveries.
+    /// The redeliveries that the changes record.
     var redeliveries: [DurableID: Redeliveries.Unsaved] = [:]
 }
 

@@ -2,7 +2,7 @@ import DequeModule
 
 /// Members that have ended, and whose messages are still to be moved to the redeliveries.
 ///
-/// What was in flight again to a member moves first. Then the messages in flight for the first time are searched, once
+/// The redeliveries in flight to a member move first. Then the messages in flight for the first time are searched, once
 /// for all members that have ended before the search began.
 struct EndedMembers {
     /// A member whose redeliveries are to be moved.

@@ -2,16 +2,16 @@ import NotifyLog
 
 /// Decides what is logged of losses.
 ///
-/// The first loss of a subscription is logged at once. Those of the next minute are added up, and logged at its end.
-/// What a purge deletes in parts counts as one loss, at the end of the purge.
-/// Ten subscriptions per second are named; one line per minute counts the others.
+/// The first loss of a subscription is logged at once. Its losses within the next minute are added up, and logged at
+/// the end of the minute. The losses to a purge, which deletes in parts, count as one loss at the end of the purge. Ten
+/// subscriptions per second are named; one line per minute counts the others.
 struct LossLog {
     /// Why messages were deleted, or are no longer held back.
     enum Reason {
         case backlog, forbidden, purge, rules, withheld
     }
 
-    /// What to log of a subscription.
+    /// A record about a subscription.
     struct Report: Equatable {
         let id: DurableID
         var loss: Loss
@@ -29,7 +29,7 @@ struct LossLog {
     /// The end of the minute of each subscription that was named, and what it has lost since. `all` limits their
     /// number.
     private var named: [DurableID: (end: Duration, later: Report?)] = [:]
-    /// What each subscription has lost to the purge that is under way.
+    /// The losses of each subscription to the purge in progress.
     private var purged: [DurableID: Loss] = [:]
     /// The time of its last part.
     private var lastPurged = Duration.zero
@@ -43,7 +43,7 @@ struct LossLog {
 
     /// Records that a subscription has lost messages.
     ///
-    /// - Returns: What to log now.
+    /// - Returns: The records to log now.
     mutating func lost(_ loss: Loss, of id: DurableID, _ reason: Reason, now: Duration) -> Report? {
         if named[id] == nil { return name(Report(id: id, loss: loss, reason: reason), now: now) }
         if named[id]?.later?.loss.add(loss) == nil {
@@ -61,7 +61,7 @@ struct LossLog {
 
     /// The purge has ended, or failed.
     ///
-    /// - Returns: What to log now.
+    /// - Returns: The records to log now.
     mutating func purgeEnded(now: Duration) -> [Report] {
         defer { purged = [:] }
         return purged.sorted { $0.key < $1.key }.compactMap { lost($0.value, of: $0.key, .purge, now: now) }
@@ -84,7 +84,7 @@ struct LossLog {
 
     /// Ends the minutes that have passed.
     ///
-    /// - Returns: What to log: reports, and the number of subscriptions that were not named.
+    /// - Returns: The records to log, and the number of subscriptions without a record.
     mutating func takeDue(now: Duration) -> (reports: [Report], others: Int) {
         guard let deadline, deadline <= now else { return ([], 0) }
         self.deadline = nil

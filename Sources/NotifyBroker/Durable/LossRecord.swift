@@ -1,11 +1,11 @@
 import NotifyLog
 import NotifyWire
 
-/// What a durable subscription has lost, as in the log. A loss ends with the commit of the acknowledgement of a later
+/// The loss of a durable subscription, as in the log. A loss ends with the commit of the acknowledgement of a later
 /// message. If that commit fails, the next one repeats it.
 struct LossRecord {
     private(set) var loss: Loss?
-    /// What the next batch adds to the loss in the log: messages that the broker, not the store, has dropped.
+    /// The messages that the broker, not the store, has dropped. The next batch adds them to the loss in the log.
     private(set) var unsaved: Loss?
     /// The part of the loss that the next commit removes; nil if it removes none.
     private(set) var passed: Loss?
@@ -75,7 +75,7 @@ struct LossRecord {
         if let loss, position >= loss.last, sequence >= loss.last { passed = loss }
     }
 
-    /// Records that the log no longer contains a part of the loss. What was added since stays.
+    /// Records that the log no longer contains a part of the loss. Later additions stay.
     mutating func forgotten(_ part: Loss) {
         loss = loss?.without(part)
         passed = passed?.without(part)

@@ -33,7 +33,7 @@ struct Member {
 
     /// Notes that messages were delivered, for which there is room.
     ///
-    /// - Parameter sequence: That of the last message.
+    /// - Parameter sequence: The sequence of the last message.
     @inline(__always)
     mutating func delivered(_ count: Int, through sequence: UInt64) {
         unacknowledged += count

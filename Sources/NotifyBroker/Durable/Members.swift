@@ -286,7 +286,7 @@ struct Members {
 
     /// Records the delivery of some messages to a member.
     ///
-    /// - Parameter sequence: That of the last message.
+    /// - Parameter sequence: The sequence of the last message.
     @inline(__always)
     mutating func delivered(_ count: Int = 1, through sequence: UInt64, to index: Int) {
         let room = slots[index].room

@@ -1,6 +1,6 @@
 /// The work of flushing outboxes and of closing connections, in the units of ``FairScheduler``.
 ///
-/// A turn of the event loop has a budget, and each connection has a slice of it. What is left to flush or to close
+/// A turn of the event loop has a budget, and each connection has a slice of it. Anything left to flush or to close
 /// continues in the next turn.
 struct FlushBudget {
     /// The budget of a turn, about 10 ms.

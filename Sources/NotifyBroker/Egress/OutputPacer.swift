@@ -21,7 +21,7 @@ struct OutputPacer {
         users[uid, default: User()].end = max(users[uid]?.end ?? 0, flushed) + units
     }
 
-    /// Whether posts of the user must wait. Those of connections that `takeReady` has returned need not wait for the
+    /// Whether posts of the user must wait. Posts of connections that `takeReady` has returned need not wait for the
     /// user's other connections, which may be more than continue in one turn.
     func mustWait(_ uid: UInt32, flushed: Int) -> Bool {
         guard let user = users[uid] else { return false }

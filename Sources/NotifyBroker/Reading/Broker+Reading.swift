@@ -62,7 +62,7 @@ extension Broker {
     /// that can be handled together with it. Must be called in ascending order of sequences.
     ///
     /// - Parameters:
-    ///   - entries: Neighbors in the block, at least one. Those that are handled are removed.
+    ///   - entries: Neighbors in the block, at least one. Handled entries are removed.
     ///   - member: The member whose turn it is. If it may not receive the first message, another one may.
     /// - Returns: False if the consumer accepts no message now.
     @inline(__always)

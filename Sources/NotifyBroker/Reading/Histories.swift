@@ -24,7 +24,7 @@ struct HistoryRead: StoreRequest {
     /// The generation of the policy under which the page was requested.
     var rights: UInt32 = 0
 
-    /// What the request waits for at the end of the log.
+    /// The event that the request waits for at the end of the log.
     enum Wait {
         case none
         /// A message in the range.

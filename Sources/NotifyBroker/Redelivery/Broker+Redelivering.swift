@@ -136,7 +136,7 @@ extension Broker {
             }
             lost(content.missing, of: slot)
             limitWithheld(of: slot, now: now)
-            // Those that no member had room for.
+            // The messages that no member had room for.
             durables[slot].updateStoredRedeliveries { $0.notDelivered(read.sequences) }
         }
         durables.noteProgress(slot)

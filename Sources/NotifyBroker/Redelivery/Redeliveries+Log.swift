@@ -20,7 +20,7 @@ extension Redeliveries {
 
     // MARK: The log
 
-    /// What a batch changes in the log.
+    /// The changes of a batch to the log.
     struct Unsaved {
         /// The messages with the reasons of their last failures.
         var reasons: [UInt64: String] = [:]
@@ -56,8 +56,8 @@ extension Redeliveries {
         }
     }
 
-    /// Removes a message of which the log has deleted the copy. One that a member is processing stays until its answer:
-    /// after a failure, the log is asked for another copy, and reports that there is none.
+    /// Removes a message of which the log has deleted the copy. A message that a member is processing stays until its
+    /// answer: after a failure, the log is asked for another copy, and reports that there is none.
     mutating func copyDeleted(_ sequence: UInt64) {
         switch messages[sequence]?.state {
         case .waiting, .due, .reading, .dead, .deadLettering: discard(sequence)

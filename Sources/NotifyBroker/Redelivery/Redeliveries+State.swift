@@ -1,4 +1,4 @@
-/// What can be the state of a message, and what follows a delivery.
+/// The states of a message, and the step that follows a delivery.
 extension Redeliveries {
     enum State: Equatable {
         /// The message is delivered again at this time.
@@ -15,7 +15,7 @@ extension Redeliveries {
         case deadLettering
     }
 
-    /// What happens to a message next.
+    /// The next step of a message.
     struct Next {
         let state: State
 

@@ -31,7 +31,7 @@ struct Redeliveries {
     var areRightsKnown = false
     /// Whether the rights are those of an earlier policy.
     var areRightsOutdated = false
-    /// Those without a failure, also before the log has their copies.
+    /// The messages without a failure, including messages whose copies are not in the log yet.
     private(set) var withheld = WithheldCopies()
     /// Messages that are to become dead letters, and whose row the log has. Some are out of date.
     var dead: Deque<UInt64> = []

@@ -21,7 +21,7 @@ struct RedeliveryReads {
     /// Subscriptions for which reading or storing failed, or that lack room. They continue when that may have changed.
     private var retrying: Deque<DurableSlot> = []
     private var areRetrying: Set<DurableSlot> = []
-    /// Those of them that make no dead letters until then. The others lack only room for more copies.
+    /// The subscriptions that also make no dead letters until then. The others lack only room for more copies.
     private var areFailed: Set<DurableSlot> = []
     /// The number of those that are to continue, in turn with the queue.
     private var retriesLeft = 0

@@ -1,7 +1,7 @@
 import NotifyLog
 import NotifyWire
 
-/// What is known of damage in the log, and the requests that wait until the store has checked all of it.
+/// The known damage of the log, and the requests that wait until the store has checked all of it.
 struct LogChecks {
     struct Request {
         var connection: ConnectionID

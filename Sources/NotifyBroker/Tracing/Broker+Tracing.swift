@@ -94,7 +94,7 @@ extension Broker {
                 let uid = isManager ? nil : connections[slot].uid
                 answer(slot, message)
                 var traced = message
-                // Those of a dead letter say of which message it was made.
+                // The headers of a dead letter name its original message.
                 let isDeadLetter = traced.name.withUnsafeBytes { DeadLetterHeaders.isDeadLetter($0) }
                 if !isDeadLetter { traced.headers = [] }
                 (traced.payload, traced.reason) = ([], "")

@@ -4,7 +4,7 @@ import NotifySystem
 import NotifyWire
 import SystemPackage
 
-/// What ``Store/restore(_:to:)`` has done.
+/// The result of ``Store/restore(_:to:)``.
 package struct RestoredLog: Sendable {
     package var messages: UInt64
     package var subscriptions: Int
@@ -105,7 +105,7 @@ private struct LogRestore {
 
     // MARK: The replaced log
 
-    /// What the replaced log leaves to the restored one.
+    /// The state that the restored log takes over from the replaced one.
     private struct Replaced {
         /// Nil if the log can't be read.
         var logID: [UInt8]?

@@ -11,7 +11,7 @@ import SystemPackage
 final class DiskReserve {
     enum Use {
         case deletion
-        /// What stores no message: acknowledgements, attachments and changes of subscriptions.
+        /// Work that stores no message: acknowledgements, attachments and changes of subscriptions.
         case change
     }
 

@@ -31,7 +31,7 @@ extension CurrentLog {
     }
 }
 
-/// What can still be read from a damaged log.
+/// The readable part of a damaged log.
 struct DamagedLog {
     private(set) var subscriptions: [DurableRecord] = []
     /// Whether every subscription could be read.

@@ -12,7 +12,7 @@ package struct FileCheck: Sendable {
     /// definitions would decide what the check does, or if the check would not end.
     package let hasReadStructure: Bool
 
-    /// Whether the rows were read. Those of an earlier version are not.
+    /// Whether the rows were read. The rows of a file of an earlier version are not.
     package var hasReadRows: Bool { version == Schema.version }
 
     /// Checks the structure of the database and every row. Reads all of the file.

@@ -9,7 +9,7 @@ import SystemPackage
 package struct FileRepair: Sendable {
     package let path: String
     package let newPath: String
-    /// What was damaged.
+    /// The damage of the old file.
     package fileprivate(set) var findings = LogFindings()
     /// The messages of the new database.
     package fileprivate(set) var messages: UInt64 = 0

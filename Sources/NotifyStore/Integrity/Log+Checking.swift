@@ -7,7 +7,7 @@ extension Log {
 
     /// Works for one slice.
     ///
-    /// - Returns: What was found; nil if work remains.
+    /// - Returns: The findings; nil if work remains.
     func continueCheck() -> LogFindings? {
         let scan = check ?? LogScan(connection, .openLog, through: persistedThrough)
         check = scan

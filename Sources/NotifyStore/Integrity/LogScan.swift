@@ -31,7 +31,7 @@ protocol LogScanReceiver: AnyObject {
 /// and `SubscriptionRow`, `NameRow.id` and ``MessageRow``.
 final class LogScan {
     enum Target {
-        /// A database that nothing changes meanwhile. What can't be read is skipped.
+        /// A database that nothing changes meanwhile. Unreadable rows are skipped.
         case file
         /// The open log, between whose requests the scan continues.
         case openLog
@@ -84,7 +84,7 @@ final class LogScan {
 
     /// Continues the scan until a time.
     ///
-    /// - Parameter names: The names of the open log. Those of a file are added while they are read.
+    /// - Parameter names: The names of the open log. The names of a file are added while they are read.
     /// - Returns: Whether work remains.
     func advance(_ names: inout NameTable, until end: ContinuousClock.Instant? = nil) throws -> Bool {
         defer {
@@ -320,7 +320,7 @@ final class LogScan {
 }
 
 extension SubscriptionRow {
-    /// What of the row is not sound.
+    /// The damaged part of the row.
     var damagedParts: [String] {
         [
             (isDefinitionSound, "definition"), (isOwnerSound, "rights"), (isProgressSound, "progress"),

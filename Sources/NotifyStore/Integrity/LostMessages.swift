@@ -1,8 +1,8 @@
 import NotifyLog
 import NotifyWire
 
-/// The messages that a repair does not keep, from which follows what each durable subscription loses. Those with
-/// sequences that no log assigns are forged, and no loss.
+/// The messages that a repair does not keep. They determine the loss of each durable subscription. Those with sequences
+/// that no log assigns are forged, and no loss.
 struct LostMessages {
     /// The sequences of damaged messages by the ids of their names, ascending; under nil those with an unknown name.
     private var sequences: [UInt32?: [UInt64]] = [:]
@@ -38,7 +38,7 @@ struct LostMessages {
         return events
     }
 
-    /// What a subscription has lost that it had not acknowledged; nil if nothing. The number is an upper bound if
+    /// The unacknowledged messages that a subscription has lost; nil if there are none. The number is an upper bound if
     /// messages may have been delivered, or may not be for the subscription.
     func loss(
         of filter: SubscriptionFilter, since progress: DurableProgress, _ names: borrowing NameTable

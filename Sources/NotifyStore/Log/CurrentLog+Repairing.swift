@@ -84,8 +84,8 @@ extension CurrentLog {
 }
 
 extension Log {
-    /// What the subscriptions lose with those messages of this log that are not in memory. Reads the files that are
-    /// still open, even if they were deleted.
+    /// The losses of subscriptions: the messages of this log that are not in memory. Reads the files that are still
+    /// open, even if they were deleted.
     fileprivate func losses(of continuation: LogContinuation) -> [DurableID: Loss] {
         let backlogs = try? countBacklogs()
         let last = continuation.firstSequence.map { $0 - 1 } ?? persistedThrough

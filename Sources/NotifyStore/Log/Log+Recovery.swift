@@ -106,7 +106,7 @@ extension Log {
 
     /// Reads the totals of the closed segments.
     ///
-    /// - Returns: What the segments contain of each user.
+    /// - Returns: The contents of the segments by user.
     private func readSegments() throws -> SegmentContents {
         let rows = try PreparedStatement(connection, "SELECT \(SegmentRow.columns) FROM segments ORDER BY first")
         var contents = SegmentContents()

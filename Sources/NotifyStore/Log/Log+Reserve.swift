@@ -1,8 +1,8 @@
 import NotifyLog
 import NotifySystem
 
-/// What still works on a full disk: whatever stores no message. Deletions, acknowledgements and attachments use the
-/// ``DiskReserve``.
+/// The work that is possible on a full disk: all that stores no message. Deletions, acknowledgements and attachments
+/// use the ``DiskReserve``.
 extension Log {
     /// The size of the write-ahead log at which it is checkpointed while there is less than the whole reserve.
     static let shortCheckpointBytes = 1 << 20
@@ -17,7 +17,7 @@ extension Log {
     ///
     /// - Parameters:
     ///   - error: Why it failed.
-    ///   - use: What it is.
+    ///   - use: The kind of work.
     /// - Returns: Whether it may succeed now.
     private func releaseReserve(after error: any Error, for use: DiskReserve.Use) -> Bool {
         guard isDiskFull(error), reserve.release(for: use) else { return false }
@@ -42,7 +42,7 @@ extension Log {
     ///
     /// - Parameters:
     ///   - error: Why it failed.
-    ///   - use: What it is.
+    ///   - use: The kind of work.
     /// - Returns: Whether it may succeed now.
     func mayRetry(after error: any Error, for use: DiskReserve.Use) -> Bool {
         error is UnwritableDeletions || releaseReserve(after: error, for: use)

@@ -21,7 +21,7 @@ struct BacklogSurvey {
         var progress: DurableProgress { subscription.progress }
     }
 
-    /// What the names of a group have in common.
+    /// The common properties of the names of a group.
     private struct GroupKey: Hashable {
         let members: [Int32]
         let isDeadLetters: Bool
@@ -49,7 +49,7 @@ struct BacklogSurvey {
 
     /// Messages that no owner of a subscription may receive under it do not count; nil if all count.
     let policy: AccessPolicy?
-    /// In descending order of cursor. Those before `next` are finished.
+    /// In descending order of cursor. The subscriptions before `next` are finished.
     private var members: [Member]
     private var next = 0
     private var indices: [Int32: Int32] = [:]
@@ -125,7 +125,7 @@ struct BacklogSurvey {
 
     // MARK: Segments
 
-    /// What to do next with the current segment.
+    /// The next step with the current segment.
     enum Step {
         /// Scan messages below `scannedDownTo`.
         case scan

@@ -55,11 +55,11 @@ struct DeletionLog {
     static let maximumEvents = 4_096
     /// A mark from before all deletions.
     static let all: UInt64 = 1
-    /// The most names of one transaction that are known. Those that do not fit in its row are known until the end of the
-    /// process.
+    /// The most names of one transaction that are known. Names that do not fit in its row are known until the end of
+    /// the process.
     private static let maximumNames = 1_024
 
-    /// Ascending by mark. Those of one transaction have the same mark.
+    /// Ascending by mark. The deletions of one transaction have the same mark.
     private(set) var events: [Event] = []
     /// Marks the deletions so far. At least 2. At least the log's time when it was opened, which does not go back when
     /// the clock is set.
@@ -67,7 +67,7 @@ struct DeletionLog {
 
     /// The deletions of the transaction that is under way.
     private var noted: [Event] = []
-    /// Those that are known once it is committed.
+    /// The deletions that are known once it is committed.
     private var added: [Event] = []
 
     /// The deletions with a higher mark are not in the database.
@@ -171,7 +171,7 @@ struct DeletionLog {
     ///
     /// - Parameter last: The highest sequence of a message until now.
     mutating func noteUnknown(through last: UInt64) {
-        // Those of damaged rows are replaced, too.
+        // The marks of damaged rows are replaced, too.
         staleThrough = UInt64(Int64.max)
         let all = Event(mark: mark + 1, first: 1, last: last, count: last, isSum: true)
         if all.isPossible { append([all]) }

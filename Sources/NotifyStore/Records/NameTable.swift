@@ -88,14 +88,14 @@ struct NameTable: ~Copyable {
 }
 
 extension NameTable {
-    /// What the messages of an entry take. Those of an unknown name count as posted.
+    /// The size of the messages of an entry. Messages of an unknown name count as posted.
     func usage(of entry: SegmentEntry) -> StoredUsage {
         let (messages, bytes) = (Int(entry.messages), Int(entry.bytes))
         guard let number = number(ofID: entry.name) else { return StoredUsage(messages: messages, bytes: bytes) }
         return withBytes(of: number) { StoredUsage(messages: messages, bytes: bytes, name: $0) }
     }
 
-    /// What the messages of some entries take, for each user.
+    /// The size of the messages of some entries, for each user.
     func usage(of entries: some Sequence<SegmentEntry>) -> [UInt32: StoredUsage] {
         entries.reduce(into: [:]) { $0[$1.uid, default: StoredUsage()] += usage(of: $1) }
     }

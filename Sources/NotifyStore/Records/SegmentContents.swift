@@ -1,6 +1,6 @@
 import NotifyLog
 
-/// What segments contain of each user: the number and bytes of messages, and the distinct names.
+/// The contents of segments by user: the number and bytes of messages, and the distinct names.
 struct SegmentContents {
     private(set) var usage: [UInt32: StoredUsage] = [:]
     private(set) var names: [UInt32: StoredNameSet] = [:]

@@ -5,7 +5,7 @@ import NotifyWire
 extension Log {
     /// Deletes messages, with what their segments count of them. Subscriptions that have not read them lose them.
     ///
-    /// - Parameter sequences: Ascending. Those without a message are ignored.
+    /// - Parameter sequences: Ascending. Sequences without a message are ignored.
     func delete(_ sequences: [UInt64], _ statements: Statements) throws {
         let open = openSegment.isEmpty ? UInt64.max : openSegment.segment.first
         var rest = sequences.prefix { $0 < open }

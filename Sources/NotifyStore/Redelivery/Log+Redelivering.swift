@@ -137,8 +137,8 @@ extension Log {
         return reasons
     }
 
-    /// What is recorded of the copies of each subscription, with the reason of the failed one that is due last, and the
-    /// number of damaged rows, which are left out.
+    /// The recorded copies of each subscription, with the reason of the failed copy that is due last, and the number of
+    /// damaged rows, which are left out.
     func readRedeliveries() throws -> (
         [DurableID: [Redelivery]], reasons: [DurableID: RedeliveryRow], damaged: Int
     ) {

@@ -74,7 +74,7 @@ struct RedeliveryRow {
             name: name)
     }
 
-    /// What the broker knows of the copy.
+    /// The copy as the broker knows it.
     ///
     /// - Parameter now: The log's time.
     func redelivery(at now: Duration) -> Redelivery {

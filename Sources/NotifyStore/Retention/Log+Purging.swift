@@ -63,7 +63,7 @@ extension Log {
 
     /// Works for one slice.
     ///
-    /// - Returns: What was deleted; nil if work remains.
+    /// - Returns: The deletion; nil if work remains.
     func continuePurge() throws -> PurgeResult? {
         let end = ContinuousClock.now + Self.slice
         repeat {

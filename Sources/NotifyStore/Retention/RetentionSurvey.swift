@@ -2,10 +2,11 @@ import NotifyLog
 
 /// One pass over the closed segments, from the newest to the oldest, that finds what the rules no longer keep.
 ///
-/// For each rule, the pass adds up what it has seen. What follows once a limit is reached is deleted, so a rule keeps
-/// at most one segment more than its limits. A pure value: ``Log`` reads the segments and deletes.
+/// For each rule, the pass adds up what it has seen. Once a limit is reached, all further messages of the rule are
+/// deleted, so a rule keeps at most one segment more than its limits. A pure value: ``Log`` reads the segments and
+/// deletes.
 struct RetentionSurvey {
-    /// What a rule says about an entry of a segment.
+    /// The decision of a rule about an entry of a segment.
     enum Verdict: Equatable {
         case keep
         /// Read by every subscription that matches, and older than the history that the rule keeps.
@@ -81,7 +82,7 @@ struct RetentionSurvey {
     private(set) var deadline: Duration?
     /// Only copies of messages that are younger, or as old and of a higher id, were not examined yet.
     var copyPosition = (kept: Duration.microseconds(-1), id: UInt64(0))
-    /// What must still be deleted from a log that is nearly full; nil until the pass comes to that step.
+    /// The bytes that must still be deleted from a log that is nearly full; nil until the pass comes to that step.
     var room: Room?
 
     /// - Parameter copyBytes: The bytes of the copies of each user's subscriptions.

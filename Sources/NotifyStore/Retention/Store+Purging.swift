@@ -6,7 +6,7 @@ extension Store {
     ) {
         let (current, queue) = (current, queue)
         queue.add {
-            // What was deleted before belongs to no purge.
+            // Earlier deletions belong to no purge.
             current.reportDeletion()
             do {
                 try current.openLog().beginPurge(request)

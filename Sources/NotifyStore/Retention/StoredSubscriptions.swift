@@ -170,7 +170,7 @@ struct StoredSubscriptions: ~Copyable {
 }
 
 extension DurableProgress {
-    /// Those of ascending sequences that are not acknowledged.
+    /// Returns the sequences that are not acknowledged. The sequences must be ascending.
     func unacknowledged(of sequences: [UInt64]) -> [UInt64] {
         var ranges = acknowledged[...]
         return sequences.filter { sequence in

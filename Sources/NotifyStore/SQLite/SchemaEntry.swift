@@ -6,7 +6,7 @@ struct SchemaEntry: Hashable {
     /// The text of the statement that created it; empty for the index of a constraint.
     let text: String
 
-    /// What it is, for a message. The file may contain any name.
+    /// A description for a message. The file may contain any name.
     var title: String {
         let isOfTable = table.isEmpty || table == name
         return "\(Self.shown(type)) '\(Self.shown(name))'\(isOfTable ? "" : " of '\(Self.shown(table))'")"

@@ -4,7 +4,7 @@ struct BenchReport: Sendable {
     struct Part: Sendable {
         /// Such as "posted".
         var title: String
-        /// What the latencies are, such as "receipts".
+        /// The subject of the latencies, such as "receipts".
         var latencyTitle: String
         var measurement: BenchMeasurement
         /// Whether the daemon may drop messages.

@@ -20,7 +20,8 @@ extension Doctor {
         }
     }
 
-    /// What the limit of a resource is of, and what to do when it is reached; nil for one that changes by itself.
+    /// The name of a limited resource, and the repair when its limit is reached; nil for a limit that changes by
+    /// itself.
     private static func advice(for resource: String) -> (things: String, repair: String)? {
         switch resource.split(separator: ".").last {
         case "stored_bytes":

@@ -12,7 +12,7 @@ struct Doctor {
     var searched: [String] = []
     let configuration: NotificationClient.Configuration
 
-    /// What precedes a command that only root may run.
+    /// The prefix of a command that only root may run.
     static var sudo: String { geteuid() == 0 ? "" : "sudo " }
 
     private var isOfSystem: Bool { path == Self.systemPath }
@@ -219,7 +219,7 @@ struct Doctor {
         units.first { $0.isInstalled && $0.isManagerRunning && $0.socketPath == path }?.command("restart notifyd")
     }
 
-    /// What to do about a process that listens on a socket and does not answer.
+    /// The repair for a process that listens on a socket and does not answer.
     ///
     /// - Parameter unit: The command that restarts the service. Without one, the process may be another program than
     ///   notifyd. The service manager itself listens on the sockets of its units, so it must not be ended.

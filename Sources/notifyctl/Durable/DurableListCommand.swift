@@ -68,7 +68,7 @@ struct DurableListCommand: AsyncParsableCommand {
         count.isUpperBound ? "<=\(count.messages)" : "\(count.messages)"
     }
 
-    /// What precedes a figure about the pending messages that may be too high.
+    /// The mark before a figure that is an upper bound.
     private static func bound(_ subscription: Administration.DurableSubscription) -> String {
         subscription.pending?.count.isUpperBound ?? false ? "<=" : ""
     }

@@ -11,7 +11,7 @@ extension Interruption {
     ///
     /// - Parameters:
     ///   - limit: The time that the daemon has for its answers.
-    ///   - preparation: What precedes the wait for the daemon, such as the end of running commands.
+    ///   - preparation: A step before the wait for the daemon, such as the end of running commands.
     ///   - failure: The error with which the process ends.
     func endUnanswered(
         after limit: (Reason) -> Duration = { _ in answerLimit }, preparation: () async -> Void = {},

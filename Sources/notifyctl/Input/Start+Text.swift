@@ -7,7 +7,7 @@ extension NotificationClient.Start {
         if case .age(let age) = self { .time(now.addingTimeInterval(-(age / .seconds(1)))) } else { self }
     }
 
-    /// What lies before the position, as the end of "the messages …".
+    /// The messages before the position, as the end of "the messages …".
     func textBefore(_ times: TimeStyle) -> String {
         switch self {
         case .now: "posted before now"

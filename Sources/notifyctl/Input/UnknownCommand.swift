@@ -6,7 +6,7 @@ enum UnknownCommand {
     /// The most typing errors of a word for which a command is suggested.
     private static let maximumDistance = 2
 
-    /// What commands of other programs are called here.
+    /// The names here of commands of other programs.
     private static let meanings: [String: [String]] = [
         "pub": ["post"], "publish": ["post"], "send": ["post"], "emit": ["post"], "put": ["post"], "produce": ["post"],
         "sub": ["subscribe"], "listen": ["subscribe"], "consume": ["subscribe"], "receive": ["subscribe"],

@@ -9,7 +9,7 @@ struct Look<Item: Sendable>: Sendable {
 /// Lists items of the daemon, once or after each interval, as a table or as JSON.
 struct ListPrinter<Item: Sendable>: Sendable {
     let options: ListOptions
-    /// What the items are, for the status line of a terminal.
+    /// The kind of the items, for the status line of a terminal.
     let title: String
     /// Whether the daemon begins to count with the first request. The answer to that request is not printed.
     var needsPreparation = false

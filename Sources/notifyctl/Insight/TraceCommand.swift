@@ -106,7 +106,7 @@ struct TraceCommand: AsyncParsableCommand {
             .joined()
     }
 
-    /// What is known of the failed deliveries to a subscription, and when the next one is due.
+    /// The failed deliveries to a subscription, and the time of the next delivery.
     private static func failure(_ subscription: Administration.Trace.Subscription, _ times: TimeStyle) -> [String] {
         let name = Table.printable(subscription.name)
         var lines: [String] = []

@@ -3,7 +3,7 @@ struct WatchState<Item: Sendable>: LiveState {
     /// There is one list to request.
     enum Request: Equatable, Sendable { case list }
 
-    /// What the items are.
+    /// The kind of the items.
     private let title: String
     private let makeTable: @Sendable (_ look: Look<Item>, _ earlier: Look<Item>?) -> Table
     private var isWide: Bool

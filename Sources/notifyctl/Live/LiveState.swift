@@ -1,7 +1,7 @@
 /// What a command shows on the whole screen, and updates until the user quits. Handles keys and reports, and makes
 /// frames.
 protocol LiveState: Sendable {
-    /// What to request from the daemon.
+    /// The request to the daemon.
     associatedtype Request: Equatable, Sendable
     /// The answer to a request.
     associatedtype Report: Sendable
@@ -25,7 +25,7 @@ protocol LiveState: Sendable {
     mutating func frame(for screen: Screen) -> Frame
 }
 
-/// What the caller has to do after an event.
+/// The actions of the caller after an event.
 enum LiveEffect<Request: Equatable & Sendable>: Equatable, Sendable {
     case request(Request)
     case quit

@@ -3,7 +3,7 @@ import NotifyClient
 
 /// The notice of `log` that messages of the requested time are not stored any more.
 enum HistoryNotice {
-    /// What was requested.
+    /// The requested range.
     struct Request: Sendable {
         var patterns: [String]
         var object: String?

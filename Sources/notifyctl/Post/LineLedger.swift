@@ -8,7 +8,7 @@ struct InputLine: Equatable, Sendable {
     var payload: [UInt8]
 }
 
-/// What became of the lines of `post --lines`. Decides whether posting goes on.
+/// The outcomes of the lines of `post --lines`. Decides whether posting continues.
 struct LineLedger: Sendable {
     /// The most invalid lines that are reported one by one.
     static let reportedInvalidLines = 10
@@ -48,7 +48,7 @@ struct LineLedger: Sendable {
 
     /// The outcome of the first submitted line without one.
     ///
-    /// - Returns: What to report about an invalid line; nil for other lines, and once enough were reported.
+    /// - Returns: The report about an invalid line; nil for other lines, and once enough were reported.
     mutating func received(_ outcome: NotificationClient.PostPipeline.Outcome) -> String? {
         guard let line = inFlight.popFirst() else { return nil }
         switch outcome {

@@ -32,7 +32,7 @@ struct ReceiptPrinter: Sendable {
         }
     }
 
-    /// What to tell a user whose message reached nothing.
+    /// The line for a user whose message reached nothing.
     ///
     /// - Parameter requested: The durability of the post.
     /// - Returns: nil if a subscriber received the message, or if it was stored.

@@ -41,7 +41,7 @@ enum JobEnvironment {
         return (inherited.filter(isPath) + inherited.filter { !isPath($0) }).map { $0 + [0] }
     }
 
-    /// The variables of a message. Those with a NUL are left out, because an environment can't contain them.
+    /// The variables of a message. Variables with a NUL are left out, because an environment can't contain them.
     private static func variables(_ message: NotificationClient.Message) -> [(name: String, value: String)] {
         var variables = variables(ofHeaders: message.headers.map { ($0.key, $0.value) }).map { ($0.key, $0.value) }
         variables.append(("NOTIFY_NAME", "\(message.name)"))

@@ -78,7 +78,7 @@ enum JobOutcome: Equatable {
         }
     }
 
-    /// What to print if the command for a message has failed.
+    /// The line to print if the command for a message has failed.
     static func report(_ reason: String, of message: NotificationClient.Message) -> String {
         // Standard error has the other lines before.
         let first = reason.prefix { $0 != "\n" }

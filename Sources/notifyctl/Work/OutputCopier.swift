@@ -13,7 +13,7 @@ final class OutputCopier: ChannelInboundHandler {
 
     private let descriptor: Int32
     private let tail: OutputTail
-    /// What was read and not written yet.
+    /// The bytes that were read and not written yet.
     private var rest = ByteBuffer()
     private var exit: CommandExit?
     private var isPaused = false
