@@ -3,9 +3,9 @@ import NotifyWire
 
 /// Requests that wait until an earlier change of the same durable subscription is in the log, or has failed.
 extension Broker {
-    /// Pauses the connection until the outcome of the next commit if its next frame is for a durable subscription that
-    /// is being changed or removed. The frame is not processed before. While storage fails, it is refused instead: the
-    /// disk may not respond.
+    /// Pauses the connection until the outcome of the next commit, if its next frame is for a durable subscription that
+    /// is being changed or removed. The frame is processed after that outcome. While storage fails, the frame is
+    /// refused instead, because the outcome may never come.
     ///
     /// - Returns: Whether the connection was paused.
     mutating func pauseIfChanging(_ frame: FrameDecoder.Frame, _ slot: ConnectionSlot) -> Bool {

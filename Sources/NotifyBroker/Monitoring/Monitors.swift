@@ -37,8 +37,8 @@ struct Monitor {
         self.deadline = deadline
     }
 
-    /// Whether to record a post under the name, if the client may see the post. Counts a post as skipped if it is not
-    /// compared because too many posts were, or if it matches and can't be recorded.
+    /// Whether to record a post under the name. Does not check whether the client may see the post. A post counts as
+    /// skipped if it exceeds the number of comparisons, or if it matches and can't be recorded.
     mutating func selects(_ name: UnsafeRawBufferPointer, now: Duration) -> Bool {
         guard isManager || comparisons.take(perSecond: Self.maximumComparisonsPerSecond, now: now) == nil else {
             skipped += 1

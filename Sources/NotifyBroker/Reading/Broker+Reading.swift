@@ -35,7 +35,7 @@ extension Broker {
         closeRuns()
     }
 
-    /// The number of runs for which the outbox of a connection has room. Its room is looked at once for each run.
+    /// The number of runs for which the outbox of a connection has room. Each run checks the room of the outbox once.
     private static let liveRunsPerOutbox = 16
 
     /// Moves the open runs into outboxes.
@@ -58,8 +58,8 @@ extension Broker {
         }
     }
 
-    /// Adds the first of some matching messages to the reader's run, unless the consumer skips it, with those after it
-    /// that can be handled together with it. Must be called in ascending order of sequences.
+    /// Adds the first of some matching messages to the reader's run, together with the following messages that can be
+    /// handled in the same way. The consumer may skip them. Must be called in ascending order of sequences.
     ///
     /// - Parameters:
     ///   - entries: Neighbors in the block, at least one. Handled entries are removed.
@@ -87,7 +87,8 @@ extension Broker {
         return true
     }
 
-    /// Gives a member the first of some messages, with those after it that can be handled together with it.
+    /// Gives a member the first of some messages, together with the following messages that can be handled in the same
+    /// way.
     @inline(__always)
     private mutating func give(
         _ first: ArraySlice<LogBlock.Entry>, of entries: inout ArraySlice<LogBlock.Entry>, to reader: ReaderID,

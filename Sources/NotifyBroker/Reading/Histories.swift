@@ -14,10 +14,10 @@ struct HistoryRead: StoreRequest {
     /// Whether to read from the end of the range.
     let isDescending: Bool
     let wait: Wait
-    /// The mark of the deletions that the page reports, see `PageRequest`. If the client has none, that of the first
-    /// time that its page was read, until when nothing was missed.
+    /// The mark of the deletions that the page reports, see `PageRequest`. If the client has no mark, the mark of the
+    /// first page that was read for it: before that, it has missed nothing.
     var deletionMark: UInt64
-    /// When the page was requested, every message up to this sequence was stored, unless it is not to be stored at all.
+    /// When the page was requested, no message up to this sequence was waiting to be stored.
     var settledThrough: UInt64 = 0
     /// The end of the log when the page was requested.
     var persistedThrough: UInt64 = 0

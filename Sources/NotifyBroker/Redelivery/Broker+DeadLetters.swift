@@ -70,7 +70,8 @@ extension Broker {
         actions.append(.scheduleTick)
     }
 
-    /// Reads the next dead letters, if the store works on none and reads no page, and after purges.
+    /// Requests the next page of dead letters, unless the store is working on dead letters, is reading a page, or has a
+    /// purge to do first.
     mutating func requestDeadLetters(now: BrokerTime) -> Bool {
         let isOthersTurn =
             deadLetterRequests.yieldsToOthers && (readers.hasQueuedPages || !traces.isEmpty || !histories.isEmpty)

@@ -6,7 +6,7 @@ import NotifyLog
 /// Such a member may never come, and others must not wait for it. So these copies have a limit of their own, above
 /// which the oldest are dropped.
 struct WithheldCopies {
-    /// The most copies, and their most bytes: half of those of the subscription, so that the others have room.
+    /// The most copies and bytes: half of the limits of the subscription, so that other copies have room.
     static let maximumCount = Redelivery.maximumCount / 2
     static let maximumBytes = Redelivery.maximumBytes / 2
 

@@ -1,8 +1,8 @@
 /// The times at which to extend the deadlines of messages that are being processed, for each attached subscription that
 /// wants this.
 ///
-/// At each third of the deadline, those of the messages are extended that were held at the third before. Until the
-/// daemon has reported it, the shortest one is assumed.
+/// Deadlines are checked at each third of their length: a message that was already held at the previous check is
+/// extended. Until the daemon has reported the deadline of a subscription, the shortest possible deadline is assumed.
 struct DeadlineExtender {
     static let initialInterval = Duration.milliseconds(33)
     /// The interval if the daemon refuses to report the deadline.
@@ -20,12 +20,12 @@ struct DeadlineExtender {
     /// The time at which to call `timeReached`; nil for never.
     var nextDeadline: Duration? { timers.isEmpty ? nil : timers.values.map(\.next).min() }
 
-    /// A subscription was attached.
+    /// Called when a subscription was attached.
     mutating func attached(_ number: UInt32, now: Duration) {
         set(number, Self.initialInterval, now)
     }
 
-    /// The daemon has reported the deadline of an attached subscription; nil if it refused to.
+    /// Called when the daemon has reported the deadline of an attached subscription, or with nil if it has refused to.
     mutating func deadlineReported(_ number: UInt32, _ deadline: Duration?, now: Duration) {
         guard timers[number] != nil else { return }
         guard deadline != .zero else {
@@ -43,7 +43,7 @@ struct DeadlineExtender {
     /// Whether the daemon has reported the deadline of an attached subscription.
     func isKnown(_ number: UInt32) -> Bool { timers[number]?.isKnown ?? false }
 
-    /// A subscription is no longer attached.
+    /// Called when a subscription is no longer attached.
     mutating func remove(_ number: UInt32) {
         timers[number] = nil
     }

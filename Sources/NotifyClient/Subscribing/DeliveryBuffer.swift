@@ -90,7 +90,7 @@ final class DeliveryBuffer: Sendable {
         }
     }
 
-    /// The part of the log that the next page of a snapshot is about.
+    /// The part of the log that the next page of a snapshot covers.
     struct RangeToRead: Sendable {
         let range: SequenceRange
         let maximumMessages: Int

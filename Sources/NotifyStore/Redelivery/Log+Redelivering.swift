@@ -30,7 +30,7 @@ extension Log {
                 name: String(decoding: try Delivery(reading: body).parts.name, as: UTF8.self))
             try row.insert(body, with: statements.insertRedelivery)
         }
-        // Such a change is not refused for lack of room, but counts towards the limits of what follows.
+        // Such a change is not refused for lack of room, but counts towards the limits of later batches.
         let growth = UInt64(2 * frame.readableBytes + 512)
         usedBytesBound = usedBytesBound.map { $0 + growth }
         unmeasuredBytes += growth

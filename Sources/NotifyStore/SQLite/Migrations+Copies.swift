@@ -1,8 +1,9 @@
 import NotifyWire
 
 extension Migrations {
-    /// Adds to each copy of a message its name and the log's time from which on its age counts: for copies made before,
-    /// the time of the log's latest mark. They come before the copy, so that they are read without it.
+    /// Adds two columns to each copy of a message: its name, and the log's time from which its age counts. For the
+    /// copies that exist already, this is the time of the log's latest mark. The columns come before the frame, so that
+    /// they are read without it.
     @Sendable
     static func describeCopies(_ database: DatabaseConnection) throws {
         try database.execute(
