@@ -12,7 +12,7 @@ extension Broadcaster where Self: Sendable {
     /// Returns the broadcaster of this type that all users of a center share.
     ///
     /// The shared broadcaster is created on first use and exists as long as the center. Only broadcasters that are
-    /// `Sendable` can be shared: those of a protocol that is `Sendable` or isolated to a global actor.
+    /// `Sendable` can be shared: the broadcasters of a protocol that is `Sendable` or isolated to a global actor.
     public static func shared(in center: LocalCenter = .default) -> Self {
         center.attachment(Self.self) { Self() }
     }

@@ -8,7 +8,7 @@ package struct RecoveredLog: Sendable {
     /// The highest sequence committed to the log; 0 if the log is empty.
     package var persistedThrough: UInt64
     package var subscriptions: [DurableRecord]
-    /// The messages of which copies are kept for a subscription, in ascending order of sequence.
+    /// The messages with a copy for a subscription, in ascending order of sequence.
     package var redeliveries: [DurableID: [Redelivery]] = [:]
     /// The reason of a failure of each subscription: of the copy that is due last. When it failed is unknown.
     package var failureReasons: [DurableID: (sequence: UInt64, failures: UInt32, reason: String)] = [:]

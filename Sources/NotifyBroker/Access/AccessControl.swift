@@ -99,8 +99,8 @@ struct AccessControl {
         patterns.allSatisfy { policy.mayReceiveAll($0, identities[id]) }
     }
 
-    /// The rules for receiving a message: those of its name, and of a dead letter also those of the name of the message
-    /// of which it was made.
+    /// The rules for receiving a message: the rules of its name and, for a dead letter, also the rules of the name of
+    /// the original message.
     struct ReceivingRules {
         fileprivate let name: AccessPolicy.NameRules
         fileprivate let original: AccessPolicy.NameRules?

@@ -45,8 +45,8 @@ extension Broker {
             nextMicroseconds: durable.redeliveries.nextDueTime(now: durables.time) ?? 0)
     }
 
-    /// The last failure, without its reason unless the reader certainly may receive the message, of which the reason may
-    /// contain parts.
+    /// The last failure. Its reason is left out unless the reader certainly may receive the message, of which the
+    /// reason may contain parts.
     private func lastFailure(of durable: DurableSubscription, for reader: IdentityID) -> DurableDescription.Failure? {
         guard var failure = durable.lastFailure, !access.mayReceiveAll(durable.filter.patterns, reader) else {
             return durable.lastFailure

@@ -60,8 +60,8 @@ extension Broker {
         }
     }
 
-    /// Ends redeliveries of which the store has deleted the copy. Redeliveries in flight end with their answers: a
-    /// failure finds neither message nor copy.
+    /// Ends redeliveries whose copies the store has deleted. Redeliveries in flight end with their answers: a failure
+    /// finds neither message nor copy.
     private mutating func copiesDeleted(_ sequences: [UInt64], of id: DurableID, _ generation: UInt32?) {
         guard let slot = durables.slot(of: id), generation == durables[slot].committedCursor.generation else { return }
         durables[slot].updateStoredRedeliveries { rows in

@@ -36,8 +36,8 @@ extension DurableSubscription {
         return messages
     }
 
-    /// Ends redeliveries of which the log has made no copy, because it had deleted the messages before. Those that are
-    /// in no loss are added to it: the log counted them as acknowledged.
+    /// Ends redeliveries without a copy: the log had deleted the messages before it could copy them. Those that are in
+    /// no loss are added to it: the log counted them as acknowledged.
     ///
     /// - Returns: The messages that no gap has reported.
     mutating func notCopied(_ sequences: [UInt64]) -> [UInt64] {

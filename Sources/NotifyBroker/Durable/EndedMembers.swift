@@ -79,7 +79,7 @@ struct EndedMembers {
 
     /// Notes that messages were found and moved.
     ///
-    /// - Parameter end: The sequence through which was searched; nil if that was all.
+    /// - Parameter end: The last sequence that was searched; nil if all were.
     mutating func found(_ count: Int, through end: UInt64?) {
         search.left = end == nil ? 0 : search.left - count
         searchedThrough = end ?? 0

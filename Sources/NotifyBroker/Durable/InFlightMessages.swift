@@ -94,7 +94,7 @@ struct InFlightMessages {
         var messages: [Taken] = []
         /// The number of messages that were searched.
         var searched = 0
-        /// The sequence through which was searched; nil if that was all.
+        /// The last sequence that was searched; nil if all were.
         var end: UInt64?
     }
 

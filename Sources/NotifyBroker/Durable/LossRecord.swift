@@ -9,8 +9,8 @@ struct LossRecord {
     private(set) var unsaved: Loss?
     /// The part of the loss that the next commit removes; nil if it removes none.
     private(set) var passed: Loss?
-    /// The range of lost messages of which no gap was sent, because they had been delivered before. May include lost
-    /// messages of which a gap was sent.
+    /// The range of lost messages that no gap has reported, because they had been delivered before. It may include
+    /// messages that a gap has reported.
     private var unreported: SequenceRange?
     /// The member that has received gaps for the whole loss, apart from `unreported`; nil if there was no gap.
     private(set) var informed: MemberID?

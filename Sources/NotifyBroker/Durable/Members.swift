@@ -83,7 +83,7 @@ struct Members {
     var all: some Sequence<Member> { slots.lazy.filter(\.isUsed).map(\.member) }
     /// The number of different identities of members.
     var identityCount: Int { identities.count }
-    /// The different identities of members, that of the member that has been attached for longest first.
+    /// The different identities of the members, in order of attachment.
     var allIdentities: [IdentityID] {
         var found: Set<IdentityID> = []
         return allIndices.map { slots[$0].member.attachment.identity }.filter { found.insert($0).inserted }

@@ -111,7 +111,7 @@ struct Monitors {
     static let maximumCountPerUser = 2
     /// The time for which posts are recorded after a request.
     static let lease = Duration.seconds(10)
-    /// The memory charged for a monitor: its recorded posts, of which the last may exceed the limit.
+    /// The memory charged for a monitor: its recorded posts. The last recorded post may exceed the limit.
     static let chargedBytes = Monitor.maximumBytes + (64 << 10)
 
     var all: [Monitor] = []

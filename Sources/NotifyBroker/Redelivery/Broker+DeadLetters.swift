@@ -34,7 +34,7 @@ struct DeadLetterRequest: StoreRequest {
 struct DeadLetterWork {
     /// The dead letters that the batch deletes.
     var deleted: [UInt64] = []
-    /// The messages of which the batch contains a copy, for their durable subscription.
+    /// The messages that the batch copies, each for its durable subscription.
     var copied: [(id: DurableID, sequence: UInt64)] = []
     var kept: UInt64 = 0
     /// The last sequence that was read.

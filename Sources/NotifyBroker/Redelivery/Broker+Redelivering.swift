@@ -259,7 +259,7 @@ extension Broker {
             ))
     }
 
-    /// Ends redeliveries of which no copy was made, because the messages failed after the log had deleted them.
+    /// Ends redeliveries without a copy: their messages failed after the log had deleted them.
     mutating func notCopied(_ sequences: [UInt64], of id: DurableID) {
         guard let slot = durables.slot(of: id) else { return }
         let unreported = durables[slot].notCopied(sequences)

@@ -2,7 +2,7 @@ import NotifyWire
 
 /// The members that have got a message. Each of them may acknowledge it.
 extension Redeliveries {
-    /// The most members of which a message knows that they got it.
+    /// The most members that a message records as its receivers.
     private static let maximumHolders = 4
     /// The most messages that a member may acknowledge after it has failed them: two windows. It bounds the work of an
     /// acknowledgement.
@@ -47,7 +47,7 @@ extension Redeliveries {
         return sequences.filter { isInFlight($0, to: member) }
     }
 
-    /// Makes the messages due that are in flight to members, all of which have ended. No failure is recorded.
+    /// Makes messages due that are in flight to members. All members have ended. No failure is recorded.
     mutating func giveBackAll() {
         for member in held.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
             for sequence in ended(member) { set(.due, of: sequence) }

@@ -56,8 +56,8 @@ extension Redeliveries {
         }
     }
 
-    /// Removes a message of which the log has deleted the copy. A message that a member is processing stays until its
-    /// answer: after a failure, the log is asked for another copy, and reports that there is none.
+    /// Removes a message whose copy the log has deleted. A message that a member is processing stays until its answer:
+    /// after a failure, the log is asked for another copy, and reports that there is none.
     mutating func copyDeleted(_ sequence: UInt64) {
         switch messages[sequence]?.state {
         case .waiting, .due, .reading, .dead, .deadLettering: discard(sequence)

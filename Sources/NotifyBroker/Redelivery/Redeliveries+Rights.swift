@@ -27,7 +27,7 @@ extension Redeliveries {
         if rights == .unknown { due = queue } else if !queue.isEmpty { evaluatedDue[rights] = queue }
     }
 
-    /// Adds a message of which no member got a first delivery.
+    /// Adds a message that was not delivered to any member yet.
     mutating func addWithheld(_ sequence: UInt64, bytes: UInt32, _ rights: MessageRights) {
         add(sequence, .due, bytes: bytes)
         update(sequence) { message in

@@ -39,7 +39,7 @@ struct Redeliveries {
     /// The rows of the batch in flight, and the memory of their reasons.
     private var saving = (rows: 0, memory: 0)
     private(set) var bytes = 0
-    /// The bytes of the messages of which the log has no copy yet.
+    /// The bytes of the messages without a copy in the log.
     private(set) var uncopiedBytes = 0
     /// The most bytes of copies, besides the withheld ones, for which further messages are delivered.
     var maximumBytes = Redelivery.maximumBytes
@@ -106,7 +106,7 @@ struct Redeliveries {
         unsaved[sequence] = ""
     }
 
-    /// Adds a message of which the next batch contains a copy.
+    /// Adds a message that the next batch copies.
     mutating func addCopied(_ sequence: UInt64, bytes: UInt32) -> Redelivery {
         remove(sequence)
         unsaved[sequence] = nil
@@ -125,7 +125,7 @@ struct Redeliveries {
         set(next.state, of: record.sequence)
     }
 
-    /// Removes a message of which no copy was stored.
+    /// Removes a message whose copy could not be stored.
     mutating func discard(_ sequence: UInt64) {
         remove(sequence)
         unsaved[sequence] = nil

@@ -11,7 +11,7 @@ struct LogChecks {
     /// The most requests that wait at the same time.
     static let maximumRequests = 8
 
-    /// The sequences of damaged messages that were found, as far as they are listed.
+    /// The listed ranges of damaged messages.
     private(set) var damagedRanges: [SequenceRange] = []
     /// The number of damaged messages that the last full check has found and that are not listed.
     private var unlisted: UInt64 = 0

@@ -17,7 +17,7 @@ extension Broker {
         actions.append(.scheduleTick)
     }
 
-    /// The most copies of which a trace reads the reason.
+    /// The most copies whose reasons a trace reads.
     private static let tracedCopies = 64
 
     private static func unknownMessage(_ sequence: UInt64) -> WireError {

@@ -11,8 +11,8 @@ extension NotificationClient.Administration {
     }
 
     /// Writes a backup of the daemon's log to a file: all stored messages and durable subscriptions. Posts and
-    /// deliveries continue meanwhile. The daemon makes one backup at a time: those of other clients wait.
-    /// `notifyd --restore` puts a backup in the place of the log.
+    /// deliveries continue meanwhile. The daemon makes one backup at a time: requests of other clients wait. `notifyd
+    /// --restore` puts a backup in the place of the log.
     ///
     /// The daemon first copies the log beside its database. The file is written with mode 0600, and gets its name once
     /// it is complete and flushed, so that `path` is never an incomplete backup. Until then it has no name or, on file

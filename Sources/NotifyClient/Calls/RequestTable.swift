@@ -13,7 +13,7 @@ struct RequestTable<Entry> {
     private var entries: Deque<Entry?> = []
     /// The request number of the first place.
     private var base: UInt64 = 1
-    /// The oldest entries, in ascending order of their numbers, all of which are below `base`.
+    /// The oldest entries, with numbers below `base` in ascending order.
     private var oldest: [(request: UInt64, entry: Entry)] = []
     private(set) var count = 0
 

@@ -1,6 +1,6 @@
 import NotifyWire
 
-/// A page of the log, as far as it has arrived.
+/// The received part of a page of the log.
 struct ReceivedLogPage: Sendable {
     let header: LogPage
     private(set) var batches: [MessageBatch] = []

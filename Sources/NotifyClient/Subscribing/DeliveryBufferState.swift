@@ -155,7 +155,7 @@ extension DeliveryBufferState {
         return nil
     }
 
-    /// Drops the live messages that have no room. The snapshot includes them, as far as they are stored.
+    /// Drops the live messages that have no room. The snapshot includes those that are stored.
     private mutating func evictLive() {
         guard let bounds else { return }
         let count = live.dropOldest(beyond: bounds)

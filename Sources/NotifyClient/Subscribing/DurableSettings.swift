@@ -26,7 +26,7 @@ extension NotificationClient {
         /// many as their windows permit. The default is 0.
         public var maximumInFlight: Int?
 
-        /// Makes settings of which only those that are named are chosen.
+        /// Makes settings that choose only the values of the given arguments.
         public init(
             deadline: Duration? = nil, retryDelays: [Duration]? = nil, maximumDeliveries: Int? = nil,
             maximumInFlight: Int? = nil

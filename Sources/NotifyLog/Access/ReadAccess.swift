@@ -1,6 +1,6 @@
 package import NotifyWire
 
-/// The rights under one policy of a reader of stored messages: those that at least one of its identities has.
+/// The rights of a reader of stored messages under a policy. A right that one of its identities has is enough.
 package struct ReadAccess: Sendable {
     package var policy: AccessPolicy
     package var identities: [Identity]
@@ -16,7 +16,7 @@ package struct ReadAccess: Sendable {
         self.identities = identities
     }
 
-    /// The rights of the daemon, which may read every message. For work of which a client receives no message.
+    /// The rights of the daemon, which may read every message. For work whose messages no client receives.
     package static func unrestricted(_ policy: AccessPolicy) -> ReadAccess {
         var access = ReadAccess(policy: policy, identity: Identity(uid: 0, gid: 0))
         access.isUnrestricted = true

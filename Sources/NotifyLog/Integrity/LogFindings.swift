@@ -12,7 +12,7 @@ package struct LogFindings: Equatable, Sendable {
     package var segments: UInt64 = 0
     package var subscriptions: UInt64 = 0
     package var damagedMessages: UInt64 = 0
-    /// The sequences of damaged messages, ascending, as far as they are listed.
+    /// The listed ranges of damaged messages, ascending.
     package var damagedRanges: [SequenceRange] = []
     /// The first of the other problems.
     package var problems: [LogProblem] = []

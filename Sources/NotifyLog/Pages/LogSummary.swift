@@ -19,7 +19,7 @@ package struct SummaryRequest: Sendable {
     }
 }
 
-/// The number and bytes of the stored messages of each name, as far as they match a request.
+/// The number and bytes of the stored messages of each name that match a request.
 package struct LogSummary: Equatable, Sendable {
     /// The messages of a name, or of several names together.
     package struct Totals: Equatable, Sendable {

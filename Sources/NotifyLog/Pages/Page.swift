@@ -18,7 +18,7 @@ package struct PageRequest: Sendable {
     package var isDescending: Bool
     /// The mark of the deletions since which those of messages in the range are reported; 0 to report none.
     package var deletionMark: UInt64
-    /// The durable subscriptions of which the copies of message `after + 1` are looked up, for the reasons of its last
+    /// The durable subscriptions whose copies of message `after + 1` are looked up, for the reasons of its last
     /// failures.
     package var copiesOf: [DurableID] = []
 

@@ -6,8 +6,7 @@ package struct Backlog: Equatable, Sendable {
     /// The time of the oldest message, in microseconds since 1970; nil if there is none. At most the duration of a
     /// segment too early.
     package var oldestMicroseconds: UInt64?
-    /// The time of the oldest message of which a copy is kept, because it is to be delivered again; nil if there is
-    /// none.
+    /// The time of the oldest message with a copy that is to be delivered again; nil if there is none.
     package var oldestCopyMicroseconds: UInt64?
     /// Whether some of the messages may not be for the subscription, or may be acknowledged.
     package var isUpperBound: Bool

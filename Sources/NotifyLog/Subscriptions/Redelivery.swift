@@ -54,7 +54,7 @@ package struct RedeliveryPage: Sendable {
         package var block: LogBlock
         /// Why each message of the block failed last; empty if unknown.
         package var reasons: [String]
-        /// The sequences of requested messages of which there is no copy, or a damaged one.
+        /// The sequences of requested messages without a copy, or with a damaged copy.
         package var missing: [UInt64]
 
         package init(block: LogBlock, reasons: [String], missing: [UInt64] = []) {

@@ -7,7 +7,7 @@ struct TickSchedule {
         case beforePoll, afterPoll
     }
 
-    /// After this number of ticks, the next one runs after a poll: those of an event and of an answer of the store.
+    /// The number of ticks that an event and an answer of the store need. Further ticks run after the next poll.
     private static let ticksPerEvent = 2
 
     private var isScheduled = false

@@ -116,7 +116,7 @@ private struct LogRestore {
         /// Obsolete once the log is replaced.
         var marks: [SequenceMark] = []
 
-        /// The lowest sequence that, as far as is known, neither the backup's log nor the replaced log has used.
+        /// The lowest sequence that neither the backup's log nor the replaced log is known to have used.
         func firstUnused(for backup: StateRow) -> UInt64 {
             // The same log: it has counted the sequences used since the backup.
             if logID == backup.logID { return nextSequence }

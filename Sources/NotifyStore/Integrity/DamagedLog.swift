@@ -1,8 +1,8 @@
 import NotifyLog
 import NotifyWire
 
-/// A log whose content is damaged, as far as it can be read. The daemon runs without it: posts and subscriptions that
-/// need the log are refused.
+/// The readable part of a log whose content is damaged. The daemon runs without it: posts and subscriptions that need
+/// the log are refused.
 extension CurrentLog {
     /// How far sequences continue above the highest one found, if the log's state can't be read. A log reserves fewer
     /// sequences at a time.

@@ -14,7 +14,7 @@ package struct FileRepair: Sendable {
     /// The messages of the new database.
     package fileprivate(set) var messages: UInt64 = 0
     package fileprivate(set) var lostMessages: UInt64 = 0
-    /// The sequences of lost messages, as far as they are listed.
+    /// The listed ranges of lost messages.
     package fileprivate(set) var lostRanges: [SequenceRange] = []
     /// The ranges of sequences that can't be read. The number of messages in them is unknown.
     package fileprivate(set) var unreadable: [ClosedRange<UInt64>] = []

@@ -70,8 +70,8 @@ final class RowScan {
         return try rows.step()
     }
 
-    /// The lowest key above the position from which a row can be read, as far as a search finds it: the distance is
-    /// doubled until a row can be read, and then bisected.
+    /// The lowest key above the position with a readable row, if a search finds it: the distance is doubled until a row
+    /// can be read, and then bisected.
     private func firstReadable() throws -> Int64? {
         var low = position
         var distance: Int64 = 1

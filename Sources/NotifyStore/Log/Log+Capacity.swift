@@ -68,9 +68,9 @@ extension Log {
         }
     }
 
-    /// The bytes by which the files are too small for a batch: that of the write-ahead log for its pages, and the
-    /// database for all pages of the write-ahead log, which a checkpoint moves there. Without that room, the write-ahead
-    /// log could not begin again within its file, so that on a full disk nothing could be deleted.
+    /// The bytes by which the files are too small for a batch: the write-ahead log for its pages, and the database for
+    /// all pages of the write-ahead log, which a checkpoint moves there. Without that room, the write-ahead log could
+    /// not begin again within its file, so that on a full disk nothing could be deleted.
     private func missingFileBytes(for batch: CommitBatch) throws -> UInt64 {
         measureSizes()
         let databaseBytes = try openStatements().pageCount.number() * UInt64(Schema.pageSize)

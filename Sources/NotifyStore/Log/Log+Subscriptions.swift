@@ -38,7 +38,7 @@ extension Log {
         }
     }
 
-    /// Adds to the loss of a new subscription what was deleted from its start on, as far as that is known.
+    /// Adds the known deletions since the start of a new subscription to its loss.
     private func countDeleted(_ record: DurableRecord, _ statements: Statements) throws {
         let access =
             policy.map { ReadAccess(policy: $0, identities: record.owners) } ?? .unrestricted(AccessPolicy())

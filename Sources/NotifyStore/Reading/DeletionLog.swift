@@ -5,7 +5,7 @@ import NotifyWire
 /// them in rows, so that this also holds for a reader that continues after a restart.
 ///
 /// Bounded: of many deletions, the older ones are summed up for each name, and at last for all names together. None is
-/// dropped. A reader whose mark is of another log, as far as that can be known, gets all of them.
+/// dropped. A reader whose mark is known to be from another log gets all of them.
 struct DeletionLog {
     /// Messages of a name that were deleted.
     struct Event: Equatable {
@@ -167,7 +167,7 @@ struct DeletionLog {
         mark = max(mark, last.mark)
     }
 
-    /// Adds an upper bound of deletions of which nothing is known.
+    /// Adds an upper bound of unknown deletions.
     ///
     /// - Parameter last: The highest sequence of a message until now.
     mutating func noteUnknown(through last: UInt64) {

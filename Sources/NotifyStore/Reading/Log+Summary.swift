@@ -83,7 +83,7 @@ extension Log {
         survey.scan = count < Self.rowsPerStep ? nil : scan
     }
 
-    /// Whether the reader may read a dead letter, by the name of the message of which it was made.
+    /// Whether the reader may read a dead letter, by the name of its original message.
     private func isOriginalPermitted(
         _ name: NameTable.Number, headers: UnsafeRawBufferPointer, _ request: SummaryRequest
     ) -> Bool {

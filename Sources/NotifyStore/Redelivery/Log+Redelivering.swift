@@ -119,8 +119,8 @@ extension Log {
         return content
     }
 
-    /// The time of the oldest message of which a copy is kept for a subscription, in microseconds since 1970; nil if
-    /// there is none, or if its copy is damaged.
+    /// The time of the oldest message with a copy for a subscription, in microseconds since 1970; nil if there is none,
+    /// or if its copy is damaged.
     func timeOfOldestCopy(of id: DurableID) throws -> UInt64? {
         let rows = try openStatements().readOldestRedelivery
         defer { rows.reset() }
@@ -129,7 +129,7 @@ extension Log {
         return row.message(in: rows)?.stamp.timeMicroseconds
     }
 
-    /// Why the deliveries of a message to some subscriptions failed last, as far as there are copies of it.
+    /// The reasons of the last failures of a message in some subscriptions. Subscriptions without a copy are left out.
     func reasons(ofCopiesOf sequence: UInt64, _ ids: [DurableID]) throws -> [DurableID: String] {
         let statements = try openStatements()
         var reasons: [DurableID: String] = [:]

@@ -6,7 +6,7 @@ struct RedeliveryRow {
     /// The columns that `init` reads, without the copy.
     ///
     /// - `frame_crc`: the checksum of the copy, which is the body of the message's frame
-    /// - `crc`: that of the other columns and of the copy's length
+    /// - `crc`: the checksum of the other columns and of the copy's length
     /// - `kept`: the log's time from which on the message's age counts, see ``kept``
     static let columns =
         "id, subscription, sequence, failures, due, dead, reason, frame_crc, crc, length(frame), kept, name"

@@ -18,7 +18,7 @@ struct StoredSubscriptions: ~Copyable {
         fileprivate var registration: UInt64
 
         /// Whether its owners may not receive some dead letters, although they may receive their name: the name of the
-        /// message of which each was made decides, too.
+        /// original message decides, too.
         ///
         /// - Parameter policy: Nil if every name may be received.
         func mayLackDeadLetters(under policy: AccessPolicy?) -> Bool {
@@ -148,8 +148,8 @@ struct StoredSubscriptions: ~Copyable {
     /// Every subscription with its slot.
     var all: [(slot: Int32, Subscription)] { subscriptions.map { ($0.key, $0.value) } }
 
-    /// The slots of the subscriptions that match the name, and of which an owner may receive it, in an order that
-    /// depends on the set of them only.
+    /// The slots of the subscriptions that match the name and whose owners may receive it, in an order that depends on
+    /// the set of them only.
     mutating func slots(for name: UnsafeRawBufferPointer, under policy: AccessPolicy?) -> [Int32] {
         let slots = center.resolve(name: name, object: nil).registrations.map(\.slot)
         guard let policy, !slots.isEmpty, !policy.isOpen(name) else { return slots }

@@ -40,8 +40,8 @@ struct LogSchema {
         return missing.min { $0.name < $1.name }.map { "the \($0.title) is missing" }
     }
 
-    /// The tables of a file that can be read row by row, whatever else its schema contains: those of a log, with all of
-    /// its columns. The rows have checksums.
+    /// The tables of a file that can be read row by row, whatever else its schema contains: the tables of a log, with
+    /// all of its columns. The rows have checksums.
     func readableTables(in database: DatabaseConnection) throws(SQLiteFailure) -> Set<String> {
         let found = try database.schemaEntries()
         var tables: Set<String> = []

@@ -72,7 +72,7 @@ package struct PostEntry: ControlFrame {
         self.name = name
     }
 
-    /// Calls `body` with the parts of the message, as far as the entry has them. They are valid during the call.
+    /// Calls `body` with the parts of the message that the entry has. They are valid during the call.
     package func withParts<Result>(_ body: (MessageParts) throws -> Result) rethrows -> Result {
         try name.withUnsafeBytes { name in
             try object.withUnsafeBytes { object in

@@ -1,4 +1,4 @@
-/// The reserved headers of a dead letter, which describe the message that it is made of.
+/// The reserved headers of a dead letter, which describe the original message.
 ///
 /// A dead letter is posted under `notifyd.dead.` and the uid of the durable subscription's owner. Its object is the
 /// name of the durable subscription, its payload that of the message, and its other headers are those of the message.
@@ -23,7 +23,7 @@ package struct DeadLetterHeaders: Equatable, Sendable {
         name.starts(with: namePrefix.utf8)
     }
 
-    /// Calls `body` with the name of the message of which a dead letter was made. It is valid during the call.
+    /// Calls `body` with the name of the original message of a dead letter. It is valid during the call.
     ///
     /// - Returns: The result of `body`; nil if the headers lack the name.
     package static func withOriginalName<Result>(
@@ -50,7 +50,7 @@ package struct DeadLetterHeaders: Equatable, Sendable {
     /// The headers of the dead letter of a message.
     ///
     /// - Parameters:
-    ///   - message: The message of which the dead letter is made.
+    ///   - message: The original message.
     ///   - deliveries: The number of deliveries that failed.
     ///   - reason: Why the last of them failed. Shortened to ``Limits/reasonBytes``.
     package init(_ message: Delivery, deliveries: UInt32, reason: String) {

@@ -1,6 +1,6 @@
 /// The data that the daemon adds to every message: its sequence, the time of posting, and the poster's ids.
 ///
-/// The ids are those that the kernel reports for the connection (`SO_PEERCRED`): those of the process that connected.
+/// The kernel reports the ids of the process that connected (`SO_PEERCRED`).
 package struct Stamp: Equatable, Sendable {
     /// Rises with every message, is never reused, and stays below 2^53.
     package var sequence: UInt64

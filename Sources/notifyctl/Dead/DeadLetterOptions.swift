@@ -61,7 +61,7 @@ struct DeadLetterOptions: ParsableArguments {
 
     private static func report(_ gap: NotificationClient.Gap) { StandardError.write("\(gap)") }
 
-    /// Checks the name of the durable subscription, of which there are no dead letters. Those of one that was removed
+    /// Checks the name of a durable subscription without dead letters. The dead letters of a removed subscription
     /// remain.
     ///
     /// - Throws: `unknownSubscription` if it does not exist.

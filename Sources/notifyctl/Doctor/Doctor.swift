@@ -229,7 +229,8 @@ struct Doctor {
             + "notifyd, and end it if it is not"
     }
 
-    /// The finding that a daemon runs, but the file of its socket was deleted; nil if that is not so, or not known.
+    /// The finding that a daemon runs, but the file of its socket was deleted; nil if there is no such daemon, or if
+    /// this is not known.
     private func lostSocketFinding(_ path: String) async -> Finding? {
         guard !SocketFile(path).exists else { return nil }
         for units in units where units.isInstalled && units.isManagerRunning && units.socketPath == path {

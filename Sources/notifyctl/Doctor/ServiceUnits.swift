@@ -1,6 +1,6 @@
 import Glibc
 
-/// The units of notifyd in a service manager: that of the system, or that of this user.
+/// The units of notifyd in the service manager of the system, or of this user.
 struct ServiceUnits {
     enum Manager {
         case system

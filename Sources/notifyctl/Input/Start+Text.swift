@@ -2,7 +2,7 @@ import FoundationEssentials
 import NotifyClient
 
 extension NotificationClient.Start {
-    /// The same position, with the time at which it is instead of an age.
+    /// The same position; an age becomes a time.
     func fixed(at now: Date) -> Self {
         if case .age(let age) = self { .time(now.addingTimeInterval(-(age / .seconds(1)))) } else { self }
     }

@@ -1,6 +1,6 @@
 /// When a live view requests its next report, and why none arrives.
 struct RequestPace: Sendable {
-    /// The number of intervals without an answer after which it is reported.
+    /// The number of intervals after which a missing answer is reported.
     private static let toleratedIntervals = 3
 
     /// The reason while the daemon does not answer.
