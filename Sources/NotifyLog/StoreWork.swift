@@ -1,8 +1,8 @@
 package import NIOCore
 package import NotifyWire
 
-/// Work that the store does for a request, besides commits and pages. What takes long is done in slices, between which
-/// other requests run.
+/// Work that the store does for a request, besides commits and pages. Long work is done in slices, between which other
+/// requests run.
 package enum StoreWork: Sendable {
     /// Find the first stored message that was posted at this time or later, by the wall clock, in microseconds since
     /// 1970. Answered with `found`.

@@ -2,7 +2,7 @@ import NotifyLog
 
 /// Records of losses in the daemon's log.
 extension Broker {
-    /// Logs what a subscription has lost; of a purge, once it ends.
+    /// Logs a loss of a subscription. The losses to a purge are logged once it ends.
     mutating func logLoss(_ loss: Loss, of id: DurableID, in deletion: Deletion, now: Duration) {
         let isPurge = deletion.isPurge && deletion.released[id] == nil
         // A daemon that stops may not see the end.
@@ -17,17 +17,17 @@ extension Broker {
         if let report = lossLog.lost(loss, of: id, reason, now: now) { log(report) }
     }
 
-    /// Logs what subscriptions have lost to a purge that has ended or failed.
+    /// Logs the losses to a purge that has ended or failed.
     mutating func logPurge(now: Duration) {
         for report in lossLog.purgeEnded(now: now) { log(report) }
     }
 
-    /// Logs what is due.
+    /// Logs the losses that are due.
     mutating func logLosses(now: Duration) {
         log(lossLog.takeDue(now: now))
     }
 
-    /// Logs what is not logged yet, because the daemon stops.
+    /// Logs all pending losses, because the daemon stops.
     mutating func logAllLosses() {
         log(lossLog.takeAll())
     }

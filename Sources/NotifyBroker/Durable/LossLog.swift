@@ -1,6 +1,6 @@
 import NotifyLog
 
-/// Decides what is logged of losses.
+/// Decides which losses are logged.
 ///
 /// The first loss of a subscription is logged at once. Its losses within the next minute are added up, and logged at
 /// the end of the minute. The losses to a purge, which deletes in parts, count as one loss at the end of the purge. Ten
@@ -26,8 +26,7 @@ struct LossLog {
     private static let countingTime = Duration.seconds(1)
 
     private var all = TokenBucket()
-    /// The end of the minute of each subscription that was named, and what it has lost since. `all` limits their
-    /// number.
+    /// The end of the minute of each subscription that was named, and its losses since. `all` limits their number.
     private var named: [DurableID: (end: Duration, later: Report?)] = [:]
     /// The losses of each subscription to the purge in progress.
     private var purged: [DurableID: Loss] = [:]
@@ -53,13 +52,13 @@ struct LossLog {
         return nil
     }
 
-    /// Records what a subscription has lost to a part of a purge.
+    /// Records the loss of a subscription to a part of a purge.
     mutating func purged(_ loss: Loss, of id: DurableID, now: Duration) {
         purged[id].add(loss)
         lastPurged = now
     }
 
-    /// The purge has ended, or failed.
+    /// Called when the purge has ended, or failed.
     ///
     /// - Returns: The records to log now.
     mutating func purgeEnded(now: Duration) -> [Report] {

@@ -23,7 +23,7 @@ struct RedeliveryReads {
     private var areRetrying: Set<DurableSlot> = []
     /// The subscriptions that also make no dead letters until then. The others lack only room for more copies.
     private var areFailed: Set<DurableSlot> = []
-    /// The number of those that are to continue, in turn with the queue.
+    /// The number of subscriptions in `retrying` that continue, in turn with the queue.
     private var retriesLeft = 0
     private var isQueuesTurn = false
     private var current: Read?

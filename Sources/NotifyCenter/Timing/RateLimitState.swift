@@ -58,7 +58,7 @@ struct RateLimitState: Sendable {
 // MARK: - Events
 
 extension RateLimitState {
-    /// A notification has arrived.
+    /// Called when a notification has arrived.
     ///
     /// - Returns: The action, and the replaced pending notification, to be released outside the lock.
     mutating func arrived(
@@ -102,12 +102,13 @@ extension RateLimitState {
         return .deliver(notification)
     }
 
-    /// The clock threw an error. A pending notification waits until the next notification starts the timer again.
+    /// Called when the clock threw an error. A pending notification waits until the next notification starts the timer
+    /// again.
     mutating func timerFailed() {
         timer = .stopped
     }
 
-    /// The observation has ended.
+    /// Called when the observation has ended.
     ///
     /// - Returns: Whether the timer sleeps and must be cancelled, and the dropped notification.
     mutating func close() -> (isTimerSleeping: Bool, dropped: LocalNotification?) {

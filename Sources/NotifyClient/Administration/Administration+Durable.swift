@@ -80,8 +80,8 @@ extension NotificationClient.Administration {
     /// Lists the durable subscriptions of this user. If this user may manage everything, the list contains the
     /// subscriptions of all users.
     ///
-    /// The daemon counts the pending messages in its log: usually, the counts are at most 5 seconds old. If counting
-    /// takes longer, it answers with older counts, of the last minute; if there are none, after 5 seconds without them.
+    /// The daemon counts the pending messages in its log. Usually, the counts are at most 5 seconds old. If counting
+    /// takes longer, the answer has earlier counts from the last minute, or no counts if there are none.
     ///
     /// - Throws: ``NotifyError``.
     public nonisolated(nonsending) func durableSubscriptions() async throws(NotifyError)
@@ -137,8 +137,8 @@ extension NotificationClient.Administration {
         return try await ask { .durable(request, $0) }
     }
 
-    /// Changes settings of a durable subscription. Attached clients stay attached, and messages that were delivered
-    /// before keep their deadlines; clients extend the deadlines of others in time for the new one.
+    /// Changes settings of a durable subscription. Attached clients stay attached. Messages that are already delivered
+    /// keep their deadlines. For later messages, clients extend the new deadline in time.
     ///
     /// - Parameters:
     ///   - name: The subscription's name.

@@ -34,7 +34,7 @@ extension NotificationClient.Administration {
 
         /// The names with the most bytes, in descending order.
         public let names: [Name]
-        /// The names together that ``names`` has no room for; `nil` if there are none.
+        /// The sum of the names for which ``names`` has no room; `nil` if there are none.
         public let others: Totals?
 
         init(_ entries: [StoredNameEntry]) {

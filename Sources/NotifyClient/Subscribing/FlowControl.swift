@@ -16,7 +16,7 @@ struct FlowControl {
     /// Whether a report is due even without other writes.
     var isReportDue: Bool { isReportOverdue && !unreported.isEmpty }
 
-    /// The buffer of an attached subscription has changed.
+    /// Called when the buffer of an attached subscription has changed.
     mutating func changed(_ buffer: DeliveryBuffer, now: Duration) {
         if buffer.pausesReading { pausing.insert(buffer.number) } else { pausing.remove(buffer.number) }
         guard buffer.hasUnreportedDrops else { return }

@@ -10,7 +10,8 @@ package struct Gap: ControlFrame {
         case deleted = 1
         /// Stored messages of a durable subscription are damaged.
         case damaged = 2
-        /// No client that attached to a durable subscription may receive the messages any more, which waited for one.
+        /// The messages waited for a client of a durable subscription that may receive them, and no such client is
+        /// left.
         case forbidden = 3
     }
 

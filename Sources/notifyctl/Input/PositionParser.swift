@@ -2,7 +2,7 @@ import FoundationEssentials
 import NotifyClient
 import NotifyUnits
 
-/// Why a text that has the form of a position is none.
+/// The reason why a text has the form of a position but does not name one.
 enum PositionProblem: Error, Equatable, CustomStringConvertible {
     /// A number that may be a sequence or a time.
     case ambiguous(String)
@@ -140,7 +140,7 @@ struct PositionParser {
         case written(Int)
         /// Days since today.
         case relative(Int)
-        /// The text begins with a time, which is one of today.
+        /// The text begins with a time of day, which is today's.
         case omitted
 
         var isWritten: Bool { if case .written = self { true } else { false } }

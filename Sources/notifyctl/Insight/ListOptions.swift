@@ -2,7 +2,7 @@ import ArgumentParser
 
 /// The output options of commands that list what the daemon holds.
 struct ListOptions: ParsableArguments {
-    /// What the options print, for the discussion of a command.
+    /// The effect of the options, for the discussion of a command.
     static let discussion = """
         --watch prints the list again after each interval. On a terminal it takes the whole screen: arrows, PgUp, PgDn, \
         Home and End scroll, 'w' shows all columns and 'q' quits. \(TableOptions.discussion)

@@ -1,4 +1,4 @@
-/// What a command shows on the whole screen, and updates until the user quits. Handles keys and reports, and makes
+/// A view that takes the whole screen and updates itself until the user quits. Handles keys and reports, and makes
 /// frames.
 protocol LiveState: Sendable {
     /// The request to the daemon.

@@ -3,7 +3,7 @@ import Glibc
 
 /// How `subscribe` prints messages.
 struct OutputOptions: ParsableArguments {
-    /// What the options print, for the discussion of a command.
+    /// The effect of the options, for the discussion of a command.
     static let discussion = """
         On a terminal, control characters of messages are replaced, unless --raw is given. \(TimeOptions.discussion)
 

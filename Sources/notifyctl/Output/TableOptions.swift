@@ -19,7 +19,7 @@ enum TableStyle: Equatable, Sendable {
 
 /// The options of commands that print tables.
 struct TableOptions: ParsableArguments {
-    /// What the options print, for the discussion of a command.
+    /// The effect of the options, for the discussion of a command.
     static let discussion = """
         On a terminal, a table has the columns that are needed most, and long texts are shortened to fit; --wide shows \
         the other columns, too, and '…' at the end of the titles means that there are more. In a pipe or file, a table \

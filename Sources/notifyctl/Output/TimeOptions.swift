@@ -3,7 +3,7 @@ import Glibc
 
 /// The options of commands that print times.
 struct TimeOptions: ParsableArguments {
-    /// What the options print, for the discussion of a command.
+    /// The effect of the options, for the discussion of a command.
     static let discussion = """
         On a terminal, times are local, to the millisecond and with the zone's offset from UTC; with --utc, in JSON and \
         in a pipe or file they are in UTC.
