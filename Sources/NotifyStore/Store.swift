@@ -13,15 +13,16 @@ package final class Store: LogStore {
     package let recovered: RecoveredLog
 
     let current: CurrentLog
-    let queue = SerialQueue()
+    let queue: SerialQueue
 
     /// Unsafe only to the compiler: any thread may cancel a dispatch source.
     nonisolated(unsafe) private let timer: any DispatchSourceTimer
 
-    private init(recovered: RecoveredLog, current: CurrentLog, interval: Duration) {
+    private init(recovered: RecoveredLog, current: CurrentLog, queue: SerialQueue, interval: Duration) {
         self.recovered = recovered
         self.current = current
-        timer = queue.run(every: interval) { [queue] in Self.maintainIfDue(current, queue) }
+        self.queue = queue
+        timer = queue.run(every: interval) { current.maintainIfDue() }
     }
 
     deinit {
@@ -41,8 +42,9 @@ package final class Store: LogStore {
     package static func open(path: String, options: StoreOptions = StoreOptions()) throws(StoreError) -> Store {
         // SQLite would interpret a path that begins with "file:" as a URI.
         let path = path.hasPrefix("/") ? path : "./" + path
-        let (current, recovered) = try CurrentLog.open(path: path, options: options)
-        return Store(recovered: recovered, current: current, interval: options.retentionInterval)
+        let queue = SerialQueue()
+        let (current, recovered) = try CurrentLog.open(path: path, options: options, queue: queue)
+        return Store(recovered: recovered, current: current, queue: queue, interval: options.retentionInterval)
     }
 
     /// Checks whether ``open(path:options:)`` would find its files usable. Changes nothing, and does not read the log
@@ -68,13 +70,11 @@ package final class Store: LogStore {
     /// Every commit survives the end of the process. A batch that asks to be synced or reserves sequences is flushed to
     /// disk before its outcome is reported, together with all commits before it.
     package func commit(_ batch: CommitBatch, completion: @escaping @Sendable (CommitOutcome) -> Void) {
-        let (current, queue) = (current, queue)
+        let current = current
         queue.add {
             completion(current.commit(batch))
             current.log?.checkpointIfDue()
-            if current.log?.pace.isRequested ?? false, current.beginMaintaining() {
-                queue.add { Self.maintain(current, queue) }
-            }
+            if current.log?.pace.isRequested ?? false { current.beginMaintaining() }
         }
     }
 
@@ -109,30 +109,24 @@ package final class Store: LogStore {
     package func measureBacklogs(
         under policy: AccessPolicy, completion: @escaping @Sendable ([DurableID: Backlog]) -> Void
     ) {
-        let (current, queue) = (current, queue)
-        queue.add {
-            if current.beginMeasuring(under: policy, completion) { Self.measure(current, queue) }
-        }
+        let current = current
+        queue.add { current.measureBacklogs(under: policy, completion) }
     }
 
-    private static func measure(_ current: CurrentLog, _ queue: SerialQueue) {
-        if current.measure() { queue.add { measure(current, queue) } }
+    /// Deletes messages on request, in slices between other requests.
+    package func purge(
+        _ request: PurgeRequest, completion: @escaping @Sendable (Result<PurgeResult, StorageFailure>) -> Void
+    ) {
+        let current = current
+        queue.add { current.beginPurge(request, completion) }
     }
 
     /// Checks every row, in slices between other requests. A log that can't be opened is checked, too.
     package func checkLog(
         progress: @escaping @Sendable (Int) -> Void, completion: @escaping @Sendable (LogFindings) -> Void
     ) {
-        let (current, queue) = (current, queue)
-        queue.add {
-            if current.beginCheck(CurrentCheck(progress: progress, completion: completion)) {
-                Self.check(current, queue)
-            }
-        }
-    }
-
-    private static func check(_ current: CurrentLog, _ queue: SerialQueue) {
-        if current.continueCheck() { queue.add { check(current, queue) } }
+        let current = current
+        queue.add { current.checkLog(.init(progress: progress, completion: completion)) }
     }
 
     /// Applies another retention policy, also to a log that is opened or created later.
@@ -156,30 +150,20 @@ package final class Store: LogStore {
     /// Deletes what the retention policy no longer keeps, in slices, until nothing is left to do. Other requests run
     /// between the slices. This happens by itself at intervals, and after commits that close segments.
     package func maintain() {
-        let (current, queue) = (current, queue)
-        queue.add {
-            if current.beginMaintaining(isRequired: true) { Self.maintain(current, queue) }
-        }
+        let current = current
+        queue.add { current.beginMaintaining(isRequired: true) }
     }
 
     /// Does what the timer does at intervals: begins the work of retention if something has made it due.
     package func maintainIfDue() {
-        let (current, queue) = (current, queue)
-        queue.add { Self.maintainIfDue(current, queue) }
-    }
-
-    private static func maintainIfDue(_ current: CurrentLog, _ queue: SerialQueue) {
-        if current.beginMaintaining() { maintain(current, queue) } else { current.reportSizes() }
+        let current = current
+        queue.add { current.maintainIfDue() }
     }
 
     /// Whether retention is at work. Waits for all earlier requests.
     package func isMaintaining() -> Bool {
         let current = current
         return queue.wait { current.isMaintaining }
-    }
-
-    static func maintain(_ current: CurrentLog, _ queue: SerialQueue) {
-        if current.maintain() { queue.add { maintain(current, queue) } }
     }
 
     package func sequencesUsed(below next: UInt64) {
@@ -198,14 +182,8 @@ package final class Store: LogStore {
     package func beginBackup(
         target: FileLocation, completion: @escaping @Sendable (Result<UInt64, WireError>) -> Void
     ) {
-        let (current, queue) = (current, queue)
-        queue.add {
-            if current.beginBackup(target: target, completion) { Self.continueBackup(current, queue) }
-        }
-    }
-
-    private static func continueBackup(_ current: CurrentLog, _ queue: SerialQueue) {
-        if current.continueBackup() { queue.add { continueBackup(current, queue) } }
+        let current = current
+        queue.add { current.beginBackup(target: target, completion) }
     }
 
     package func readBackup(

@@ -23,11 +23,21 @@ final class BackupFile {
     }
 }
 
+/// Copies the database for the backup that is being made.
+private final class BackupWork: SlicedWork {
+    private let current: CurrentLog
+
+    init(_ current: CurrentLog) {
+        self.current = current
+    }
+
+    func advance(until end: ContinuousClock.Instant) -> Bool { current.continueBackup(until: end) }
+
+    func releaseLog() {}
+}
+
 /// Backups: the log is copied to a file beside the database, which is then read in chunks.
 extension CurrentLog {
-    /// The duration of one step, besides the last pages that it copies.
-    private static let slice = Duration.milliseconds(2)
-
     private var copyPath: String { path + ".backup" }
 
     /// Removes the files that a backup or a restore left when its process was killed.
@@ -38,10 +48,7 @@ extension CurrentLog {
     /// Begins a backup. Another one ends.
     ///
     /// - Parameter target: The file to which the backup will be written.
-    /// - Returns: Whether to call ``continueBackup()``.
-    func beginBackup(target: FileLocation, _ completion: @escaping @Sendable (Result<UInt64, WireError>) -> Void)
-        -> Bool
-    {
+    func beginBackup(target: FileLocation, _ completion: @escaping @Sendable (Result<UInt64, WireError>) -> Void) {
         endBackup()
         do {
             try checkTarget(target)
@@ -50,30 +57,30 @@ extension CurrentLog {
             if let damage = log.findDamage() { throw damage.storageFailure }
             try checkRoom(for: UInt64(log.connection.integer("PRAGMA page_count")) * UInt64(Schema.pageSize))
             backup = .copying(try DatabaseCopy(of: log.connection, to: copyPath), completion)
-            return true
+            if slices.active(BackupWork.self) == nil { slices.add(BackupWork(self)) }
         } catch {
             completion(.failure(backupError(error)))
-            return false
         }
     }
 
-    /// Does one slice of the work of copying, and reports the size of the backup at the end.
+    /// Continues to copy until a time, and reports the size of the backup at the end.
     ///
     /// - Returns: Whether work remains.
-    func continueBackup() -> Bool {
+    fileprivate func continueBackup(until end: ContinuousClock.Instant) -> Bool {
+        // An ended backup was reported.
         guard let completion = copyCompletion else { return false }
-        guard let result = copySlice() else { return true }
+        guard let result = copySlice(until: end) else { return true }
         completion(result)
         return false
     }
 
     /// - Returns: The size of the backup in bytes, or the error of the copy, whose file is removed; nil if work
     ///   remains.
-    private func copySlice() -> Result<UInt64, WireError>? {
+    private func copySlice(until end: ContinuousClock.Instant) -> Result<UInt64, WireError>? {
         guard case .copying(let copy, _)? = backup, let log else { return .failure(Self.ended) }
         do {
             try checkRoom(for: 0)
-            guard try copy.copy(until: .now + Self.slice) else { return nil }
+            guard try copy.copy(until: end) else { return nil }
             let file = try BackupFile(copy.finish { complete(&$0, of: log) })
             backup = .ready(file)
             return .success(file.bytes)

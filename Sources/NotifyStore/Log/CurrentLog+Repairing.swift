@@ -27,9 +27,7 @@ extension CurrentLog {
     private func reopen(_ old: Log) throws -> LogRepair {
         try old.undoRefusedBatch()
         try old.checkpoints.run(.truncate)
-        endBackup()
-        old.close()
-        log = nil
+        closeLog()
         let opened = try Log.open(at: path, options)
         opened.log.adopt(old)
         opened.log.deletions = old.deletions
@@ -52,9 +50,7 @@ extension CurrentLog {
         let new = DatabaseFile(path: path + ".new")
         let copies = try Log.create(new, options, continuation, replacing: old)
         try new.move(to: path)
-        endBackup()
-        old.close()
-        log = nil
+        closeLog()
         let opened = try Log.open(at: path, options)
         opened.log.adopt(old)
         use(opened)
@@ -106,9 +102,8 @@ extension Log {
     }
 
     private func countBacklogs() throws -> [DurableID: Backlog] {
-        while true {
-            if let backlogs = try continueBacklogs(under: nil) { return backlogs }
-        }
+        var survey = beginBacklogs(under: nil)
+        return try continueBacklogs(&survey) ?? [:]
     }
 
     /// Creates the database of a log that continues another one. On failure, all files of the new database are removed.

@@ -23,24 +23,22 @@ final class CurrentLog: @unchecked Sendable {
     private var policy: AccessPolicy?
     /// Called with what the store deletes by itself.
     var deletionHandler: (@Sendable (Deletion) -> Void)?
-    /// Whether retention is at work: it continues after the requests that are already queued.
-    private(set) var isMaintaining = false
-    /// The requests for backlogs that are not answered yet.
-    private var backlogCompletions: [@Sendable ([DurableID: Backlog]) -> Void] = []
-    private var backlogPolicy = AccessPolicy()
+    /// What is done in slices between the requests.
+    let slices: SliceRunner
+    /// Whether retention is at work.
+    var isMaintaining = false
     /// The backup that is being made or read.
     var backup: LogBackup?
-    /// The check of every row that is under way.
-    var check: CurrentCheck?
     /// Held until the database is closed.
     private var lock: FileLock?
     /// Nil if shared memory is unavailable.
     let mark = Mutex<SequenceMark?>(nil)
-    private var isClosed = false
+    private(set) var isClosed = false
 
-    private init(path: String, options: StoreOptions) {
+    private init(path: String, options: StoreOptions, queue: SerialQueue) {
         self.path = path
         self.options = options
+        slices = SliceRunner(queue: queue)
     }
 
     deinit {
@@ -58,8 +56,10 @@ final class CurrentLog: @unchecked Sendable {
     /// The loss of the mark when the kernel stops is safe: no process that has seen these sequences is left, and none
     /// of the sequences is on disk. Messages are stored, and durable subscriptions attached, only in or after the first
     /// commit that reserves sequences. Without shared memory, no sequence may be used before that commit.
-    static func open(path: String, options: StoreOptions) throws(StoreError) -> (CurrentLog, RecoveredLog) {
-        let current = CurrentLog(path: path, options: options)
+    static func open(
+        path: String, options: StoreOptions, queue: SerialQueue
+    ) throws(StoreError) -> (CurrentLog, RecoveredLog) {
+        let current = CurrentLog(path: path, options: options, queue: queue)
         var recovered: RecoveredLog
         do throws(StoreError) {
             recovered = try current.open()
@@ -177,82 +177,6 @@ final class CurrentLog: @unchecked Sendable {
         log?.policy = policy
     }
 
-    /// Begins the work of retention, unless it is under way.
-    ///
-    /// - Parameter isRequired: Whether to begin even if nothing has made it due.
-    /// - Returns: Whether to call ``maintain()``.
-    func beginMaintaining(isRequired: Bool = false) -> Bool {
-        guard let log else { return false }
-        log.noteLook()
-        guard !isMaintaining else { return false }
-        if isRequired { log.pace.request() }
-        isMaintaining = log.isMaintenanceDue
-        return isMaintaining
-    }
-
-    /// Does one slice of the work of retention, and reports what was deleted.
-    ///
-    /// - Returns: Whether work remains.
-    func maintain() -> Bool {
-        isMaintaining = false
-        guard let log else { return false }
-        do {
-            isMaintaining = try log.maintain()
-        } catch {
-            // The next pass tries again.
-            if log.mayRetry(after: error, for: .deletion) {
-                log.pace.request()
-            } else {
-                log.retentionFailed(error)
-            }
-        }
-        reportDeletion()
-        return isMaintaining
-    }
-
-    /// Reports the sizes of the files, which also a backup or a checkpoint changes.
-    func reportSizes() {
-        log?.keepReserve()
-        log?.reportSizes(isFinal: true)
-        reportDeletion()
-    }
-
-    func reportDeletion() {
-        guard let deletionHandler, let deletion = log?.takeDeletion() else { return }
-        deletionHandler(deletion)
-    }
-
-    /// Requests the backlogs of all subscriptions.
-    ///
-    /// - Parameter policy: Used from the next count on.
-    /// - Returns: Whether to call ``measure()``; false if it is being called already.
-    func beginMeasuring(
-        under policy: AccessPolicy, _ completion: @escaping @Sendable ([DurableID: Backlog]) -> Void
-    ) -> Bool {
-        backlogPolicy = policy
-        backlogCompletions.append(completion)
-        return backlogCompletions.count == 1
-    }
-
-    /// Does one slice of the work of measuring backlogs, and reports them at the end.
-    ///
-    /// - Returns: Whether work remains.
-    func measure() -> Bool {
-        let backlogs: [DurableID: Backlog]
-        do {
-            guard let found = try log?.continueBacklogs(under: backlogPolicy) ?? (log == nil ? [:] : nil) else {
-                return true
-            }
-            backlogs = found
-        } catch {
-            _ = log?.failure(error)
-            backlogs = [:]
-        }
-        for completion in backlogCompletions { completion(backlogs) }
-        backlogCompletions = []
-        return false
-    }
-
     /// Records that peers may see sequences below `next` from now on. Can be called on any thread.
     func sequencesUsed(below next: UInt64) {
         mark.withLock { $0?.set(next) }
@@ -292,11 +216,16 @@ final class CurrentLog: @unchecked Sendable {
     func close() {
         isClosed = true
         deletionHandler = nil
+        closeLog()
+        lock = nil
+    }
+
+    /// Closes the log. Ends the backup; other sliced work finds in its next slice that the log is closed or replaced.
+    func closeLog() {
         endBackup()
-        check = nil
+        slices.releaseLog()
         log?.close()
         log = nil
-        lock = nil
     }
 }
 

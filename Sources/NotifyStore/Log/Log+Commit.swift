@@ -104,13 +104,11 @@ extension Log {
         noteDeletedMessages()
     }
 
-    /// Forgets what was found out about a subscription before a change.
+    /// Forgets the matching names of a subscription whose filter changes.
     private func forgetCaches(after change: DurableChange) {
         switch change {
         case .remove(let id): matchCaches[id] = nil
-        case .replace(let record):
-            matchCaches[record.id] = nil
-            backlogSurvey = nil
+        case .replace(let record): matchCaches[record.id] = nil
         case .create, .countDeleted, .update, .setOwner, .addLoss, .forgetLoss, .keep, .forget, .delete: break
         }
     }

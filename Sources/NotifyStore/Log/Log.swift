@@ -52,14 +52,6 @@ final class Log {
     var surveyedCreations = 0
     /// When the next pass is due.
     var pace = RetentionPace()
-    /// The count of unacknowledged messages that is under way.
-    var backlogSurvey: BacklogSurvey?
-    /// The purge that is under way.
-    var purgeSurvey: PurgeSurvey?
-    /// The sum of the messages of each name that is under way.
-    var summarySurvey: LogSummarySurvey?
-    /// The check of every row that is under way.
-    var check: LogScan?
     /// What was deleted and not yet reported; nil if nothing was. Commits seldom delete, so they need not handle an
     /// empty one.
     var unreportedDeletion: Deletion?
@@ -127,7 +119,6 @@ final class Log {
 
     func close() {
         statements = nil
-        check = nil
         // Otherwise SQLite would run a checkpoint, and would remove any file that is at the path of the write-ahead
         // log.
         if damage != nil { connection.keepFilesOnClose() }

@@ -3,37 +3,30 @@ import NotifyWire
 
 /// Counts the messages that durable subscriptions have not acknowledged, in slices between commits.
 extension Log {
-    private static let slice = Duration.milliseconds(2)
     /// The most messages that are scanned before the time is read again.
     private static let rowsPerStep: Int64 = 512
 
-    /// Works for one slice.
+    /// Continues the count until a time, besides the last step that begins before it.
     ///
-    /// - Parameter policy: Messages that no owner of a subscription may receive under it do not count. If it is nil,
-    ///   all count.
     /// - Returns: The backlogs; nil if work remains.
-    func continueBacklogs(under policy: AccessPolicy?) throws -> [DurableID: Backlog]? {
-        let end = ContinuousClock.now + Self.slice
-        // Taken out of the log, so that changing it makes no copy.
-        var survey = backlogSurvey.take() ?? beginBacklogs(under: policy)
+    func continueBacklogs(
+        _ survey: inout BacklogSurvey, until end: ContinuousClock.Instant? = nil
+    ) throws -> [DurableID: Backlog]? {
+        func isOver() -> Bool { end.map { ContinuousClock.now >= $0 } ?? false }
         while !survey.isFinished {
-            guard ContinuousClock.now < end else {
-                backlogSurvey = survey
-                return nil
-            }
+            guard !isOver() else { return nil }
             try continueBacklogs(&survey)
         }
         while let id = survey.nextWithUnreadCopies() {
             survey.setOldestCopy(try timeOfOldestCopy(of: id), of: id)
-            guard ContinuousClock.now < end else {
-                backlogSurvey = survey
-                return nil
-            }
+            guard !isOver() else { return nil }
         }
         return survey.backlogs
     }
 
-    private func beginBacklogs(under policy: AccessPolicy?) -> BacklogSurvey {
+    /// - Parameter policy: Messages that no owner of a subscription may receive under it do not count. If it is nil,
+    ///   all count.
+    func beginBacklogs(under policy: AccessPolicy?) -> BacklogSurvey {
         var survey = BacklogSurvey(
             subscriptions.all, under: policy, below: persistedThrough + 1, now: clock.now)
         if !openSegment.isEmpty {

@@ -3,25 +3,21 @@ import NotifyWire
 
 /// Sums up the messages of each name, in slices between commits.
 extension Log {
-    private static let slice = Duration.milliseconds(2)
     /// The most messages that are read before the time is read again.
     private static let rowsPerStep: Int64 = 512
 
-    func beginSummary(_ request: SummaryRequest) {
+    func beginSummary(_ request: SummaryRequest) -> LogSummarySurvey {
         var survey = LogSummarySurvey(request, persistedThrough: persistedThrough)
         if !openSegment.isEmpty { add(openSegment.segment, openSegment.entries, to: &survey) }
-        summarySurvey = survey
+        return survey
     }
 
-    /// Works for one slice.
+    /// Continues until a time, besides the last step that begins before it.
     ///
     /// - Returns: The totals of each id of a name; nil if work remains.
-    func continueSummary() throws -> [(name: UInt32, totals: LogSummary.Totals)]? {
-        // Taken out of the log, so that changing it makes no copy.
-        guard var survey = summarySurvey.take() else {
-            throw StorageFailure(kind: .inputOutput, message: "the log was replaced meanwhile")
-        }
-        let end = ContinuousClock.now + Self.slice
+    func continueSummary(
+        _ survey: inout LogSummarySurvey, until end: ContinuousClock.Instant
+    ) throws -> [(name: UInt32, totals: LogSummary.Totals)]? {
         repeat {
             if survey.scan != nil {
                 try scan(&survey)
@@ -33,7 +29,6 @@ extension Log {
                 survey.counted()
             }
         } while ContinuousClock.now < end
-        summarySurvey = survey
         return nil
     }
 

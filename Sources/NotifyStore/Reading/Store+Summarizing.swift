@@ -7,37 +7,28 @@ extension Store {
     ) {
         let (current, queue) = (current, queue)
         queue.add {
-            do throws(StorageFailure) {
-                try current.openLog().beginSummary(request)
-            } catch {
-                return completion(.failure(error))
+            current.beginSummary(request) { result in
+                switch result {
+                case .failure(let failure): completion(.failure(failure))
+                case .success(let totals):
+                    Self.sort(totals, maximumNames: request.maximumNames, current, queue) { completion(.success($0)) }
+                }
             }
-            Self.continueSummary(current, queue, maximumNames: request.maximumNames, completion)
         }
     }
 
-    private static func continueSummary(
-        _ current: CurrentLog, _ queue: SerialQueue, maximumNames: Int,
-        _ completion: @escaping @Sendable (Result<LogSummary, StorageFailure>) -> Void
+    /// Sorts the totals of names on another queue: commits must not wait until a million names are sorted.
+    private static func sort(
+        _ totals: [(name: UInt32, totals: LogSummary.Totals)], maximumNames: Int, _ current: CurrentLog,
+        _ queue: SerialQueue, completion: @escaping @Sendable (LogSummary) -> Void
     ) {
-        do {
-            let log = try current.openLog()
-            guard let totals = try log.continueSummary() else {
-                queue.add { continueSummary(current, queue, maximumNames: maximumNames, completion) }
-                return
+        DispatchQueue.global(qos: .utility).async {
+            let sorted = totals.sorted { ($0.totals.bytes, $1.name) > ($1.totals.bytes, $0.name) }
+            let rest = sorted.dropFirst(maximumNames)
+            let others = rest.isEmpty ? nil : rest.reduce(into: LogSummary.Totals()) { $0.add($1.totals) }
+            queue.add {
+                completion(current.log?.summary(sorted.prefix(maximumNames), others: others) ?? LogSummary())
             }
-            // Commits must not wait until a million names are sorted.
-            DispatchQueue.global(qos: .utility).async {
-                let sorted = totals.sorted { ($0.totals.bytes, $1.name) > ($1.totals.bytes, $0.name) }
-                let rest = sorted.dropFirst(maximumNames)
-                let others = rest.isEmpty ? nil : rest.reduce(into: LogSummary.Totals()) { $0.add($1.totals) }
-                queue.add {
-                    let summary = current.log?.summary(sorted.prefix(maximumNames), others: others)
-                    completion(.success(summary ?? LogSummary()))
-                }
-            }
-        } catch {
-            completion(.failure(current.failure(error)))
         }
     }
 }

@@ -49,39 +49,29 @@ struct PurgeSurvey {
 /// Deletes stored messages on request, in slices between commits. Each segment is one transaction, with the losses of
 /// durable subscriptions, so that the log is consistent after a crash.
 extension Log {
-    private static let slice = Duration.milliseconds(2)
-
-    func beginPurge(_ request: PurgeRequest) throws {
+    func beginPurge(_ request: PurgeRequest) throws -> PurgeSurvey {
         if let damage = findDamage() { throw damage.storageFailure }
         if let corruption { throw corruption }
         let hasDeadLetters = openSegment.entries.contains { isDeadLetter($0.name) }
         if !openSegment.isEmpty, openSegment.segment.first < request.before || hasDeadLetters {
             try withReserve(for: .deletion) { try closeOpenSegment() }
         }
-        purgeSurvey = PurgeSurvey(request, persistedThrough: persistedThrough)
+        return PurgeSurvey(request, persistedThrough: persistedThrough)
     }
 
-    /// Works for one slice.
+    /// Performs the next step of a purge.
     ///
-    /// - Returns: The deletion; nil if work remains.
-    func continuePurge() throws -> PurgeResult? {
-        let end = ContinuousClock.now + Self.slice
-        repeat {
-            guard var survey = purgeSurvey.take() else {
-                throw StorageFailure(kind: .inputOutput, message: "the log was replaced meanwhile")
-            }
-            if let row = try nextSegment(above: survey.position), row.segment.first <= survey.end {
-                try withReserve(for: .deletion) { try collect(into: &survey) { try purge(row, &$0) } }
-                survey.position = row.segment.first
-            } else if try !withReserve(for: .deletion, { try collect(into: &survey) { try purgeCopies(&$0) } }) {
-                // Names without messages are removed, and space is returned.
-                pace.request()
-                return survey.result
-            }
-            purgeSurvey = survey
-            checkpointIfDue()
-        } while ContinuousClock.now < end
-        return nil
+    /// - Returns: Whether steps remain.
+    func purgeNext(_ survey: inout PurgeSurvey) throws -> Bool {
+        if let row = try nextSegment(above: survey.position), row.segment.first <= survey.end {
+            try withReserve(for: .deletion) { try collect(into: &survey) { try purge(row, &$0) } }
+            survey.position = row.segment.first
+        } else if try !withReserve(for: .deletion, { try collect(into: &survey) { try purgeCopies(&$0) } }) {
+            pace.request()
+            return false
+        }
+        checkpointIfDue()
+        return true
     }
 
     /// Performs a step of a purge, and adds what it deletes to the result.

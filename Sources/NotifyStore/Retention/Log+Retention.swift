@@ -3,20 +3,17 @@ import NotifyWire
 
 /// Deletes what the rules no longer keep, in slices between commits.
 extension Log {
-    /// The longest time of one slice, besides the last transaction that it begins.
-    private static let slice = Duration.milliseconds(2)
     /// The most names that one transaction removes.
     private static let namesPerTransaction = 256
     /// The most expired subscriptions that one pass reports.
     private static let expiriesPerPass = 256
 
-    /// Works for one slice.
+    /// Works until a time, besides the last transaction that begins before it.
     ///
     /// - Returns: Whether work remains.
-    func maintain() throws -> Bool {
+    func maintain(until end: ContinuousClock.Instant) throws -> Bool {
         guard damage == nil, corruption == nil, refusedBatch == nil else { return false }
         let start = ContinuousClock.now
-        let end = start + Self.slice
         defer { pace.worked(ContinuousClock.now - start) }
         try beginSurvey()
         var remains = true

@@ -34,6 +34,8 @@ struct StoredSubscriptions: ~Copyable {
     /// Changes when a subscription is created or edited, or its cursor is moved back: messages that were read may then
     /// be unread.
     private(set) var creations = 0
+    /// The edits of filters so far.
+    private(set) var edits = 0
 
     /// Applies a committed change.
     mutating func apply(_ change: DurableChange, at now: Duration) {
@@ -76,6 +78,7 @@ struct StoredSubscriptions: ~Copyable {
         subscriptions[slot]?.registration = center.add(patterns: record.filter.patterns, slot: slot)
         subscriptions[slot]?.hasObject = record.filter.object != nil
         creations += 1
+        edits += 1
     }
 
     private mutating func remove(_ id: DurableID) {

@@ -1,0 +1,79 @@
+import NotifyLog
+import NotifyWire
+
+/// Checks every row of the log, or of a damaged database that can't be opened as a log.
+final class CheckWork: SlicedWork {
+    /// Who gets the progress in percent, and what was found.
+    struct Handlers {
+        var progress: @Sendable (Int) -> Void
+        var completion: @Sendable (LogFindings) -> Void
+    }
+
+    private let current: CurrentLog
+    var handlers: Handlers
+    /// The percentage last reported.
+    private var percent = -1
+    /// Nil until the first slice, and after the log was closed: the check then begins again.
+    private var scan: LogScan?
+    /// The damaged database, and its names. Nil if the log is checked.
+    private var file: DatabaseConnection?
+    private var fileNames = NameTable()
+
+    init(_ current: CurrentLog, _ handlers: Handlers, file: DatabaseConnection?) {
+        self.current = current
+        self.handlers = handlers
+        self.file = file
+    }
+
+    func advance(until end: ContinuousClock.Instant) -> Bool {
+        guard !current.isClosed else { return false }
+        var findings = LogFindings()
+        if let scan = scan ?? beginScan() {
+            self.scan = scan
+            do {
+                if try advance(scan, until: end) { return reportProgress(of: scan) }
+            } catch {
+                scan.findings.add(.database, current.failure(error).message)
+            }
+            findings = scan.findings
+        }
+        if let corruption = current.log?.corruption ?? current.corruption {
+            findings.add(.database, corruption.message)
+        }
+        handlers.completion(findings)
+        return false
+    }
+
+    private func beginScan() -> LogScan? {
+        if let log = current.log { return LogScan(log.connection, .openLog, through: log.persistedThrough) }
+        return file.map { LogScan($0, .file) }
+    }
+
+    private func advance(_ scan: LogScan, until end: ContinuousClock.Instant) throws -> Bool {
+        guard let log = current.log else { return try scan.advance(&fileNames, until: end) }
+        return try scan.advance(&log.names, until: end)
+    }
+
+    private func reportProgress(of scan: LogScan) -> Bool {
+        if scan.progress != percent {
+            percent = scan.progress
+            handlers.progress(percent)
+        }
+        return true
+    }
+
+    func releaseLog() { (scan, file) = (nil, nil) }
+}
+
+extension CurrentLog {
+    /// Begins a check. One that is under way continues for this request, without a report to the earlier one.
+    func checkLog(_ handlers: CheckWork.Handlers) {
+        if let work = slices.active(CheckWork.self) {
+            work.handlers = handlers
+        } else {
+            let isUnopened = log == nil && corruption != nil
+            let file = isUnopened ? try? DatabaseConnection(reading: path) : nil
+            slices.add(CheckWork(self, handlers, file: file))
+        }
+    }
+}

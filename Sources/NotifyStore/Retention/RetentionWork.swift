@@ -1,0 +1,58 @@
+import NotifyLog
+
+/// Deletes what the retention policy no longer keeps, and returns space, until nothing is left to do.
+final class RetentionWork: SlicedWork {
+    private let current: CurrentLog
+
+    init(_ current: CurrentLog) {
+        self.current = current
+    }
+
+    func advance(until end: ContinuousClock.Instant) -> Bool {
+        current.isMaintaining = false
+        guard let log = current.log else { return false }
+        do {
+            current.isMaintaining = try log.maintain(until: end)
+        } catch {
+            // The next pass tries again.
+            if log.mayRetry(after: error, for: .deletion) {
+                log.pace.request()
+            } else {
+                log.retentionFailed(error)
+            }
+        }
+        current.reportDeletion()
+        return current.isMaintaining
+    }
+
+    func releaseLog() {}
+}
+
+extension CurrentLog {
+    /// Begins the work of retention if something has made it due. Otherwise reports the sizes of the files, which also a
+    /// backup or a checkpoint changes.
+    func maintainIfDue() {
+        beginMaintaining()
+        guard !isMaintaining else { return }
+        log?.keepReserve()
+        log?.reportSizes(isFinal: true)
+        reportDeletion()
+    }
+
+    /// Begins the work of retention, unless it is under way.
+    ///
+    /// - Parameter isRequired: Whether to begin even if nothing has made it due.
+    func beginMaintaining(isRequired: Bool = false) {
+        guard let log else { return }
+        log.noteLook()
+        guard !isMaintaining else { return }
+        if isRequired { log.pace.request() }
+        isMaintaining = log.isMaintenanceDue
+        if isMaintaining { slices.add(RetentionWork(self)) }
+    }
+
+    func reportDeletion() {
+        guard let deletionHandler, let deletion = log?.takeDeletion() else { return }
+        deletionHandler(deletion)
+    }
+}
