@@ -27,8 +27,9 @@ struct AttachedIdentities {
         case replaced(IdentityID)
     }
 
-    /// The identities that must be recorded again before a new one is, so that an identity without a member is
-    /// forgotten first: those with a member that attached before one without, in order.
+    /// The identities that must be recorded again before a new one, in order: identities with a member that attached
+    /// earlier than an identity without a member. Recording them again makes the identity without a member the oldest,
+    /// so that it is forgotten first.
     func kept(where hasMember: (IdentityID) -> Bool) -> [IdentityID] {
         let order = inOrder
         guard let end = order.lastIndex(where: { !hasMember($0) }) else { return [] }
@@ -66,8 +67,8 @@ struct AttachedIdentities {
 
     func contains(where predicate: (IdentityID) -> Bool) -> Bool { entries.contains { predicate($0.id) } }
 
-    /// The rights to a message: which identities may receive it. An identity that attaches later may, as far as is
-    /// known.
+    /// The rights to a message: which identities may receive it. Identities that attach later count as permitted until
+    /// the rights are evaluated again.
     func rights(where mayReceive: (IdentityID) -> Bool) -> MessageRights {
         var rights = MessageRights.later(than: count)
         for (number, entry) in entries.enumerated() where mayReceive(entry.id) { rights.insert(.identity(number)) }
@@ -81,11 +82,12 @@ struct MessageRights: OptionSet, Hashable {
 
     private static let maximumCount = DurableRecord.maximumOwners
 
-    /// The rights were not evaluated: each identity may receive the message, as far as is known.
+    /// The rights were not evaluated: each identity counts as permitted.
     static let unknown = MessageRights(rawValue: (1 << (UInt16(maximumCount) + 1)) - 1)
     /// The rights were evaluated: each identity may receive the message.
     static let everyone = later(than: 0)
-    /// In the rights of messages only that were not evaluated, and in those of every member.
+    /// An option that only two kinds of rights contain: those of messages that were not evaluated, and those of every
+    /// member.
     static let anyone = MessageRights(rawValue: 1 << UInt16(maximumCount))
 
     /// Whether an identity may not receive the message.

@@ -44,7 +44,7 @@ extension Broker {
             readers.open(LogReader(for: .durable(slot), interest, after: durable.cursor.readPosition)), of: slot)
     }
 
-    /// Records that an identity attached. If it is new, what was decided about rights without it no longer holds.
+    /// Records that an identity attached. If it is new, earlier decisions about rights no longer hold.
     private mutating func attached(_ identity: IdentityID, to slot: DurableSlot) {
         let change = durables[slot].identities.attached(identity)
         guard change != .none else { return }

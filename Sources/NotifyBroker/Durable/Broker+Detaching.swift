@@ -10,7 +10,7 @@ extension Broker {
         chargeDurable(slot)
     }
 
-    /// Ends the attachments of members. Others get what they give back.
+    /// Ends the attachments of members. Other members get the messages that they give back.
     mutating func detach(
         _ slot: DurableSlot, _ indices: [Int], _ ending: DurableSubscription.Ending, now: BrokerTime
     ) {

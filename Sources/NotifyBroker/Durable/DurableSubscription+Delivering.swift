@@ -23,7 +23,7 @@ extension DurableSubscription {
     /// redeliveries.
     var isSpanFull: Bool { cursor.inFlight.count >= span }
 
-    /// Whether that is so although later messages are acknowledged: the members could receive more.
+    /// Whether the span is full although later messages are acknowledged, so that the members could receive more.
     var isHeldUp: Bool { isSpanFull && members.unacknowledged < span }
 
     /// The number of messages that may be delivered for the first time now.

@@ -10,7 +10,7 @@ struct OpenRun {
         /// The number that the client assigned to the subscription.
         var subscription: UInt32
         var isRedelivery: Bool
-        /// The number of the delivery: 1, and the recorded failures.
+        /// The number of the delivery: 1 plus the recorded failures of the message.
         var delivery: UInt32 = 1
     }
 

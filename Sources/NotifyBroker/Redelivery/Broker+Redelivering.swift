@@ -63,8 +63,8 @@ extension Broker {
         actions.append(.scheduleTick)
     }
 
-    /// Forgets who may receive messages, because the policy has changed. Visits all of them, so that the turn of the
-    /// event loop has no other subscription.
+    /// Forgets who may receive the messages, because the policy has changed. This visits all messages, so no other
+    /// subscription has its turn in this turn of the event loop.
     private mutating func forgetRights(of slot: DurableSlot) {
         let work = durables[slot].redeliveries.work
         durables[slot].redeliveries.forgetRights()
@@ -215,7 +215,7 @@ extension Broker {
         return filter.matches(name: message.name) && filter.object.map { $0.utf8.elementsEqual(message.object) } ?? true
     }
 
-    /// Ends redeliveries that no identity that attached may receive any more, with a gap: now, or for the next client.
+    /// Ends redeliveries that no attached identity may receive any more. A gap reports them now, or to the next client.
     private mutating func drop(_ sequences: [UInt64], of slot: DurableSlot, now: BrokerTime) {
         // Others were acknowledged while their copies were read.
         let sequences = sequences.filter { durables[slot].redeliveries.state(of: $0) == .reading }
@@ -223,7 +223,7 @@ extension Broker {
         if !isReported { logLoss(loss, of: durables[slot].id, .forbidden, now: now.monotonic) }
     }
 
-    /// Removes messages that are not delivered again, with a gap: now, or for the next client.
+    /// Removes messages that are not delivered again. A gap reports them now, or to the next client.
     ///
     /// - Returns: The messages, and whether a gap was sent for them; nil if there are no messages.
     private mutating func removeRedeliveries(

@@ -65,8 +65,8 @@ extension Broker {
         return Self.resolve(key, &subscriptions, access, connections, durables)
     }
 
-    /// Resolves a message that may be a dead letter, which reaches those subscribers only that may also receive the
-    /// message of which it was made.
+    /// Resolves a message that may be a dead letter. A dead letter reaches only subscribers that may also receive its
+    /// original message.
     mutating func resolve(_ message: MessageParts) -> Resolution {
         let resolution = resolve(PostKey(message))
         guard DeadLetterHeaders.isDeadLetter(message.name), !resolution.isEmpty else { return resolution }

@@ -24,9 +24,9 @@ extension NotificationClient.Administration {
     ///     one. A file of another kind is never replaced.
     ///   - progress: Called when the daemon has copied its log, and after each piece that was written.
     /// - Throws: ``NotifyError``, such as `forbidden` for a user who may not manage everything, `limitReached` if 8
-    ///   others wait for a backup, or if none of this one was read for 30 s while another waited, `logFull` if the
-    ///   daemon's disk lacks room for a copy, `fileNotWritten`, or `invalidArgument` if the file is one of the daemon's
-    ///   own, or while this client makes another backup.
+    ///   others wait for a backup, or if this client read nothing of its backup for 30 s while another one waited,
+    ///   `logFull` if the daemon's disk lacks room for a copy, `fileNotWritten`, or `invalidArgument` if the file is
+    ///   one of the daemon's own, or while this client makes another backup.
     public nonisolated(nonsending) func backUp(
         to path: String, replacingFile replacesFile: Bool = false, progress: (BackupProgress) -> Void = { _ in }
     ) async throws(NotifyError) {

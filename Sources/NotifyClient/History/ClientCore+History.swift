@@ -8,8 +8,7 @@ extension ClientCore {
         try await retrying(until: deadline, endsOnShutdown: endsOnShutdown) { .find(position, $0) }
     }
 
-    /// - Parameter timeout: The time limit, without effect on a request that waits for messages; nil for that of the
-    ///   client.
+    /// - Parameter timeout: The time limit; nil for the client's. A request that waits for messages has no limit.
     nonisolated(nonsending) func page(
         _ request: ReadLog, timeout: Duration?
     ) async throws(NotifyError) -> ReceivedLogPage {
@@ -38,8 +37,8 @@ extension ClientCore {
     /// Makes a call and waits for its answer. The cancellation of the task cancels the call. A graceful shutdown of its
     /// service ends the wait for a connection.
     ///
-    /// - Parameter endsOnShutdown: Whether the shutdown cancels the call also on a connection: that of a call that waits
-    ///   for messages, or whose answer is not needed after the shutdown.
+    /// - Parameter endsOnShutdown: Whether the shutdown also cancels a call that has been sent: a call that waits for
+    ///   messages, or whose answer is not needed after the shutdown.
     nonisolated(nonsending) func answer<Answer>(
         timeout: Duration? = nil, endsOnShutdown: Bool = false, to call: (ReplySlot<Answer>) -> Call
     ) async throws(NotifyError) -> Answer {

@@ -7,13 +7,13 @@ extension NotificationClient {
     /// The messages arrive in pages: the next page is requested once the messages before it were read, so at most one
     /// page is held in memory. If the connection is lost, the sequence continues at its position on the next one.
     ///
-    /// Each iterator begins at the start. The start of a sequence that follows the log, such as ``Start/now``, is the
-    /// one of its first iterator, so that a second loop misses nothing.
+    /// Each iterator begins at the start. If the sequence follows the log, the first iterator resolves a start such as
+    /// ``Start/now``, and later iterators begin at the same message. So a second loop misses nothing.
     ///
     /// Messages that are deleted, by retention or a purge, before the sequence gets to them are reported by a ``Gap``
     /// with the reason `deleted`, also if the daemon restarts meanwhile. A sequence that begins at a given sequence
-    /// number also reports what was deleted from there on before; one that begins at a time or an age does so from the first
-    /// stored message on, because it is unknown when deleted messages were posted.
+    /// number also reports earlier deletions from that number on. A sequence that begins at a time or an age reports
+    /// them from the first stored message on, because the times of deleted messages are unknown.
     ///
     /// In a service that is shut down gracefully, a sequence that follows the log ends. Any other sequence continues, and
     /// throws `cancelled` instead of waiting for a connection, so that it never ends early without an error.

@@ -35,7 +35,7 @@ extension AcknowledgementState {
         case stopped
     }
 
-    /// A handler can take a message that was delivered in the given `epoch`.
+    /// Called when a handler can take a message that was delivered in the given `epoch`.
     mutating func handlerStarts(_ sequence: UInt64, delivery: UInt32, epoch: UInt32) -> HandlerStart {
         guard let handlers, !handlers.isStopping else { return .stopped }
         guard epoch == self.epoch, handlers.waiting[sequence]?.delivery == delivery else { return .skipped }
@@ -43,7 +43,7 @@ extension AcknowledgementState {
         return .starts
     }
 
-    /// A handler has ended.
+    /// Called when a handler has ended.
     ///
     /// - Returns: Whether credit must be sent and nothing else was pending.
     mutating func handlerEnded() -> Bool {
@@ -77,7 +77,7 @@ extension AcknowledgementState {
 // MARK: - Waiting
 
 extension AcknowledgementState {
-    /// A message that was delivered waits for a handler. It replaces an earlier delivery that waits.
+    /// Called when a delivered message waits for a handler. It replaces an earlier waiting delivery of the message.
     ///
     /// - Parameter isAgain: Whether an earlier delivery of the message is not answered.
     mutating func wait(_ sequence: UInt64, _ delivery: UInt32, isAgain: Bool = false) {
@@ -92,9 +92,10 @@ extension AcknowledgementState {
         if handlers?.waiting.removeValue(forKey: sequence) != nil { handlers?.ended += 1 }
     }
 
-    /// Gives back the messages that wait for a handler since before the last extension of deadlines, so that no
-    /// deadline passes before a handler starts: more messages than free handlers are delivered after a lost connection,
-    /// because the daemon may deliver others than those whose handlers run. Another member can process them.
+    /// Gives back the messages that were already waiting for a handler at the last extension of deadlines, so that
+    /// another member can process them. Otherwise their deadlines could pass before a handler starts. After a lost
+    /// connection, more messages than free handlers may be delivered, because handlers still run for messages that the
+    /// daemon delivers to others.
     mutating func giveBackLate() {
         guard handlers?.waiting.isEmpty == false else { return }
         giveBackWaiting(after: nil) { $0.isLate }

@@ -71,9 +71,9 @@ extension NotificationClient {
         /// The number of messages dropped from this subscription's buffer because its consumer was too slow.
         public var droppedCount: UInt64 { buffer.droppedCount }
 
-        /// For a durable subscription that existed when it was opened, the sequence up to which every message was
-        /// acknowledged: it resumes after it, wherever ``NotifyClient/NotificationClient/SubscriptionKind`` says that a
-        /// new one starts. `nil` for a new or volatile subscription.
+        /// The sequence up to which every message was acknowledged when an existing durable subscription was opened.
+        /// The subscription resumes after it, and ignores the start in
+        /// ``NotifyClient/NotificationClient/SubscriptionKind``. `nil` for a new or volatile subscription.
         public var resumedAfter: UInt64? { resumedSequence.withLock { $0 } }
 
         func resumed(after sequence: UInt64) {

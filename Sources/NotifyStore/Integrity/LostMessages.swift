@@ -1,8 +1,8 @@
 import NotifyLog
 import NotifyWire
 
-/// The messages that a repair does not keep. They determine the loss of each durable subscription. Those with sequences
-/// that no log assigns are forged, and no loss.
+/// The messages that a repair does not keep. They determine the loss of each durable subscription. Messages with
+/// sequences that no log assigns are forged, and do not count as lost.
 struct LostMessages {
     /// The sequences of damaged messages by the ids of their names, ascending; under nil those with an unknown name.
     private var sequences: [UInt32?: [UInt64]] = [:]

@@ -30,7 +30,7 @@ extension Log {
         names.number(ofID: key.name).map { names.withBytes(of: $0) { Array($0) } }
     }
 
-    /// The free space of the disk with which rows are written again that had no room.
+    /// The free space of the disk from which rows that had no room are written.
     private static let roomForDeletions: UInt64 = 1 << 20
 
     /// Writes the rows of the transaction that is under way.

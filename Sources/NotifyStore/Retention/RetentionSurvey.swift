@@ -1,6 +1,7 @@
 import NotifyLog
 
-/// One pass over the closed segments, from the newest to the oldest, that finds what the rules no longer keep.
+/// One pass over the closed segments, from the newest to the oldest, that finds the messages that the rules no longer
+/// keep.
 ///
 /// For each rule, the pass adds up what it has seen. Once a limit is reached, all further messages of the rule are
 /// deleted, so a rule keeps at most one segment more than its limits. A pure value: ``Log`` reads the segments and
@@ -59,7 +60,7 @@ struct RetentionSurvey {
     /// The id of the next new name when the pass began. Later names are not examined.
     let nextName: UInt32
     private let rules: [RetentionRule]
-    /// For each rule, and behind them for each name whose rule applies to it by itself.
+    /// The totals of each rule, followed by the totals of each name to which its rule applies separately.
     private var totals: [Totals]
     /// The indices in `totals` of names, by the index of the name.
     private var totalsOfNames: [Int: Int] = [:]
@@ -80,7 +81,8 @@ struct RetentionSurvey {
     var releasedFrom: UInt64?
     /// The time at which a message that is kept becomes too old; nil for never.
     private(set) var deadline: Duration?
-    /// Only copies of messages that are younger, or as old and of a higher id, were not examined yet.
+    /// The position among the copies of messages, which are in order of age and id. Only copies after it were not
+    /// examined yet.
     var copyPosition = (kept: Duration.microseconds(-1), id: UInt64(0))
     /// The bytes that must still be deleted from a log that is nearly full; nil until the pass comes to that step.
     var room: Room?
@@ -100,8 +102,8 @@ struct RetentionSurvey {
         pass += 1
         claimLists = [[]]
         claimNumbers = [[]: 0]
-        // Users that have exceeded the limit remain to be released. Otherwise one who keeps creating subscriptions
-        // would never be.
+        // Users that have exceeded the limit are still released. Otherwise a user could prevent it by creating
+        // subscriptions again and again.
     }
 
     /// Returns the state of a name. `find` is called once for each name, and again after `subscriptionsChanged`.

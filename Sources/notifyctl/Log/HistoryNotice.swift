@@ -7,15 +7,15 @@ enum HistoryNotice {
     struct Request: Sendable {
         var patterns: [String]
         var object: String?
-        /// Where the request began. Only ages and times are compared, because a reading from a sequence reports what was
-        /// deleted itself.
+        /// Where the request began. Only ages and times are compared: reading from a sequence reports deletions by
+        /// itself.
         var from: NotificationClient.Start
         var to: NotificationClient.Start?
     }
 
     /// Compares the stored messages with the time from which messages were requested.
     ///
-    /// - Parameter isFound: Whether a message was found. The oldest message of all names is compared then.
+    /// - Parameter isFound: Whether a message was found. If so, the oldest message of all names is compared.
     /// - Returns: Nil if no message before the first one that was found is known to be deleted.
     static func find(
         _ client: NotificationClient, _ request: Request, isFound: Bool, _ times: TimeStyle
@@ -34,7 +34,7 @@ enum HistoryNotice {
         }
     }
 
-    /// When the oldest stored message was posted, nil if none is stored; and whether messages before it were deleted.
+    /// The time of the oldest stored message, nil if none is stored; and whether messages before it were deleted.
     private static func beginning(
         _ client: NotificationClient, _ request: Request
     ) async throws -> (oldest: Date?, hasDeletions: Bool) {
@@ -52,8 +52,8 @@ enum HistoryNotice {
         return (oldest?.date, hasDeletions)
     }
 
-    /// The notice that messages were deleted between the last one that was posted before the start and the first one
-    /// that was found; nil if none was. When they were posted is not known.
+    /// The notice of deletions between the last message before the start and the first message that was found; nil if
+    /// there were none. The times of the deleted messages are not known.
     private static func missing(
         _ client: NotificationClient, _ request: Request, since start: Date, _ times: TimeStyle
     ) async throws -> String? {

@@ -5,8 +5,8 @@ enum DescriptorLimit {
     /// Descriptors of notifyctl itself: the connection, event loops, those inherited, and those of commands that have
     /// ended and wait for their cleanup.
     private static let base = 128
-    /// Descriptors of each command: its process, the pipe for its standard error, both of whose ends are open until it
-    /// has started, and while it is started its payload and another one.
+    /// Descriptors of each command: its process, and one end of the pipe for its standard error. While the command is
+    /// being started: also the other end, its payload, and one more.
     private static let forEachCommand = 5
     /// The pipe for its standard output.
     private static let forEachPrefix = 2

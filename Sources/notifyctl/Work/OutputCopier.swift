@@ -2,12 +2,12 @@ import Glibc
 import NIOCore
 import SystemPackage
 
-/// Copies what a command writes to a descriptor, without waiting for the descriptor's reader: while that does not read,
-/// the command is not read from, and no other command is held up.
+/// Copies the output of a command to a descriptor without waiting for the descriptor's reader. While the reader does
+/// not read, the output of this command is not read either, and other commands continue.
 final class OutputCopier: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
-    /// The most bytes of one write. A pipe that polls as writable takes as many without waiting (`PIPE_BUF`).
+    /// The most bytes of one write. A pipe that polls as writable accepts this many bytes without waiting (`PIPE_BUF`).
     private static let pieceBytes = 4_096
     private static let pause = TimeAmount.milliseconds(10)
 
