@@ -11,32 +11,25 @@ extension NotificationClient {
     public nonisolated(nonsending) func ping(timeout: Duration? = nil) async throws(NotifyError) -> Duration {
         let clock = ContinuousClock()
         let start = clock.now
-        try await ask(timeout: timeout) { (slot: ReplySlot<Void>) in .ping(slot) }
+        _ = try await ask(Ping(), timeout: timeout)
         return clock.now - start
     }
 
-    nonisolated(nonsending) func list(
-        _ query: ListQuery, timeout: Duration? = nil
-    ) async throws(NotifyError) -> [ListedEntry] {
-        try await ask(timeout: timeout) { .list(query, $0, entries: []) }
-    }
-
-    nonisolated(nonsending) func ask<Answer>(
-        timeout: Duration? = nil, _ call: (ReplySlot<Answer>) -> Call
-    ) async throws(NotifyError) -> Answer {
-        let request = core.instruments?.begin()
-        let slot = ReplySlot<Answer>(timeout: timeout)
-        core.call(call(slot))
+    /// Sends a request and waits for its reply.
+    ///
+    /// - Parameters:
+    ///   - timeout: The time limit, which includes the wait for a connection; nil for that of the client.
+    ///   - onPart: Called with each received part of a reply of several frames, on the client's event loop.
+    nonisolated(nonsending) func ask<Request: RequestFrame>(
+        _ request: Request, timeout: Duration?, onPart: (@Sendable (Request.Reply) -> Void)? = nil
+    ) async throws(NotifyError) -> Request.Reply {
+        let measured = core.instruments?.begin()
         do throws(NotifyError) {
-            let answer = try await slot.wait { [core] in
-                core.cancelCall(slot)
-            } onGracefulShutdown: { [core] in
-                core.endWait(slot)
-            }
-            request?.end()
-            return answer
+            let reply = try await core.answer(to: FrameCall(request, timeout: timeout, onPart: onPart))
+            measured?.end()
+            return reply
         } catch {
-            request?.end(error)
+            measured?.end(error)
             throw error
         }
     }

@@ -184,6 +184,15 @@ extension NotifyError {
         self.init(Code(error.code), error.message, cause: error)
     }
 
+    /// Checks an argument against a rule of the protocol.
+    static func checking<Result>(_ body: () throws(WireError) -> Result) throws(NotifyError) -> Result {
+        do {
+            return try body()
+        } catch {
+            throw NotifyError(error)
+        }
+    }
+
     static func protocolViolation(_ error: WireError) -> NotifyError {
         NotifyError(
             .protocolViolation,

@@ -7,62 +7,65 @@ import Testing
 @Suite struct CallTests {
     struct Case: CustomTestStringConvertible, Sendable {
         let testDescription: String
-        let makeCall: @Sendable () -> Call
+        let makeCall: @Sendable () -> any Call
         /// The error if the connection is lost.
         let loss: NotifyError.Code
-        let limit: Call.TimeLimit
+        let time: ReplyTime
 
         init(
-            _ description: String, _ call: @autoclosure @escaping @Sendable () -> Call, _ loss: NotifyError.Code,
-            _ limit: Call.TimeLimit
+            _ description: String, _ call: @autoclosure @escaping @Sendable () -> any Call, _ loss: NotifyError.Code,
+            _ time: ReplyTime
         ) {
-            (testDescription, makeCall, self.loss, self.limit) = (description, call, loss, limit)
+            (testDescription, makeCall, self.loss, self.time) = (description, call, loss, time)
+        }
+
+        init(
+            _ description: String, _ frame: some RequestFrame, _ loss: NotifyError.Code, _ time: ReplyTime
+        ) {
+            self.init(description, FrameCall(frame), loss, time)
         }
     }
 
-    static let cases: [Case] = {
-        let read = ReadLog(
-            request: 0, first: 1, last: 1, maximumMessages: 1, isWaiting: false, object: "", patterns: ["a"])
-        let waiting = ReadLog(
-            request: 0, first: 1, last: 1, maximumMessages: 1, isWaiting: true, object: "", patterns: ["a"])
-        let summary = SummarizeLog(request: 0, first: 1, last: 1, maximumNames: 1, patterns: ["a"])
-        let describe = try? DurableRequest(.describe, "d", uid: nil)
-        let reset = try? DurableRequest(.reset(.oldest), "d", uid: nil)
-        return [
-            Case("list", .list(.subject(.clients), ReplySlot(), entries: []), .connectionLost, .answer),
-            Case("monitor", .list(.monitor(patterns: ["a"]), ReplySlot(), entries: []), .connectionLost, .answer),
-            Case("trace", .list(.trace(sequence: 1), ReplySlot(), entries: []), .connectionLost, .answer),
-            Case("summary", .list(.summary(summary), ReplySlot(), entries: []), .connectionLost, .silence),
-            Case("log", .log(read, ReplySlot(), page: nil), .connectionLost, .answer),
-            Case("follow", .log(waiting, ReplySlot(), page: nil), .connectionLost, .none),
-            Case("find", .find(.oldest, ReplySlot()), .connectionLost, .answer),
-            Case("remove", .remove(name: "d", uid: 0, endsMembers: false, ReplySlot()), .outcomeUnknown, .answer),
-            Case("purge", .purge(Purge(request: 0, patterns: ["a"]), ReplySlot()), .outcomeUnknown, .silence),
-            Case("retry", .deadLetters(.init(request: 0, action: .retry), ReplySlot()), .outcomeUnknown, .silence),
-            Case("ping", .ping(ReplySlot()), .connectionLost, .answer),
-            Case("statistics", .statistics(ReplySlot()), .connectionLost, .answer),
-            Case("limits", .limits(ReplySlot()), .connectionLost, .answer),
-            Case("reload", .reload(ReplySlot()), .outcomeUnknown, .silence),
-            Case("backup", .backup(.init(device: 0, inode: 0, name: "b"), ReplySlot()), .connectionLost, .silence),
-            Case("chunk", .backupChunk(offset: 0, ReplySlot()), .connectionLost, .answer),
-            Case("check", .check(isFull: true, ReplySlot(), progress: { _ in }), .connectionLost, .silence),
-            Case(
-                "policy", .policy(.init(right: .post, name: "a", subject: .init(uid: 0, gid: 0)), ReplySlot()),
-                .connectionLost,
-                .answer),
-        ]
-            + [
-                describe.map { Case("describe", .durable($0, ReplySlot()), .connectionLost, .answer) },
-                reset.map { Case("reset", .durable($0, ReplySlot()), .outcomeUnknown, .answer) },
-            ].compactMap(\.self)
-    }()
+    static let cases = [
+        Case("clients", EntriesRequest<ClientEntry>(), .connectionLost, .short),
+        Case("subscriptions", EntriesRequest<SubscriptionEntry>(), .connectionLost, .short),
+        Case("names", EntriesRequest<NameEntry>(), .connectionLost, .short),
+        Case("durables", EntriesRequest<DurableEntry>(), .connectionLost, .short),
+        Case("monitor", MonitorRequest(patterns: ["a"]), .connectionLost, .short),
+        Case("trace", TraceRequest(sequence: 1), .connectionLost, .short),
+        Case("summary", SummarizeLog(patterns: ["a"]), .connectionLost, .long),
+        Case("log", PageCall(ReadLog(patterns: ["a"])), .connectionLost, .short),
+        Case("snapshot", PageCall(ReadLog(awaitsPending: true, patterns: ["a"])), .connectionLost, .short),
+        Case("follow", PageCall(ReadLog(isWaiting: true, patterns: ["a"])), .connectionLost, .unlimited),
+        Case("find", Find(position: .oldest), .connectionLost, .short),
+        Case("describe", Describe(durableName: "d"), .connectionLost, .short),
+        Case("create", create, .outcomeUnknown, .short),
+        Case("reset", Reset(durableName: "d", to: .oldest), .outcomeUnknown, .short),
+        Case("edit", Edit(durableName: "d", patterns: ["a"]), .outcomeUnknown, .short),
+        Case("configure", Configure(durableName: "d", changes: .init()), .outcomeUnknown, .short),
+        Case("remove", Remove(durableName: "d"), .outcomeUnknown, .short),
+        Case("purge", Purge(patterns: ["a"]), .outcomeUnknown, .long),
+        Case("retry", DeadLetters(action: .retry), .outcomeUnknown, .long),
+        Case("ping", Ping(), .connectionLost, .short),
+        Case("statistics", StatisticsRequest(), .connectionLost, .short),
+        Case("limits", LimitsRequest(), .connectionLost, .short),
+        Case("reload", Reload(), .outcomeUnknown, .long),
+        Case("backup", BackupRequest(target: .init(device: 0, inode: 0, name: "b")), .connectionLost, .long),
+        Case("chunk", BackupChunkRequest(offset: 0), .connectionLost, .short),
+        Case("check", CheckRequest(isFull: true), .connectionLost, .long),
+        Case(
+            "policy", PolicyQuery(uid: 0, gid: 0, groups: [], right: .post, name: "a"), .connectionLost, .short),
+    ]
+
+    private static let create = CreateDurable(
+        Subscribe(request: 0, subscription: 1, patterns: ["a"], durableName: "d"))
 
     @Test(arguments: cases) func `an unanswered request has the right error`(of kind: Case) {
         let call = kind.makeCall()
         #expect(call.lossError.code == kind.loss)
         let code = call.timeoutError(after: .seconds(1)).code
         #expect(code == (kind.loss == .outcomeUnknown ? .outcomeUnknown : .timedOut))
-        #expect(call.timeLimit == kind.limit)
+        #expect(call.replyTime == kind.time)
     }
 
     /// Lets time pass, while the daemon answers no request, or none but pings.
@@ -81,6 +84,6 @@ import Testing
                 if ping.request > 1 { harness.receive { Pong(request: ping.request).write(to: &$0) } }
             }
         }
-        #expect(call.slot.isAnswered == (kind.limit == .answer || kind.limit == .silence && !pinged))
+        #expect(call.waiter.isAnswered == (kind.time == .short || kind.time == .long && !pinged))
     }
 }

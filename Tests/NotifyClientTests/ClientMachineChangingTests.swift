@@ -149,20 +149,11 @@ import Testing
 
     // MARK: Calls
 
-    private func call(
-        _ harness: MachineHarness, _ action: DurableRequest.Action, uid: UInt32? = nil
-    ) throws -> ReplySlot<NotificationClient.Administration.DurableDetails> {
-        let slot = ReplySlot<NotificationClient.Administration.DurableDetails>()
-        let request = try DurableRequest(action, "d", uid: uid)
-        harness.process { [now = harness.now] in $0.call(.durable(request, slot), now: now, &$1) }
-        return slot
-    }
-
     @Test func `show, reset and edit are answered with a description`() async throws {
         let harness = try MachineHarness.ready()
         let slots = [
-            try call(harness, .describe), try call(harness, .reset(.sequence(7)), uid: 5),
-            try call(harness, .edit(patterns: ["a", "b"]), uid: 0),
+            harness.call(Describe(durableName: "d")), harness.call(Reset(uid: 5, durableName: "d", to: .sequence(7))),
+            harness.call(Edit(uid: 0, durableName: "d", patterns: ["a", "b"])),
         ]
         let frames = try harness.read()
         let describe = try frames[0].read(Describe.self)
@@ -184,7 +175,7 @@ import Testing
                     expiryMicroseconds: 3_000_000, unusedMicroseconds: 0
                 ).write(to: &buffer)
             }
-            let details = try await slots[index].wait()
+            let details = NotificationClient.Administration.DurableDetails(try await slots[index].wait())
             #expect(details.subscription.cursor == index && details.subscription.patterns == ["a"])
             #expect(details.created?.timeIntervalSince1970 == 1)
             #expect(details.lastAttachment?.date.timeIntervalSince1970 == 2 && details.lastAttachment?.pid == 4)
@@ -207,7 +198,9 @@ import Testing
 
     @Test func `a lost connection leaves the outcome of a change unknown`() async throws {
         let harness = try MachineHarness.ready()
-        let slots = [try call(harness, .describe), try call(harness, .reset(.now))]
+        let slots = [
+            harness.call(Describe(durableName: "d")), harness.call(Reset(durableName: "d", to: .now)),
+        ]
         _ = try harness.read()
         harness.disconnect()
         #expect(await slots[0].code() == .connectionLost)
@@ -215,9 +208,9 @@ import Testing
     }
 
     @Test func `bad arguments are refused before they are sent`() async throws {
-        #expect(throws: NotifyError.self) { try DurableRequest(.describe, "a b", uid: nil) }
-        #expect(throws: NotifyError.self) { try DurableRequest(.describe, "a", uid: .max) }
         let client = NotificationClient()
+        await #expect(throws: NotifyError.self) { try await client.administration.durableSubscription("a b") }
+        await #expect(throws: NotifyError.self) { try await client.administration.durableSubscription("a", uid: .max) }
         await #expect(throws: NotifyError.self) {
             try await client.administration.editDurableSubscription("d", patterns: [])
         }

@@ -11,10 +11,7 @@ struct ClientMachineHistoryTests {
     private func request(
         _ harness: MachineHarness, isWaiting: Bool = false
     ) throws -> (request: UInt64, slot: ReplySlot<ReceivedLogPage>) {
-        let slot = ReplySlot<ReceivedLogPage>()
-        harness.process { [now = harness.now] in
-            $0.call(.log(ReadLog(request: 0, isWaiting: isWaiting, patterns: ["a"]), slot, page: nil), now: now, &$1)
-        }
+        let slot = harness.call(PageCall(ReadLog(isWaiting: isWaiting, patterns: ["a"])))
         let frames = try harness.read()
         try #require(frames.map(\.kind) == [.readLog])
         let read: ReadLog = try frames[0].read()

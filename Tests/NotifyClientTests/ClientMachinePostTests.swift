@@ -17,9 +17,7 @@ import Testing
 
     @Test func `a request that waits for a message does not hold up posts, however many there are`() async throws {
         let harness = try MachineHarness.ready(postWindow: 8)
-        let read = ReadLog(
-            request: 0, first: 1, last: .max, maximumMessages: 1, isWaiting: true, object: "", patterns: ["a"])
-        let page = harness.call { .log(read, $0, page: nil) }
+        let page = harness.call(PageCall(ReadLog(isWaiting: true, patterns: ["a"])))
         let readRequest = try #require(try harness.read().first).read(ReadLog.self).request
         for sequence in 1...UInt64(2 * RequestTable<ClientMachine.PendingRequest>.maximumSpan) {
             let posted = try harness.post()

@@ -66,7 +66,7 @@ import Testing
     @Test func `a late answer is ignored, and frees the window`() async throws {
         let harness = try ready(postWindow: 1)
         let late = try harness.post("a.b", "late")
-        let ping = harness.call { .ping($0) }
+        let ping = harness.call(Ping())
         let frames = try harness.read()
         wait(harness, 9)
         #expect(await late.code() == .outcomeUnknown)
@@ -87,7 +87,7 @@ import Testing
     @Test func `a post that timed out is not sent again after a restart of the daemon`() async throws {
         let harness = try ready()
         let post = try harness.post()
-        let ping = harness.call { .ping($0) }
+        let ping = harness.call(Ping())
         _ = try harness.read()
         wait(harness, 9)
         #expect(await post.code() == .outcomeUnknown)
@@ -99,8 +99,8 @@ import Testing
 
     @Test func `changes have an unknown outcome`() async throws {
         let harness = try ready()
-        let removal: ReplySlot<Void> = harness.call { .remove(name: "d", uid: 0, endsMembers: false, $0) }
-        let statistics = harness.call { .statistics($0) }
+        let removal = harness.call(Remove(uid: 0, durableName: "d"))
+        let statistics = harness.call(StatisticsRequest())
         wait(harness, 9)
         #expect(await removal.code() == .outcomeUnknown)
         #expect(await statistics.code() == .timedOut)
@@ -117,7 +117,7 @@ import Testing
         let harness = try ready()
         harness.disconnect()
         let post = try harness.post()
-        let ping = harness.call { .ping($0) }
+        let ping = harness.call(Ping())
         wait(harness, 20)
         #expect(!post.isAnswered && !ping.isAnswered)
         try harness.connect()
@@ -140,7 +140,7 @@ import Testing
         #expect(await long.code() == .outcomeUnknown)
         harness.disconnect()
         let post = try harness.post(timeout: .seconds(2))
-        let ping = harness.call(timeout: .seconds(2)) { .ping($0) }
+        let ping = harness.call(Ping(), timeout: .seconds(2))
         wait(harness, 2)
         #expect(await post.code() == .timedOut)
         #expect(await ping.code() == .timedOut)
@@ -222,7 +222,7 @@ import Testing
 
     @Test func `requests that take long fail only if the daemon does not respond`() async throws {
         let harness = try ready()
-        let purge = harness.call { .purge(Purge(request: 0, patterns: ["a"]), $0) }
+        let purge = harness.call(Purge(patterns: ["a"]))
         _ = try harness.read()
         for _ in 0..<5 {
             wait(harness, 9)
@@ -237,9 +237,7 @@ import Testing
 
     @Test func `a sequence waits for messages without limit`() throws {
         let harness = try ready()
-        let read = ReadLog(
-            request: 0, first: 1, last: .max, maximumMessages: 1, isWaiting: true, object: "", patterns: ["a"])
-        let page = harness.call { .log(read, $0, page: nil) }
+        let page = harness.call(PageCall(ReadLog(maximumMessages: 1, isWaiting: true, patterns: ["a"])))
         wait(harness, 60)
         #expect(!page.isAnswered)
     }

@@ -11,21 +11,21 @@ import Testing
 
     /// Sends requests of each kind, ends the client, and returns whether all requests have an outcome.
     private static func areAnswered(_ client: NotificationClient) throws -> Bool {
-        let (post, ping) = (ReplySlot<NotificationClient.Receipt>(), ReplySlot<Void>())
+        let (post, call) = (ReplySlot<NotificationClient.Receipt>(), FrameCall(Ping()))
         let (opening, leaving) = (ReplySlot<Subscribed?>(), ReplySlot<Void>())
         let message = try NotificationClient.OutgoingMessage(name: "a.b")
         let spec = try SubscriptionSpec(patterns: ["a"], object: nil, kind: .volatile(), limit: nil)
         client.core.submit(message, .task(post))
-        client.core.call(.ping(ping))
+        client.core.call(call)
         _ = client.core.subscribe(spec, openWaiter: opening)
         client.core.leave(1, leaving)
         client.core.cancelPost(post)
-        client.core.cancelCall(ping)
+        client.core.cancelCall(call.slot)
         client.core.endWaits()
         client.core.endBackup()
         client.core.shutDownGracefully()
         client.core.stop()
-        let slots: [any RequestSlot] = [post, ping, opening, leaving]
+        let slots: [any RequestSlot] = [post, call.slot, opening, leaving]
         return slots.allSatisfy(\.isAnswered)
     }
 

@@ -64,11 +64,11 @@ extension NotificationClient.Administration {
         to target: some BackupOutput, _ progress: (BackupProgress) -> Void
     ) async throws(NotifyError) {
         let location = target.location
-        let total: UInt64 = try await ask { .backup(location, $0) }
+        let total = try await ask(BackupRequest(target: location)).bytes
         var written: UInt64 = 0
         progress(BackupProgress(written: written, total: total))
         while written < total {
-            let chunk: ByteBuffer = try await ask { [written] in .backupChunk(offset: written, $0) }
+            let chunk = try await ask(BackupChunkRequest(offset: written)).bytes
             guard chunk.readableBytes > 0 else { throw .protocolViolation(.unexpected) }
             try target.write(chunk)
             written += UInt64(chunk.readableBytes)

@@ -46,14 +46,14 @@ extension NotificationClient.Administration {
         follows: Bool = false, order: NotificationClient.LogOrder = .oldestFirst, uid: UInt32? = nil,
         onGap: (@Sendable (NotificationClient.Gap) -> Void)? = nil
     ) async throws(NotifyError) -> DeadLetters {
-        if let name { try DurableRequest.check(name, uid: uid) }
+        if let name { _ = try Self.owner(uid, of: name) }
         let core = client.core
         let onGap = onGap ?? { core.logWarning($0, metadata: $0.metadata) }
         var owner = uid ?? core.uid
         if owner == nil {
             do throws(NotifyError) {
                 // Any answer shows that there was a connection, on which the daemon has reported the uid.
-                let _: Void = try await core.answer(timeout: timeout, endsOnShutdown: follows) { .ping($0) }
+                _ = try await core.answer(to: FrameCall(Ping(), timeout: timeout), endsOnShutdown: follows)
                 owner = core.uid
             } catch {
                 guard follows, !Task.isCancelled, Task.isShuttingDownGracefully else { throw error }
@@ -95,14 +95,13 @@ extension NotificationClient.Administration {
         _ action: NotifyWire.DeadLetters.Action, _ name: String?, _ sequences: [UInt64]?, _ uid: UInt32?
     ) async throws(NotifyError) -> DeadLetterResult {
         // Any valid name serves to check the uid.
-        try DurableRequest.check(name ?? "all", uid: uid)
         var request = NotifyWire.DeadLetters(
-            request: 0, uid: uid ?? Remove.ownUID, action: action, durableName: name ?? "")
-        guard let sequences else { return try await ask { [request] in .deadLetters(request, $0) } }
+            uid: try Self.owner(uid, of: name ?? "all"), action: action, durableName: name ?? "")
+        guard let sequences else { return DeadLetterResult(try await ask(request)) }
         var result = DeadLetterResult()
         for part in Set(sequences).subtracting([0]).sorted().chunks(ofCount: Limits.deadLettersPerFrame) {
             request.sequences = Array(part)
-            let done = try await ask { [request] in .deadLetters(request, $0) }
+            let done = try await ask(request)
             result.messages += done.messages
             result.kept += done.kept
         }

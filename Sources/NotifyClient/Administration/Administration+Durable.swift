@@ -26,8 +26,7 @@ extension NotificationClient.Administration {
     ) async throws(NotifyError) -> DurableDetails {
         let kind = NotificationClient.SubscriptionKind.durable(name, from: start, sharing: sharing, settings: settings)
         let spec = try SubscriptionSpec(patterns: patterns, object: object, kind: kind, limit: 0)
-        let request = try DurableRequest(.create(spec), name, uid: nil)
-        return try await ask { .durable(request, $0) }
+        return DurableDetails(try await ask(spec.creation))
     }
 
     /// Checks arguments of ``createDurableSubscription(_:to:object:from:sharing:settings:)`` as far as that is
@@ -53,10 +52,8 @@ extension NotificationClient.Administration {
     public nonisolated(nonsending) func removeDurableSubscription(
         _ name: String, endsMembers: Bool = false, uid: UInt32? = nil
     ) async throws(NotifyError) {
-        try DurableRequest.check(name, uid: uid)
-        try await ask { (slot: ReplySlot<Void>) in
-            .remove(name: name, uid: uid ?? Remove.ownUID, endsMembers: endsMembers, slot)
-        }
+        let owner = try Self.owner(uid, of: name)
+        _ = try await ask(Remove(uid: owner, endsMembers: endsMembers, durableName: name))
     }
 
     /// Describes a durable subscription.
@@ -73,8 +70,8 @@ extension NotificationClient.Administration {
     )
         async throws(NotifyError) -> DurableDetails
     {
-        let request = try DurableRequest(.describe, name, uid: uid)
-        return try await ask { .durable(request, $0) }
+        let owner = try Self.owner(uid, of: name)
+        return DurableDetails(try await ask(Describe(uid: owner, durableName: name)))
     }
 
     /// Lists the durable subscriptions of this user. If this user may manage everything, the list contains the
@@ -87,9 +84,7 @@ extension NotificationClient.Administration {
     public nonisolated(nonsending) func durableSubscriptions() async throws(NotifyError)
         -> [DurableSubscription]
     {
-        try await list(.subject(.backlogs)).compactMap { entry in
-            if case .durable(let entry) = entry { DurableSubscription(entry) } else { nil }
-        }
+        try await ask(EntriesRequest<DurableEntry>()).map(DurableSubscription.init)
     }
 
     /// Moves the cursor of a durable subscription forwards or backwards. Acknowledgements of messages after the
@@ -110,8 +105,8 @@ extension NotificationClient.Administration {
     public nonisolated(nonsending) func resetDurableSubscription(
         _ name: String, to start: NotificationClient.Start, uid: UInt32? = nil
     ) async throws(NotifyError) -> DurableDetails {
-        let request = try DurableRequest(.reset(start.position()), name, uid: uid)
-        return try await ask { .durable(request, $0) }
+        let owner = try Self.owner(uid, of: name)
+        return DurableDetails(try await ask(Reset(uid: owner, durableName: name, to: start.position())))
     }
 
     /// Replaces the patterns of a durable subscription. Its cursor and its acknowledgements stay: it delivers the
@@ -133,8 +128,8 @@ extension NotificationClient.Administration {
         _ name: String, patterns: [String], uid: UInt32? = nil
     ) async throws(NotifyError) -> DurableDetails {
         try Self.validateDurableSubscription(name, to: patterns, object: nil)
-        let request = try DurableRequest(.edit(patterns: patterns), name, uid: uid)
-        return try await ask { .durable(request, $0) }
+        let owner = try Self.owner(uid, of: name)
+        return DurableDetails(try await ask(Edit(uid: owner, durableName: name, patterns: patterns)))
     }
 
     /// Changes settings of a durable subscription. Attached clients stay attached. Messages that are already delivered
@@ -151,7 +146,18 @@ extension NotificationClient.Administration {
     public nonisolated(nonsending) func configureDurableSubscription(
         _ name: String, _ settings: NotificationClient.DurableSettings, uid: UInt32? = nil
     ) async throws(NotifyError) -> DurableDetails {
-        let request = try DurableRequest(.configure(settings.changes()), name, uid: uid)
-        return try await ask { .durable(request, $0) }
+        let owner = try Self.owner(uid, of: name)
+        return DurableDetails(try await ask(Configure(uid: owner, durableName: name, changes: settings.changes())))
+    }
+    /// Checks the name and the owner of a durable subscription that a request names.
+    ///
+    /// - Returns: The owner in the protocol; `Remove.ownUID` for this user.
+    /// - Throws: `invalidSubscriptionName`, or `invalidArgument` for a uid that no user has.
+    static func owner(_ uid: UInt32?, of name: String) throws(NotifyError) -> UInt32 {
+        try NotifyError.checking { () throws(WireError) in try Limits.validateSubscriptionName(name) }
+        guard uid != Remove.ownUID else {
+            throw NotifyError(.invalidArgument, "\(Remove.ownUID) is not the uid of a user; omit it for your own")
+        }
+        return uid ?? Remove.ownUID
     }
 }

@@ -9,9 +9,7 @@ extension NotificationClient.Administration {
     ///
     /// - Throws: ``NotifyError``.
     public nonisolated(nonsending) func clients() async throws(NotifyError) -> [ClientStatus] {
-        try await list(.subject(.clients)).compactMap { entry in
-            if case .client(let entry) = entry { ClientStatus(entry) } else { nil }
-        }
+        try await ask(EntriesRequest<ClientEntry>()).map(ClientStatus.init)
     }
 
     /// Lists the durable subscriptions of this user, and the volatile subscriptions of its connected clients. If this
@@ -21,9 +19,7 @@ extension NotificationClient.Administration {
     ///
     /// - Throws: ``NotifyError``.
     public nonisolated(nonsending) func subscriptions() async throws(NotifyError) -> [SubscriptionStatus] {
-        try await list(.subject(.subscriptions)).compactMap { entry in
-            if case .subscription(let entry) = entry { SubscriptionStatus(entry) } else { nil }
-        }
+        try await ask(EntriesRequest<SubscriptionEntry>()).map(SubscriptionStatus.init)
     }
 
     /// Lists the names of recent posts that this user may receive, with counts. The order is undefined.
@@ -34,9 +30,7 @@ extension NotificationClient.Administration {
     ///
     /// - Throws: ``NotifyError``.
     public nonisolated(nonsending) func names() async throws(NotifyError) -> [NameStatus] {
-        try await list(.subject(.names)).compactMap {
-            if case .name(let entry) = $0 { NameStatus(entry) } else { nil }
-        }
+        try await ask(EntriesRequest<NameEntry>()).map(NameStatus.init)
     }
 
     /// Returns the posts since the previous call with the same patterns.
@@ -66,33 +60,24 @@ extension NotificationClient.Administration {
                 throw NotifyError(.invalidPattern, error.message, cause: error)
             }
         }
-        return try await list(.monitor(patterns: patterns)).compactMap {
-            if case .post(let entry) = $0 { MonitoredPost(entry) } else { nil }
-        }
+        return try await ask(MonitorRequest(patterns: patterns)).map(MonitoredPost.init)
     }
 
     /// Returns a stored message and its state in each durable subscription that matches it.
     ///
     /// - Throws: ``NotifyError``, such as `unknownMessage` if the message is not stored or this user may not read it.
     public nonisolated(nonsending) func trace(_ sequence: UInt64) async throws(NotifyError) -> Trace {
-        var message: PostSummary?
-        var subscriptions: [Trace.Subscription] = []
-        for entry in try await list(.trace(sequence: sequence)) {
-            switch entry {
-            case .post(let entry): message = PostSummary(entry)
-            case .trace(let entry): subscriptions.append(Trace.Subscription(entry))
-            default: break
-            }
-        }
-        guard let message else { throw .protocolViolation(.unexpected) }
-        return Trace(message: message, subscriptions: subscriptions)
+        let reply = try await ask(TraceRequest(sequence: sequence))
+        guard let message = reply.message else { throw .protocolViolation(.unexpected) }
+        return Trace(
+            message: PostSummary(message), subscriptions: reply.subscriptions.map(Trace.Subscription.init))
     }
 
     /// Reads the daemon's counters.
     ///
     /// - Throws: ``NotifyError``.
     public nonisolated(nonsending) func statistics() async throws(NotifyError) -> Statistics {
-        try await ask { .statistics($0) }
+        Statistics(try await ask(StatisticsRequest()), version: client.core.daemonVersion)
     }
 
     /// Reads the use of each limited resource by this user. If this user may manage everything, the result covers every
@@ -100,6 +85,6 @@ extension NotificationClient.Administration {
     ///
     /// - Throws: ``NotifyError``.
     public nonisolated(nonsending) func resourceUse() async throws(NotifyError) -> [ResourceUse] {
-        try await ask { .limits($0) }
+        ResourceUse.all(in: try await ask(LimitsRequest()))
     }
 }

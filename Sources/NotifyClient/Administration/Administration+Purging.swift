@@ -38,9 +38,9 @@ extension NotificationClient.Administration {
         _ patterns: [String], before end: NotificationClient.Start? = nil
     ) async throws(NotifyError) -> PurgeResult {
         let spec = try SubscriptionSpec(patterns: patterns, object: nil, kind: .volatile(), limit: nil)
-        var purge = Purge(request: 0, patterns: spec.patterns.map(\.string))
+        var purge = Purge(patterns: spec.patterns.map(\.string))
         let deadline = client.core.deadline(after: timeout)
         if let end { purge.before = try await client.core.find(try end.position(), until: deadline).sequence }
-        return try await client.ask(timeout: deadline.left) { [purge] in .purge(purge, $0) }
+        return PurgeResult(try await client.ask(purge, timeout: deadline.left))
     }
 }

@@ -22,8 +22,8 @@ extension NotificationClient.Administration {
         let cursor = try await client.begin(query, until: deadline)
         guard !cursor.isAtEnd else { return LogSummary([]) }
         let entries = try await client.core.retrying(until: deadline) {
-            .list(.summary(cursor.summaryRequest), $0, entries: [])
+            FrameCall(cursor.summaryRequest, timeout: $0)
         }
-        return LogSummary(entries.compactMap { if case .storedName(let entry) = $0 { entry } else { nil } })
+        return LogSummary(entries)
     }
 }

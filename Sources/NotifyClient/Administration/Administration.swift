@@ -16,14 +16,10 @@ extension NotificationClient {
         let client: NotificationClient
         var timeout: Duration?
 
-        nonisolated(nonsending) func ask<Answer>(
-            _ call: (ReplySlot<Answer>) -> Call
-        ) async throws(NotifyError) -> Answer {
-            try await client.ask(timeout: timeout, call)
-        }
-
-        nonisolated(nonsending) func list(_ query: ListQuery) async throws(NotifyError) -> [ListedEntry] {
-            try await client.list(query, timeout: timeout)
+        nonisolated(nonsending) func ask<Request: RequestFrame>(
+            _ request: Request, onPart: (@Sendable (Request.Reply) -> Void)? = nil
+        ) async throws(NotifyError) -> Request.Reply {
+            try await client.ask(request, timeout: timeout, onPart: onPart)
         }
     }
 
@@ -51,6 +47,11 @@ extension NotificationClient.Administration {
             self.pendingSettings = pendingSettings
             self.problem = problem
         }
+
+        init(_ reloaded: Reloaded) {
+            self.init(
+                pendingSettings: reloaded.pendingSettings, problem: reloaded.problem.isEmpty ? nil : reloaded.problem)
+        }
     }
 
     /// Makes the daemon read its configuration again. If a file has an error, nothing changes. The daemon also repairs
@@ -60,7 +61,7 @@ extension NotificationClient.Administration {
     /// - Throws: ``NotifyError``, such as `forbidden` for a user who may not manage everything, or
     ///   `configurationInvalid`, whose message contains the file and the line.
     public nonisolated(nonsending) func reloadConfiguration() async throws(NotifyError) -> ReloadOutcome {
-        try await ask { .reload($0) }
+        ReloadOutcome(try await ask(Reload()))
     }
 
     /// Reports the damage of the log that the daemon knows of.
@@ -77,7 +78,9 @@ extension NotificationClient.Administration {
     public nonisolated(nonsending) func check(
         full: Bool = false, progress: @escaping @Sendable (Int) -> Void = { _ in }
     ) async throws(NotifyError) -> LogCheck {
-        try await ask { .check(isFull: full, $0, progress: progress) }
+        let reply = try await ask(CheckRequest(isFull: full)) { progress(Int($0.percent)) }
+        guard let report = reply.report else { throw .protocolViolation(.unexpected) }
+        return LogCheck(report)
     }
 
     /// Asks how the daemon's policy decides about a right.
@@ -100,6 +103,9 @@ extension NotificationClient.Administration {
         } catch {
             throw NotifyError(right == .post ? .invalidName : .invalidPattern, error.message, cause: error)
         }
-        return try await ask { .policy(PolicyQuestion(right: right, name: name, subject: subject), $0) }
+        let decision = try await ask(
+            PolicyQuery(
+                uid: subject.uid, gid: subject.gid, groups: subject.groups, right: NotifyWire.Right(right), name: name))
+        return PolicyDecision(isAllowed: decision.isAllowed, reason: decision.reason)
     }
 }

@@ -36,21 +36,15 @@ extension NotificationClient.Administration {
         /// The deciding rule with its file and line, or the reason why no single rule decides.
         public let reason: String
     }
+}
 
-    struct PolicyQuestion: Sendable {
-        var right: Right
-        var name: String
-        var subject: PolicySubject
-
-        func query(request: UInt64) -> PolicyQuery {
-            let right: NotifyWire.Right =
-                switch right {
-                case .post: .post
-                case .subscribe: .subscribe
-                case .manage: .manage
-                }
-            return PolicyQuery(
-                request: request, uid: subject.uid, gid: subject.gid, groups: subject.groups, right: right, name: name)
-        }
+extension NotifyWire.Right {
+    init(_ right: NotificationClient.Administration.Right) {
+        self =
+            switch right {
+            case .post: .post
+            case .subscribe: .subscribe
+            case .manage: .manage
+            }
     }
 }

@@ -1,143 +1,78 @@
 import NIOCore
 import NotifyWire
 
-/// A request other than a post or subscription, with the slot for its answer.
-enum Call: Sendable {
-    case list(ListQuery, ReplySlot<[ListedEntry]>, entries: [ListedEntry])
-    case log(ReadLog, ReplySlot<ReceivedLogPage>, page: ReceivedLogPage?)
-    case find(LogPosition, ReplySlot<Found>)
-    case remove(name: String, uid: UInt32, endsMembers: Bool, ReplySlot<Void>)
-    case purge(NotifyWire.Purge, ReplySlot<NotificationClient.Administration.PurgeResult>)
-    case durable(DurableRequest, ReplySlot<NotificationClient.Administration.DurableDetails>)
-    case deadLetters(NotifyWire.DeadLetters, ReplySlot<NotificationClient.Administration.DeadLetterResult>)
-    case ping(ReplySlot<Void>)
-    case statistics(ReplySlot<NotificationClient.Administration.Statistics>)
-    case limits(ReplySlot<[NotificationClient.Administration.ResourceUse]>)
-    case reload(ReplySlot<NotificationClient.Administration.ReloadOutcome>)
-    case backup(FileLocation, ReplySlot<UInt64>)
-    case backupChunk(offset: UInt64, ReplySlot<ByteBuffer>)
-    case check(isFull: Bool, ReplySlot<NotificationClient.Administration.LogCheck>, progress: @Sendable (Int) -> Void)
-    case policy(
-        NotificationClient.Administration.PolicyQuestion, ReplySlot<NotificationClient.Administration.PolicyDecision>)
+/// A request other than a post or subscription, with the slot for its answer and the part of the reply that was
+/// received.
+protocol Call: Sendable {
+    associatedtype Request: RequestFrame
+    associatedtype Answer: Sendable
 
-    func write(request: UInt64, to buffer: inout ByteBuffer) {
-        switch self {
-        case .list(let query, _, _): query.write(request: request, to: &buffer)
-        case .log(var read, _, _):
-            read.request = request
-            read.write(to: &buffer)
-        case .find(let position, _): Find(request: request, position: position).write(to: &buffer)
-        case .remove(let name, let uid, let endsMembers, _):
-            NotifyWire.Remove(request: request, uid: uid, endsMembers: endsMembers, durableName: name).write(
-                to: &buffer)
-        case .purge(var purge, _):
-            purge.request = request
-            purge.write(to: &buffer)
-        case .durable(let durable, _): durable.write(request: request, to: &buffer)
-        case .deadLetters(var letters, _):
-            letters.request = request
-            letters.write(to: &buffer)
-        case .ping: NotifyWire.Ping(request: request).write(to: &buffer)
-        case .statistics: StatisticsRequest(request: request).write(to: &buffer)
-        case .limits: LimitsRequest(request: request).write(to: &buffer)
-        case .backup(let target, _): BackupRequest(request: request, target: target).write(to: &buffer)
-        case .backupChunk(let offset, _): BackupChunkRequest(request: request, offset: offset).write(to: &buffer)
-        case .reload: Reload(request: request).write(to: &buffer)
-        case .check(let isFull, _, _): CheckRequest(request: request, isFull: isFull).write(to: &buffer)
-        case .policy(let question, _): question.query(request: request).write(to: &buffer)
-        }
-    }
+    var frame: Request { get }
+    var slot: ReplySlot<Answer> { get }
+    /// Whether the daemon waits for messages, so that it must be told when the caller no longer does.
+    var awaitsMessages: Bool { get }
 
-    var slot: any RequestSlot {
-        switch self {
-        case .list(_, let slot, _): slot
-        case .log(_, let slot, _): slot
-        case .find(_, let slot): slot
-        case .remove(_, _, _, let slot), .ping(let slot): slot
-        case .purge(_, let slot): slot
-        case .durable(_, let slot): slot
-        case .deadLetters(_, let slot): slot
-        case .statistics(let slot): slot
-        case .limits(let slot): slot
-        case .backup(_, let slot): slot
-        case .backupChunk(_, let slot): slot
-        case .reload(let slot): slot
-        case .check(_, let slot, _): slot
-        case .policy(_, let slot): slot
-        }
-    }
+    /// Writes the request. A reply of which a lost connection cut off the end begins again.
+    mutating func write(request: UInt64, to buffer: inout ByteBuffer)
+    /// A frame of the reply was received.
+    ///
+    /// - Returns: Whether the reply is complete. The slot is then answered.
+    mutating func received(_ frame: FrameDecoder.Frame, _ effects: inout Effects) throws(WireError) -> Bool
+    /// Messages were received that the reply announced.
+    ///
+    /// - Returns: Whether the reply is complete. The slot is then answered.
+    mutating func received(_ batch: MessageBatch, _ effects: inout Effects) -> Bool
+}
+
+extension Call {
+    var awaitsMessages: Bool { false }
+
+    /// A reply that announces no messages.
+    mutating func received(_ batch: MessageBatch, _ effects: inout Effects) -> Bool { false }
+
+    /// The slot, without the type of the answer.
+    var waiter: any RequestSlot { slot }
+
+    /// The time that the reply may take.
+    var replyTime: ReplyTime { frame.replyTime }
 
     /// The error to report if the connection breaks before the answer arrives.
-    var lossError: NotifyError {
-        switch self {
-        case .remove, .reload, .purge, .deadLetters: .outcomeUnknown
-        case .durable(let durable, _): durable.isChange ? .outcomeUnknown : .connectionLost
-        case .list, .log, .find, .ping, .statistics, .limits, .backup, .backupChunk, .check, .policy: .connectionLost
-        }
-    }
+    var lossError: NotifyError { frame.isChange ? .outcomeUnknown : .connectionLost }
 
     /// The error to report if the answer does not arrive in time.
     func timeoutError(after limit: Duration) -> NotifyError {
-        lossError.code == .outcomeUnknown ? .outcomeUnknown(after: limit) : .timedOut(after: limit)
-    }
-
-    enum TimeLimit {
-        /// The answer must arrive in time.
-        case answer
-        /// The request may take long: the daemon must answer pings in time.
-        case silence
-        /// The request waits for an event.
-        case none
-    }
-
-    /// The part of a request that the time limit of the client bounds.
-    var timeLimit: TimeLimit {
-        switch self {
-        case .log(let read, _, _): read.isWaiting ? .none : .answer
-        case .check, .backup, .purge, .reload, .deadLetters, .list(.summary, _, _): .silence
-        case .list, .find, .remove, .durable, .ping, .statistics, .limits, .backupChunk, .policy: .answer
-        }
+        frame.isChange ? .outcomeUnknown(after: limit) : .timedOut(after: limit)
     }
 }
 
-/// A request whose answer is entries and a list end.
-enum ListQuery: Sendable {
-    case subject(ListSubject)
-    case monitor(patterns: [String])
-    case trace(sequence: UInt64)
-    case summary(SummarizeLog)
+/// A request whose answer is its reply.
+struct FrameCall<Request: RequestFrame>: Call {
+    private(set) var frame: Request
+    let slot: ReplySlot<Request.Reply>
+    /// Called with each received part of a reply of several frames.
+    private let onPart: (@Sendable (Request.Reply) -> Void)?
+    private var reply: Request.Reply?
 
-    func write(request: UInt64, to buffer: inout ByteBuffer) {
-        switch self {
-        case .subject(let subject): ListRequest(request: request, subject: subject).write(to: &buffer)
-        case .monitor(let patterns): MonitorRequest(request: request, patterns: patterns).write(to: &buffer)
-        case .trace(let sequence): TraceRequest(request: request, sequence: sequence).write(to: &buffer)
-        case .summary(var summarize):
-            summarize.request = request
-            summarize.write(to: &buffer)
-        }
+    init(_ frame: Request, timeout: Duration? = nil, onPart: (@Sendable (Request.Reply) -> Void)? = nil) {
+        self.frame = frame
+        slot = ReplySlot(timeout: timeout)
+        self.onPart = onPart
     }
-}
 
-/// An entry of a list, as received.
-enum ListedEntry: Sendable {
-    case subscription(SubscriptionEntry)
-    case client(ClientEntry)
-    case name(NameEntry)
-    case post(PostEntry)
-    case trace(TraceEntry)
-    case durable(DurableEntry)
-    case storedName(StoredNameEntry)
+    mutating func write(request: UInt64, to buffer: inout ByteBuffer) {
+        reply = nil
+        frame.request = request
+        frame.write(to: &buffer)
+    }
 
-    var request: UInt64 {
-        switch self {
-        case .subscription(let entry): entry.request
-        case .client(let entry): entry.request
-        case .name(let entry): entry.request
-        case .post(let entry): entry.request
-        case .trace(let entry): entry.request
-        case .durable(let entry): entry.request
-        case .storedName(let entry): entry.request
+    mutating func received(_ frame: FrameDecoder.Frame, _ effects: inout Effects) throws(WireError) -> Bool {
+        let isComplete = try Request.Reply.add(frame, to: &reply)
+        guard let reply else { return isComplete }
+        if isComplete {
+            effects.answer(slot, .success(reply))
+        } else if let onPart, !slot.isAnswered {
+            effects.answers.append { onPart(reply) }
         }
+        return isComplete
     }
 }

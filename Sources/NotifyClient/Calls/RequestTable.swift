@@ -80,16 +80,21 @@ struct RequestTable<Entry> {
     }
 
     /// Changes the entry of a request in place, if there is one.
-    mutating func update(_ request: UInt64, _ body: (inout Entry) -> Void) {
-        if request < base {
-            if let index = index(inOldest: request) { body(&oldest[index].entry) }
-            return
+    ///
+    /// - Returns: The result of `body`; nil if there is no such entry.
+    @discardableResult
+    mutating func update<Result, Failure>(
+        _ request: UInt64, _ body: (inout Entry) throws(Failure) -> Result
+    ) throws(Failure) -> Result? {
+        guard request >= base else {
+            guard let index = index(inOldest: request) else { return nil }
+            return try body(&oldest[index].entry)
         }
-        guard var entry = self[request] else { return }
+        guard var entry = self[request] else { return nil }
         let index = Int(request - base)
         entries[index] = nil
-        body(&entry)
-        entries[index] = entry
+        defer { entries[index] = entry }
+        return try body(&entry)
     }
 
     /// Removes and returns the entry of a request; nil if there is none.

@@ -69,13 +69,53 @@ extension ClientCore {
         slot.answer(.failure(error))
     }
 
-    func call(_ call: Call) {
+    func call(_ call: some Call) {
         if Fork.isChild { return call.slot.fail(.forked) }
         process { $0.call(call, now: clock.now, &$1) }
     }
 
+    /// Makes a call and waits for its answer. The cancellation of the task cancels the call. A graceful shutdown of its
+    /// service ends the wait for a connection.
+    ///
+    /// - Parameter endsOnShutdown: Whether the shutdown also cancels a call that has been sent: a call that waits for
+    ///   messages, or whose answer is not needed after the shutdown.
+    nonisolated(nonsending) func answer<C: Call>(
+        to call: C, endsOnShutdown: Bool = false
+    ) async throws(NotifyError) -> C.Answer {
+        let slot = call.slot
+        self.call(call)
+        return try await slot.wait {
+            self.cancelCall(slot)
+        } onGracefulShutdown: {
+            if endsOnShutdown { self.cancelCall(slot) } else { self.endWait(slot) }
+        }
+    }
+
+    /// Makes a call that changes nothing, and makes it again on the next connection if one is lost.
+    ///
+    /// - Parameters:
+    ///   - deadline: The deadline of all attempts together.
+    ///   - endsOnShutdown: As for `answer`.
+    ///   - call: Makes the call with a time limit.
+    nonisolated(nonsending) func retrying<C: Call>(
+        until deadline: RequestDeadline, endsOnShutdown: Bool = false, _ call: (Duration?) -> C
+    ) async throws(NotifyError) -> C.Answer {
+        while true {
+            do throws(NotifyError) {
+                return try await answer(to: call(deadline.left), endsOnShutdown: endsOnShutdown)
+            } catch {
+                guard error.code == .connectionLost, !Task.isCancelled else { throw error }
+            }
+        }
+    }
+
+    func deadline(after timeout: Duration?) -> RequestDeadline { RequestDeadline(after: timeout, clock) }
+
     /// The uid of this client as reported by the daemon; nil before the first connection.
     var uid: UInt32? { Fork.isChild ? nil : process { machine, _ in machine.daemonInfo.uid } }
+
+    /// The version of the daemon, as of the last connection; empty before the first one.
+    var daemonVersion: String { Fork.isChild ? "" : process { machine, _ in machine.daemonInfo.daemonVersion } }
 
     var isConnected: Bool { !Fork.isChild && process { machine, _ in machine.connection.isReady } }
 

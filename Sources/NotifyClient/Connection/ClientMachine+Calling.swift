@@ -1,7 +1,7 @@
 import NotifyWire
 
 extension ClientMachine {
-    mutating func call(_ call: Call, now: Duration, _ effects: inout Effects) {
+    mutating func call(_ call: some Call, now: Duration, _ effects: inout Effects) {
         if let refusal {
             effects.fail(call, refusal)
         } else if connection.isReady {
@@ -9,12 +9,13 @@ extension ClientMachine {
         } else {
             waitingCalls.append((call, now + settings.connectionWait))
         }
-        let slot = call.slot
-        if let timeout = slot.timeout { timeouts.add(.request(slot), until: now + timeout) }
+        if let timeout = call.slot.timeout { timeouts.add(.request(call.slot), until: now + timeout) }
     }
 
-    private mutating func send(_ call: Call, now: @autoclosure () -> Duration) {
-        call.write(request: requests.append(.call(call)), to: &outgoing)
+    private mutating func send(_ call: any Call, now: @autoclosure () -> Duration) {
+        var call = call
+        call.write(request: requests.nextRequest, to: &outgoing)
+        _ = requests.append(.call(call))
         requestAdded(now: now())
     }
 
@@ -28,7 +29,7 @@ extension ClientMachine {
     /// - Returns: The error for the caller, which says whether the call was already sent.
     mutating func cancelCall(_ slot: AnyObject) -> NotifyError {
         let waiting = waitingCalls.count
-        waitingCalls.removeAll { $0.call.slot === slot }
+        waitingCalls.removeAll { $0.call.waiter === slot }
         if waitingCalls.count < waiting { return .cancelled }
         endRead(answering: slot)
         return .cancelledInFlight
@@ -38,116 +39,38 @@ extension ClientMachine {
     mutating func endWaits(_ effects: inout Effects) {
         guard !connection.isReady else { return }
         for waiter in posts.takeShutDown() { effects.outcomes.append(waiter, .failure(.shutDown)) }
-        for (call, _) in waitingCalls where call.slot.isShutDown { effects.fail(call, .shutDown) }
-        waitingCalls.removeAll { $0.call.slot.isShutDown }
+        for (call, _) in waitingCalls where call.waiter.isShutDown { effects.fail(call, .shutDown) }
+        waitingCalls.removeAll { $0.call.waiter.isShutDown }
     }
 
     /// Makes the daemon end the backup of this connection. Without a connection there is none.
     mutating func endBackup() {
         guard connection.isReady else { return }
-        let call = Call.backupChunk(offset: BackupChunkRequest.end, ReplySlot())
-        call.write(request: requests.append(.call(call)), to: &outgoing)
+        var call = FrameCall(BackupChunkRequest(offset: BackupChunkRequest.end))
+        call.write(request: requests.nextRequest, to: &outgoing)
+        _ = requests.append(.call(call))
     }
 
-    // MARK: Answers
+    // MARK: Replies
 
-    mutating func entryReceived(_ entry: ListedEntry) {
-        requests.update(entry.request) { request in
-            guard case .call(.list(let query, let slot, var soFar)) = request else { return }
-            // Release the table's reference first, so that appending does not copy the array.
-            request = .call(.list(query, slot, entries: []))
-            soFar.append(entry)
-            request = .call(.list(query, slot, entries: soFar))
-        }
-    }
-
-    mutating func listEnded(_ end: ListEnd, _ effects: inout Effects) throws(WireError) {
-        guard case .call(.list(_, let slot, let all)) = try takeRequest(end.request) else { throw .unexpected }
-        effects.answer(slot, .success(all))
-    }
-
-    mutating func removed(_ removed: Removed, _ effects: inout Effects) throws(WireError) {
-        guard case .call(.remove(_, _, _, let slot)) = try takeRequest(removed.request) else { throw .unexpected }
-        effects.answer(slot, .success(()))
-    }
-
-    mutating func described(
-        _ description: DurableDescription, now: () -> Duration, _ effects: inout Effects
+    /// A frame of the reply to a request was received.
+    mutating func replyReceived(
+        _ frame: FrameDecoder.Frame, now: () -> Duration, _ effects: inout Effects
     ) throws(WireError) {
-        switch try takeRequest(description.request) {
-        case .call(.durable(_, let slot)):
-            effects.answer(slot, .success(NotificationClient.Administration.DurableDetails(description)))
+        let request = try frame.replyRequest
+        let isComplete = try requests.update(request) { (entry) throws(WireError) in
+            try entry.received(frame, &effects)
+        }
+        guard let isComplete else { throw .unexpected }
+        guard isComplete else { return }
+        switch try takeRequest(request) {
         case .deadline(let number):
-            let deadline = Duration.microseconds(description.settings.deadlineMicroseconds)
-            extender.deadlineReported(number, deadline, now: now())
-            settingsReported(description.settings, of: number)
-        default: throw .unexpected
-        }
-    }
-
-    mutating func deadLettersDone(_ done: DeadLettersDone, _ effects: inout Effects) throws(WireError) {
-        guard case .call(.deadLetters(_, let slot)) = try takeRequest(done.request) else { throw .unexpected }
-        effects.answer(slot, .success(NotificationClient.Administration.DeadLetterResult(done)))
-    }
-
-    mutating func pongReceived(
-        _ pong: Pong, now: () -> Duration, _ effects: inout Effects
-    ) throws(WireError) {
-        switch try takeRequest(pong.request) {
-        case .call(.ping(let slot)): effects.answer(slot, .success(()))
+            let settings = try DurableDescription(expecting: frame).settings
+            extender.deadlineReported(number, .microseconds(settings.deadlineMicroseconds), now: now())
+            settingsReported(settings, of: number)
         case .probe: probeAnswered(now: now())
-        case .finalPing: break
-        default: throw .unexpected
+        default: break
         }
-    }
-
-    mutating func statisticsReceived(_ report: StatisticsReport, _ effects: inout Effects) throws(WireError) {
-        switch try takeRequest(report.request) {
-        case .call(.statistics(let slot)):
-            effects.answer(
-                slot, .success(NotificationClient.Administration.Statistics(report, version: daemonInfo.daemonVersion)))
-        case .call(.limits(let slot)):
-            effects.answer(slot, .success(NotificationClient.Administration.ResourceUse.all(in: report)))
-        default: throw .unexpected
-        }
-    }
-
-    mutating func reloaded(_ reloaded: Reloaded, _ effects: inout Effects) throws(WireError) {
-        guard case .call(.reload(let slot)) = try takeRequest(reloaded.request) else { throw .unexpected }
-        let outcome = NotificationClient.Administration.ReloadOutcome(
-            pendingSettings: reloaded.pendingSettings, problem: reloaded.problem.isEmpty ? nil : reloaded.problem)
-        effects.answer(slot, .success(outcome))
-    }
-
-    /// The progress of a check; without effect if the call was cancelled.
-    mutating func checkAdvanced(_ progress: CheckProgress, _ effects: inout Effects) {
-        guard case .call(.check(_, _, let report)) = requests[progress.request] else { return }
-        effects.answers.append { report(Int(progress.percent)) }
-    }
-
-    mutating func checkEnded(_ report: CheckReport, _ effects: inout Effects) throws(WireError) {
-        guard case .call(.check(_, let slot, _)) = try takeRequest(report.request) else { throw .unexpected }
-        effects.answer(slot, .success(NotificationClient.Administration.LogCheck(report)))
-    }
-
-    mutating func decisionReceived(_ decision: PolicyDecision, _ effects: inout Effects) throws(WireError) {
-        guard case .call(.policy(_, let slot)) = try takeRequest(decision.request) else { throw .unexpected }
-        effects.answer(slot, .success(.init(isAllowed: decision.isAllowed, reason: decision.reason)))
-    }
-
-    mutating func backupReady(_ ready: BackupReady, _ effects: inout Effects) throws(WireError) {
-        guard case .call(.backup(_, let slot)) = try takeRequest(ready.request) else { throw .unexpected }
-        effects.answer(slot, .success(ready.bytes))
-    }
-
-    mutating func chunkReceived(_ chunk: BackupChunk, _ effects: inout Effects) throws(WireError) {
-        guard case .call(.backupChunk(_, let slot)) = try takeRequest(chunk.request) else { throw .unexpected }
-        effects.answer(slot, .success(chunk.bytes))
-    }
-
-    mutating func purged(_ purged: Purged, _ effects: inout Effects) throws(WireError) {
-        guard case .call(.purge(_, let slot)) = try takeRequest(purged.request) else { throw .unexpected }
-        effects.answer(slot, .success(NotificationClient.Administration.PurgeResult(purged)))
     }
 
     /// Removes and returns the request that the daemon answers.
@@ -157,6 +80,31 @@ extension ClientMachine {
     }
 }
 
-extension WireError {
-    static let unexpected = WireError(.malformedFrame, "an answer without a pending request")
+extension ClientMachine.PendingRequest {
+    /// A frame of the reply was received.
+    ///
+    /// - Returns: Whether the reply is complete.
+    fileprivate mutating func received(
+        _ frame: FrameDecoder.Frame, _ effects: inout Effects
+    ) throws(WireError) -> Bool {
+        switch self {
+        case .call: return try updateCall { (call) throws(WireError) in try call.received(frame, &effects) } ?? false
+        case .deadline: return true
+        case .probe, .finalPing:
+            _ = try Pong(expecting: frame)
+            return true
+        case .post, .abandonedPost, .subscribe, .detach: throw .unexpected
+        }
+    }
+
+    /// Changes a call in place; nil if the request is not a call.
+    mutating func updateCall<Result, Failure>(
+        _ body: (inout any Call) throws(Failure) -> Result
+    ) throws(Failure) -> Result? {
+        guard case .call(var call) = self else { return nil }
+        // Release this reference first, so that changing the call does not copy what was received.
+        self = .finalPing
+        defer { self = .call(call) }
+        return try body(&call)
+    }
 }

@@ -1,42 +1,25 @@
 import NotifyWire
 
-/// Pages of the log, and positions in it.
+/// Pages of the log.
 extension ClientMachine {
     /// The header of a page: its messages follow.
-    mutating func pageBegan(_ header: LogPage, _ effects: inout Effects) throws(WireError) {
-        guard case .call(.log(let read, let slot, nil)) = requests[header.request] else { throw .unexpected }
-        router.begin(header)
-        requests.update(header.request) { $0 = .call(.log(read, slot, page: ReceivedLogPage(header))) }
-        if header.count == 0 { endPage(header.request, &effects) }
+    mutating func pageBegan(
+        _ frame: FrameDecoder.Frame, now: () -> Duration, _ effects: inout Effects
+    ) throws(WireError) {
+        try replyReceived(frame, now: now, &effects)
+        router.begin(try LogPage(frame))
     }
 
     mutating func pageReceived(_ request: UInt64, _ batch: MessageBatch, _ effects: inout Effects) {
-        var isComplete = false
-        requests.update(request) { entry in
-            guard case .call(.log(let read, let slot, var page?)) = entry else { return }
-            page.append(batch)
-            isComplete = page.isComplete
-            entry = .call(.log(read, slot, page: page))
-        }
-        if isComplete { endPage(request, &effects) }
-    }
-
-    private mutating func endPage(_ request: UInt64, _ effects: inout Effects) {
-        guard case .call(.log(_, let slot, let page?)) = requests.take(request) else { return }
-        effects.answer(slot, .success(page))
+        let isComplete = requests.update(request) { $0.updateCall { $0.received(batch, &effects) } ?? false }
+        if isComplete == true { _ = requests.take(request) }
     }
 
     /// Ends a request that waits at the end of the log, because its caller no longer does. The daemon answers it.
     mutating func endRead(answering slot: AnyObject) {
         let request = requests.firstRequest { entry in
-            guard case .call(.log(let read, let mine, nil)) = entry else { return false }
-            return (read.isWaiting || read.awaitsPending) && mine === slot
+            if case .call(let call) = entry { call.waiter === slot && call.awaitsMessages } else { false }
         }
         if let request, connection.isReady { EndRead(request: request).write(to: &outgoing) }
-    }
-
-    mutating func foundReceived(_ found: Found, _ effects: inout Effects) throws(WireError) {
-        guard case .call(.find(_, let slot)) = try takeRequest(found.request) else { throw .unexpected }
-        effects.answer(slot, .success(found))
     }
 }

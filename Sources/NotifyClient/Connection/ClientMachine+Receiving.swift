@@ -64,40 +64,14 @@ extension ClientMachine {
         case .welcome: welcomed(try Welcome(frame), now: now(), &effects)
         case .subscribed: try subscribed(Subscribed(frame), now: now(), &effects)
         case .detached: try detached(Detached(frame), &effects)
-        case .removed: try removed(Removed(frame), &effects)
-        case .pong: try pongReceived(Pong(frame), now: now, &effects)
-        case .subscriptionEntry: entryReceived(.subscription(try SubscriptionEntry(frame)))
-        case .clientEntry: entryReceived(.client(try ClientEntry(frame)))
-        case .nameEntry: entryReceived(.name(try NameEntry(frame)))
-        case .postEntry: entryReceived(.post(try PostEntry(frame)))
-        case .traceEntry: entryReceived(.trace(try TraceEntry(frame)))
-        case .logPage: try pageBegan(LogPage(frame), &effects)
-        case .found: try foundReceived(Found(frame), &effects)
-        case .storedNameEntry: entryReceived(.storedName(try StoredNameEntry(frame)))
-        case .durableEntry: entryReceived(.durable(try DurableEntry(frame)))
-        case .durableDescription: try described(DurableDescription(frame), now: now, &effects)
-        case .listEnd: try listEnded(ListEnd(frame), &effects)
-        case .statisticsReport: try statisticsReceived(StatisticsReport(frame), &effects)
-        case .reloaded: try reloaded(Reloaded(frame), &effects)
-        case .deadLettersDone: try deadLettersDone(DeadLettersDone(frame), &effects)
-        case .purged: try purged(Purged(frame), &effects)
-        case .checkProgress: checkAdvanced(try CheckProgress(frame), &effects)
-        case .checkReport: try checkEnded(CheckReport(frame), &effects)
-        case .policyDecision: try decisionReceived(PolicyDecision(frame), &effects)
-        case .backupReady: try backupReady(BackupReady(frame), &effects)
-        case .backupChunk: try chunkReceived(BackupChunk(frame), &effects)
         case .gap: gapReceived(try Gap(frame), &effects)
+        case .snapshot: router.begin(try Snapshot(frame))
         case .deadline: deadlineChanged(try DeadlineNotice(frame), now: now())
         case .error: try errorReceived(ErrorFrame(frame), now: now, &effects)
-        case .closing:
-            connection.closingReceived(lastRequest: try Closing(frame).lastRequest, now: now())
-        case .deliver, .receipt, .run, .redelivery:
-            break  // Handled by `frameReceived`.
-        case .snapshot: router.begin(try Snapshot(frame))
-        case .hello, .post, .subscribe, .detach, .remove, .acknowledge, .credit, .ping, .list, .statistics, .limits,
-            .describe, .reset, .edit, .dropped, .reload, .policyQuery, .monitor, .trace, .readLog, .find, .endRead,
-            .summarizeLog, .backup, .backupChunkRequest, .purge, .check, .reject, .extend, .configure, .deadLetters:
-            throw WireError(.malformedFrame, "a frame of kind \(kind) is only valid from a client")
+        case .closing: connection.closingReceived(lastRequest: try Closing(frame).lastRequest, now: now())
+        case .logPage: try pageBegan(frame, now: now, &effects)
+        case _ where kind.isFromDaemon: try replyReceived(frame, now: now, &effects)
+        default: throw WireError(.malformedFrame, "a frame of kind \(kind) is only valid from a client")
         }
     }
 

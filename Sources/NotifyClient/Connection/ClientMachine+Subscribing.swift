@@ -110,7 +110,7 @@ extension ClientMachine {
         topUpCredit(of: number)
         if entry.spec.extendsDeadlines, let name = entry.spec.durableName {
             extender.attached(number, now: now)
-            NotifyWire.Describe(request: requests.append(.deadline(number)), durableName: name).write(to: &outgoing)
+            Describe(request: requests.append(.deadline(number)), durableName: name).write(to: &outgoing)
         }
     }
 

@@ -30,11 +30,11 @@ extension ClientMachine {
         switch requests[request] {
         case .post(_, let waiter)? where waiter.timeout == nil:
             abandonPost(request, .outcomeUnknown(after: timeouts.limit), &effects)
-        case .call(let call)? where call.slot.timeout == nil && !call.slot.isAnswered:
-            switch call.timeLimit {
-            case .answer: effects.fail(call, call.timeoutError(after: timeouts.limit))
-            case .silence: checkResponse(to: call, now: now, &effects)
-            case .none: break
+        case .call(let call)? where call.waiter.timeout == nil && !call.waiter.isAnswered:
+            switch call.replyTime {
+            case .short: effects.fail(call, call.timeoutError(after: timeouts.limit))
+            case .long: checkResponse(to: call, now: now, &effects)
+            case .unlimited: break
             }
         case .subscribe(let number)?:
             guard let waiter = subscriptions[number]?.openWaiter, waiter.timeout == nil else { break }
@@ -47,7 +47,7 @@ extension ClientMachine {
     private mutating func timeOut(_ slot: any RequestSlot, _ effects: inout Effects) {
         let limit = slot.timeout ?? timeouts.limit
         let waitingCalls = waitingCalls.count
-        self.waitingCalls.removeAll { $0.call.slot === slot }
+        self.waitingCalls.removeAll { $0.call.waiter === slot }
         if posts.cancel(slot) || self.waitingCalls.count < waitingCalls {
             let error = notSent(within: limit)
             return effects.answers.append { slot.fail(error) }
@@ -63,7 +63,7 @@ extension ClientMachine {
         let request = requests.firstRequest { entry in
             switch entry {
             case .post(_, let waiter): waiter.isTask(slot)
-            case .call(let call): call.slot === slot
+            case .call(let call): call.waiter === slot
             default: false
             }
         }
@@ -117,7 +117,7 @@ extension ClientMachine {
     }
 
     /// A request that takes long has no answer yet. It fails if the daemon has not answered a ping in time, either.
-    private mutating func checkResponse(to call: Call, now: Duration, _ effects: inout Effects) {
+    private mutating func checkResponse(to call: any Call, now: Duration, _ effects: inout Effects) {
         switch probing {
         case .none: probe(now: now)
         case .sent(let moment) where moment + timeouts.limit <= now:
@@ -140,7 +140,7 @@ extension ClientMachine {
 
 extension ClientMachine.PendingRequest {
     fileprivate var isLongCall: Bool {
-        if case .call(let call) = self { call.timeLimit == .silence && !call.slot.isAnswered } else { false }
+        if case .call(let call) = self { call.replyTime == .long && !call.waiter.isAnswered } else { false }
     }
 }
 

@@ -12,7 +12,7 @@ struct ClientMachine: ~Copyable {
         case post(NotificationClient.OutgoingMessage, PostWaiter)
         case subscribe(UInt32)
         case detach(UInt32)
-        case call(Call)
+        case call(any Call)
         /// The description of a subscription whose messages' deadlines are extended.
         case deadline(UInt32)
         /// A post whose caller got an error, because the receipt did not arrive in time.
@@ -43,7 +43,7 @@ struct ClientMachine: ~Copyable {
     var connection: ClientConnectionMachine
     var requests = RequestTable<PendingRequest>()
     var posts = PendingPosts()
-    var waitingCalls: [(call: Call, deadline: Duration)] = []
+    var waitingCalls: [(call: any Call, deadline: Duration)] = []
     var timeouts: RequestTimeouts
     var probing = Probing.none
     var subscriptions = SubscriptionTable()
@@ -190,7 +190,7 @@ extension ClientMachine {
             switch entry {
             case .post(let message, let waiter) where isUnprocessed: unprocessed.append((message, waiter))
             case .post(_, let waiter): effects.outcomes.append(waiter, .failure(.outcomeUnknown))
-            case .call(let call) where isUnprocessed && !call.slot.isAnswered:
+            case .call(let call) where isUnprocessed && !call.waiter.isAnswered:
                 waitingCalls.append((call, now + settings.connectionWait))
             case .call(let call): effects.fail(call, call.lossError)
             case .subscribe, .detach, .deadline, .abandonedPost, .probe, .finalPing: break

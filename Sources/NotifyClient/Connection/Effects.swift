@@ -23,7 +23,8 @@ struct Effects: Sendable {
         answers.append { slot.answer(answer) }
     }
 
-    mutating func fail(_ call: Call, _ error: NotifyError) {
-        answers.append { call.slot.fail(error) }
+    mutating func fail(_ call: any Call, _ error: NotifyError) {
+        let waiter = call.waiter
+        answers.append { waiter.fail(error) }
     }
 }

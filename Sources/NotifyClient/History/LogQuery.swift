@@ -67,14 +67,14 @@ struct LogCursor: Sendable {
     /// The request to sum up what is to be read.
     var summaryRequest: SummarizeLog {
         SummarizeLog(
-            request: 0, first: first, last: last,
+            first: first, last: last,
             maximumNames: UInt32(clamping: min(left, Int(Limits.namesPerLogSummary))), patterns: query.patterns)
     }
 
     /// The request for the next page.
     var request: ReadLog {
         ReadLog(
-            request: 0, first: first, last: last, deletionMark: deletionMark,
+            first: first, last: last, deletionMark: deletionMark,
             maximumMessages: UInt32(clamping: min(left, Int(Limits.messagesPerLogPage))), isWaiting: query.follows,
             isDescending: query.order == .newestFirst, object: query.object, patterns: query.patterns)
     }

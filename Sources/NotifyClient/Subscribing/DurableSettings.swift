@@ -61,11 +61,7 @@ extension NotificationClient.DurableSettings {
         }
         changes.maximumDeliveries = try Self.count(maximumDeliveries, "deliveries")
         changes.maximumInFlight = try Self.count(maximumInFlight, "messages in flight")
-        do {
-            try changes.validate()
-        } catch {
-            throw NotifyError(error)
-        }
+        try NotifyError.checking { () throws(WireError) in try changes.validate() }
         return changes
     }
 

@@ -16,13 +16,12 @@ extension NotificationClient.Subscription {
     private nonisolated(nonsending) func isSettled(
         _ sequence: UInt64, name: String, uid: UInt32, until end: Duration
     ) async -> Bool {
-        let slot = ReplySlot<[ListedEntry]>(timeout: Swift.max(.zero, end - core.clock.now))
-        core.call(.list(.trace(sequence: sequence), slot, entries: []))
+        let call = FrameCall(
+            TraceRequest(sequence: sequence), timeout: Swift.max(.zero, end - core.clock.now))
+        core.call(call)
         do throws(NotifyError) {
-            let entries = try await slot.wait()
-            return entries.allSatisfy { entry in
-                guard case .trace(let entry) = entry, entry.durableName == name, entry.uid == uid else { return true }
-                return entry.state.isSettled
+            return try await call.slot.wait().subscriptions.allSatisfy { entry in
+                entry.durableName != name || entry.uid != uid || entry.state.isSettled
             }
         } catch {
             // A message that is no longer stored is not delivered again.

@@ -14,11 +14,11 @@ extension NotificationClient.Subscription {
         while let next = buffer.rangeToRead() {
             let range = next.range
             let request = ReadLog(
-                request: 0, first: range.first, last: range.last, deletionMark: next.deletionMark,
+                first: range.first, last: range.last, deletionMark: next.deletionMark,
                 maximumMessages: UInt32(next.maximumMessages), awaitsPending: true, object: spec.object ?? "",
                 patterns: spec.patterns.map(\.string))
             do throws(NotifyError) {
-                let page = try await core.answer(endsOnShutdown: true) { .log(request, $0, page: nil) }
+                let page = try await core.answer(to: PageCall(request), endsOnShutdown: true)
                 buffer.put(.page(page, of: range))
             } catch {
                 if Task.isShuttingDownGracefully {

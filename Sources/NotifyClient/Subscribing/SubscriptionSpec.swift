@@ -44,11 +44,7 @@ struct SubscriptionSpec: Sendable {
             throw NotifyError(.invalidArgument, "the limit must be at least \(isDurable ? 0 : 1), not \(limit)")
         }
         guard let durable else { return }
-        do {
-            try Limits.validateSubscriptionName(durable.name)
-        } catch {
-            throw NotifyError(error)
-        }
+        try NotifyError.checking { () throws(WireError) in try Limits.validateSubscriptionName(durable.name) }
         if let window = durable.window, !(1...Int(Limits.maximumWindow)).contains(window) {
             throw NotifyError(
                 .invalidArgument, "the window must be 1 to \(Limits.maximumWindow) messages, not \(window)")
@@ -85,10 +81,8 @@ struct SubscriptionSpec: Sendable {
     var durableName: String? { durable?.name }
 
     /// The frame that creates the durable subscription without attaching to it.
-    func creation(request: UInt64) -> Subscribe {
-        var frame = frame(request: request, number: 1, credit: 0, maximumWindow: Limits.maximumWindow)
-        frame.creation = .only
-        return frame
+    var creation: CreateDurable {
+        CreateDurable(frame(request: 0, number: 1, credit: 0, maximumWindow: Limits.maximumWindow))
     }
 
     /// The frame that requests the subscription. `maximumWindow` is the daemon's limit. Without patterns, the frame

@@ -1,10 +1,13 @@
 package import NIOCore
 
 /// Asks the daemon to read its configuration again. Only peers that may manage everything may ask.
-package struct Reload: RequestFrame {
+package struct Reload: BareFrame, RequestFrame {
+    package typealias Reply = Reloaded
     package static let kind = FrameKind.reload
 
     package var request: UInt64
+    package var isChange: Bool { true }
+    package var replyTime: ReplyTime { .long }
 
     package init(request: UInt64) {
         self.request = request
@@ -14,7 +17,7 @@ package struct Reload: RequestFrame {
 /// The answer to a reload: the configuration is valid and in effect.
 ///
 /// The daemon also repairs its log if the files were deleted or moved away.
-package struct Reloaded: ControlFrame {
+package struct Reloaded: ReplyFrame {
     package static let kind = FrameKind.reloaded
 
     package var request: UInt64
@@ -55,7 +58,8 @@ package enum Right: UInt8, CaseIterable, Sendable {
 
 /// Asks how the daemon's policy decides about a name or pattern. Only a peer that may manage everything may ask about
 /// another user.
-package struct PolicyQuery: ControlFrame {
+package struct PolicyQuery: ControlFrame, RequestFrame {
+    package typealias Reply = PolicyDecision
     package static let kind = FrameKind.policyQuery
     /// The maximum number of groups in a query.
     package static let maximumGroups = 1_024
@@ -68,7 +72,7 @@ package struct PolicyQuery: ControlFrame {
     /// A name. For the rights to subscribe and manage it may also be a pattern.
     package var name: String
 
-    package init(request: UInt64, uid: UInt32, gid: UInt32, groups: [UInt32], right: Right, name: String) {
+    package init(request: UInt64 = 0, uid: UInt32, gid: UInt32, groups: [UInt32], right: Right, name: String) {
         self.request = request
         self.uid = uid
         self.gid = gid
@@ -109,7 +113,7 @@ package struct PolicyQuery: ControlFrame {
 }
 
 /// The answer to a policy query.
-package struct PolicyDecision: ControlFrame {
+package struct PolicyDecision: ReplyFrame {
     package static let kind = FrameKind.policyDecision
     /// Flag bit 0: the right is granted.
     package static let allowedFlag: UInt8 = 1

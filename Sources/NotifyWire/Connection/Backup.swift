@@ -15,14 +15,16 @@ package struct FileLocation: Hashable, Sendable {
 }
 
 /// Asks the daemon for a backup of its log. Only peers that may manage everything may ask, one at a time.
-package struct BackupRequest: ControlFrame {
+package struct BackupRequest: ControlFrame, RequestFrame {
+    package typealias Reply = BackupReady
     package static let kind = FrameKind.backup
 
     package var request: UInt64
     /// The file to which the backup will be written; an empty name for none. The daemon refuses its own files.
     package var target: FileLocation
+    package var replyTime: ReplyTime { .long }
 
-    package init(request: UInt64, target: FileLocation) {
+    package init(request: UInt64 = 0, target: FileLocation) {
         self.request = request
         self.target = target
     }
@@ -40,7 +42,7 @@ package struct BackupRequest: ControlFrame {
 }
 
 /// The answer to a backup request: the backup can be read in chunks.
-package struct BackupReady: ControlFrame {
+package struct BackupReady: ReplyFrame {
     package static let kind = FrameKind.backupReady
 
     package var request: UInt64
@@ -64,7 +66,8 @@ package struct BackupReady: ControlFrame {
 }
 
 /// Asks for a chunk of the connection's backup.
-package struct BackupChunkRequest: ControlFrame {
+package struct BackupChunkRequest: ControlFrame, RequestFrame {
+    package typealias Reply = BackupChunk
     package static let kind = FrameKind.backupChunkRequest
     /// The offset that ends the backup, whatever its size and its state.
     package static let end = UInt64.max
@@ -73,7 +76,7 @@ package struct BackupChunkRequest: ControlFrame {
     /// Where the chunk begins. An offset at or beyond the end of the backup ends it.
     package var offset: UInt64
 
-    package init(request: UInt64, offset: UInt64) {
+    package init(request: UInt64 = 0, offset: UInt64) {
         self.request = request
         self.offset = offset
     }
@@ -90,7 +93,7 @@ package struct BackupChunkRequest: ControlFrame {
 }
 
 /// The answer to a chunk request: bytes of the backup. Empty if the request has ended the backup.
-package struct BackupChunk: ControlFrame {
+package struct BackupChunk: ReplyFrame {
     package static let kind = FrameKind.backupChunk
     /// The maximum number of bytes in a chunk.
     package static let maximumBytes = 256 << 10

@@ -74,7 +74,8 @@ package struct Closing: ControlFrame {
 }
 
 /// Asks for a pong with the same request number.
-package struct Ping: RequestFrame {
+package struct Ping: BareFrame, RequestFrame {
+    package typealias Reply = Pong
     package static let kind = FrameKind.ping
 
     package var request: UInt64
@@ -84,7 +85,7 @@ package struct Ping: RequestFrame {
     }
 }
 
-package struct Pong: RequestFrame {
+package struct Pong: BareFrame, ReplyFrame {
     package static let kind = FrameKind.pong
 
     package var request: UInt64

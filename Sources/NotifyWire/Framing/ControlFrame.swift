@@ -35,12 +35,12 @@ extension ControlFrame {
 }
 
 /// A frame whose body is only a request number.
-package protocol RequestFrame: ControlFrame {
+package protocol BareFrame: ControlFrame {
     var request: UInt64 { get }
     init(request: UInt64)
 }
 
-extension RequestFrame {
+extension BareFrame {
     package init(flags: UInt8, reading body: inout FieldReader) throws(WireError) {
         self.init(request: try body.integer())
     }

@@ -1,13 +1,14 @@
 package import NIOCore
 
 /// Asks for the sequence at which a position of the log begins.
-package struct Find: ControlFrame {
+package struct Find: ControlFrame, RequestFrame {
+    package typealias Reply = Found
     package static let kind = FrameKind.find
 
     package var request: UInt64
     package var position: LogPosition
 
-    package init(request: UInt64, position: LogPosition) {
+    package init(request: UInt64 = 0, position: LogPosition) {
         self.request = request
         self.position = position
     }
@@ -28,7 +29,7 @@ package struct Find: ControlFrame {
 }
 
 /// The answer to a `Find`.
-package struct Found: ControlFrame {
+package struct Found: ReplyFrame {
     package static let kind = FrameKind.found
 
     package var request: UInt64

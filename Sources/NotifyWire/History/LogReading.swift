@@ -4,7 +4,8 @@ package import NIOCore
 ///
 /// The answer is a `LogPage` and the messages that it announces. The client requests the next page where this one ends,
 /// so it receives no more than it has room for.
-package struct ReadLog: ControlFrame {
+package struct ReadLog: ControlFrame, RequestFrame {
+    package typealias Reply = LogPage
     package static let kind = FrameKind.readLog
     private static let waitingFlag: UInt8 = 1
     private static let pendingFlag: UInt8 = 2
@@ -29,9 +30,10 @@ package struct ReadLog: ControlFrame {
     /// Limits the messages to those with this object; empty for all.
     package var object: String
     package var patterns: [String]
+    package var replyTime: ReplyTime { isWaiting ? .unlimited : .short }
 
     package init(
-        request: UInt64, first: UInt64 = 1, last: UInt64 = .max, deletionMark: UInt64 = 0,
+        request: UInt64 = 0, first: UInt64 = 1, last: UInt64 = .max, deletionMark: UInt64 = 0,
         maximumMessages: UInt32 = Limits.messagesPerLogPage,
         isWaiting: Bool = false, awaitsPending: Bool = false, isDescending: Bool = false, object: String = "",
         patterns: [String]
@@ -87,7 +89,7 @@ package struct ReadLog: ControlFrame {
 }
 
 /// The answer to a request for stored messages: the next `count` deliver frames of the connection are the page.
-package struct LogPage: ControlFrame {
+package struct LogPage: ReplyFrame {
     package static let kind = FrameKind.logPage
     private static let endFlag: UInt8 = 1
     private static let deletedBoundFlag: UInt8 = 2
@@ -171,7 +173,7 @@ package struct LogPage: ControlFrame {
 
 /// Answers a waiting `ReadLog` of this connection now, with an empty page. Has no answer itself, and no effect if the
 /// request does not wait.
-package struct EndRead: ControlFrame {
+package struct EndRead: BareFrame {
     package static let kind = FrameKind.endRead
 
     /// The number of the request to end.
@@ -179,13 +181,5 @@ package struct EndRead: ControlFrame {
 
     package init(request: UInt64) {
         self.request = request
-    }
-
-    package init(flags: UInt8, reading body: inout FieldReader) throws(WireError) {
-        request = try body.integer()
-    }
-
-    package func writeBody(to buffer: inout ByteBuffer) {
-        buffer.writeLE(request)
     }
 }

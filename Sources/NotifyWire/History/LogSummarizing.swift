@@ -2,7 +2,8 @@ package import NIOCore
 
 /// Requests the number and bytes of the stored messages of each name. The answer is an entry for each name, and a
 /// `ListEnd`.
-package struct SummarizeLog: ControlFrame {
+package struct SummarizeLog: ControlFrame, RequestFrame {
+    package typealias Reply = [StoredNameEntry]
     package static let kind = FrameKind.summarizeLog
 
     package var request: UInt64
@@ -13,9 +14,10 @@ package struct SummarizeLog: ControlFrame {
     /// The maximum number of names in the answer, at least 1.
     package var maximumNames: UInt32
     package var patterns: [String]
+    package var replyTime: ReplyTime { .long }
 
     package init(
-        request: UInt64, first: UInt64 = 1, last: UInt64 = .max,
+        request: UInt64 = 0, first: UInt64 = 1, last: UInt64 = .max,
         maximumNames: UInt32 = Limits.namesPerLogSummary, patterns: [String]
     ) {
         self.request = request

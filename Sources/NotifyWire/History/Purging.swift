@@ -2,15 +2,18 @@ package import NIOCore
 
 /// Deletes stored messages, with the copies that durable subscriptions were to receive again and the dead letters that
 /// were made of them. The client must have the right to manage every name that the patterns match.
-package struct Purge: ControlFrame {
+package struct Purge: ControlFrame, RequestFrame {
+    package typealias Reply = Purged
     package static let kind = FrameKind.purge
 
     package var request: UInt64
     /// Only messages below this sequence are deleted; at least 1.
     package var before: UInt64
     package var patterns: [String]
+    package var isChange: Bool { true }
+    package var replyTime: ReplyTime { .long }
 
-    package init(request: UInt64, before: UInt64 = .max, patterns: [String]) {
+    package init(request: UInt64 = 0, before: UInt64 = .max, patterns: [String]) {
         self.request = request
         self.before = before
         self.patterns = patterns
@@ -35,7 +38,7 @@ package struct Purge: ControlFrame {
 }
 
 /// The answer to a purge: the messages are deleted.
-package struct Purged: ControlFrame {
+package struct Purged: ReplyFrame {
     package static let kind = FrameKind.purged
 
     package var request: UInt64

@@ -1,7 +1,8 @@
 package import NIOCore
 
 /// A connected client in the answer to a list. All counts begin when the client connects.
-package struct ClientEntry: ControlFrame {
+package struct ClientEntry: ListedEntry {
+    package static let subject = ListSubject.clients
     package static let kind = FrameKind.clientEntry
 
     package var request: UInt64

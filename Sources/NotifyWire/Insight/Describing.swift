@@ -1,7 +1,8 @@
 package import NIOCore
 
 /// Asks for the description of a durable subscription.
-package struct Describe: ControlFrame {
+package struct Describe: ControlFrame, RequestFrame {
+    package typealias Reply = DurableDescription
     package static let kind = FrameKind.describe
 
     package var request: UInt64
@@ -9,7 +10,7 @@ package struct Describe: ControlFrame {
     package var uid: UInt32
     package var durableName: String
 
-    package init(request: UInt64, uid: UInt32 = Remove.ownUID, durableName: String) {
+    package init(request: UInt64 = 0, uid: UInt32 = Remove.ownUID, durableName: String) {
         self.request = request
         self.uid = uid
         self.durableName = durableName
@@ -29,7 +30,7 @@ package struct Describe: ControlFrame {
 }
 
 /// Describes a durable subscription: the answer to ``Describe``, ``Reset``, ``Edit`` and ``Configure``.
-package struct DurableDescription: ControlFrame {
+package struct DurableDescription: ReplyFrame {
     package static let kind = FrameKind.durableDescription
     /// Flag bit 3: the time without a client is known. ``DurableEntry`` has the lower bits.
     package static let unusedFlag: UInt8 = 8

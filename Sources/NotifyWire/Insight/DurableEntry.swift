@@ -1,7 +1,8 @@
 package import NIOCore
 
 /// A durable subscription in the answer to a list, with its unacknowledged messages.
-package struct DurableEntry: ControlFrame {
+package struct DurableEntry: ListedEntry {
+    package static let subject = ListSubject.backlogs
     package static let kind = FrameKind.durableEntry
     /// Flag bit 0: the unacknowledged messages are known.
     package static let pendingFlag: UInt8 = 1

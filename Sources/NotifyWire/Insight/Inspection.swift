@@ -1,7 +1,8 @@
 package import NIOCore
 
 /// Asks for the daemon's counters.
-package struct StatisticsRequest: RequestFrame {
+package struct StatisticsRequest: BareFrame, RequestFrame {
+    package typealias Reply = StatisticsReport
     package static let kind = FrameKind.statistics
 
     package var request: UInt64
@@ -16,7 +17,8 @@ package struct StatisticsRequest: RequestFrame {
 ///
 /// The answer is a `StatisticsReport`. For each resource, it has a counter of the amount held. If the resource has a
 /// limit, it also has a counter of the limit, with the same name and the suffix `.limit`.
-package struct LimitsRequest: RequestFrame {
+package struct LimitsRequest: BareFrame, RequestFrame {
+    package typealias Reply = StatisticsReport
     package static let kind = FrameKind.limits
 
     package var request: UInt64
@@ -27,7 +29,7 @@ package struct LimitsRequest: RequestFrame {
 }
 
 /// The daemon's counters by name, in display order.
-package struct StatisticsReport: ControlFrame {
+package struct StatisticsReport: ReplyFrame {
     package static let kind = FrameKind.statisticsReport
 
     package struct Counter: Equatable, Sendable {

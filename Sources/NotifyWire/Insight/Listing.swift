@@ -47,8 +47,26 @@ package struct ListRequest: ControlFrame {
     }
 }
 
+/// An entry of a list that a client requests by its type.
+package protocol ListedEntry: ControlFrame {
+    static var subject: ListSubject { get }
+}
+
+/// A `ListRequest` of a client that knows the type of the entries.
+package struct EntriesRequest<Entry: ListedEntry>: RequestFrame {
+    package typealias Reply = [Entry]
+
+    package var request: UInt64 = 0
+
+    package init() {}
+
+    package func write(to buffer: inout ByteBuffer) {
+        ListRequest(request: request, subject: Entry.subject).write(to: &buffer)
+    }
+}
+
 /// The end of the answer to a list.
-package struct ListEnd: RequestFrame {
+package struct ListEnd: BareFrame {
     package static let kind = FrameKind.listEnd
 
     package var request: UInt64

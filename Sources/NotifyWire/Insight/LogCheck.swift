@@ -1,15 +1,17 @@
 package import NIOCore
 
 /// Asks for the damage of the log that the daemon knows of. Only peers that may manage everything may ask.
-package struct CheckRequest: ControlFrame {
+package struct CheckRequest: ControlFrame, RequestFrame {
+    package typealias Reply = CheckReply
     package static let kind = FrameKind.check
     private static let fullOption: UInt8 = 1
 
     package var request: UInt64
     /// Whether the daemon checks every row of the log first, and reports its progress meanwhile.
     package var isFull: Bool
+    package var replyTime: ReplyTime { .long }
 
-    package init(request: UInt64, isFull: Bool) {
+    package init(request: UInt64 = 0, isFull: Bool) {
         self.request = request
         self.isFull = isFull
     }
@@ -167,5 +169,24 @@ package struct CheckReport: ControlFrame {
             buffer.writeLE(UInt16(problem.text.utf8.count))
             buffer.writeString(problem.text)
         }
+    }
+}
+
+/// The reply to a check.
+package struct CheckReply: ReplyFrames {
+    /// How much of the messages was checked, 0 to 100.
+    package var percent: UInt8 = 0
+    /// The result; nil until the check has ended.
+    package var report: CheckReport?
+
+    package static func add(_ frame: FrameDecoder.Frame, to received: inout Self?) throws(WireError) -> Bool {
+        var reply = received ?? Self()
+        defer { received = reply }
+        if frame.kind == CheckProgress.kind.rawValue {
+            reply.percent = try CheckProgress(frame).percent
+        } else {
+            reply.report = try CheckReport(expecting: frame)
+        }
+        return reply.report != nil
     }
 }

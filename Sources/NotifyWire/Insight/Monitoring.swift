@@ -6,7 +6,8 @@ package import NIOCore
 /// The answer is a `PostEntry` for each post and a `ListEnd`. The answer to the first request, and to a request with
 /// other patterns than the previous one, is empty: the daemon records posts from then on, until there is no request for
 /// 10 seconds.
-package struct MonitorRequest: ControlFrame {
+package struct MonitorRequest: ControlFrame, RequestFrame {
+    package typealias Reply = [PostEntry]
     package static let kind = FrameKind.monitor
     /// The maximum number of patterns.
     package static let maximumPatterns = 16
@@ -14,7 +15,7 @@ package struct MonitorRequest: ControlFrame {
     package var request: UInt64
     package var patterns: [String]
 
-    package init(request: UInt64, patterns: [String]) {
+    package init(request: UInt64 = 0, patterns: [String]) {
         self.request = request
         self.patterns = patterns
     }

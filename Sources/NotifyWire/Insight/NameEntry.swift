@@ -5,7 +5,8 @@ package import NIOCore
 /// The daemon counts posts by name only while clients request the list of names. The answer to the first request is
 /// empty, and counting ends when there is no request for 10 seconds. At most 16,384 names are counted;
 /// the half with the fewest posts makes room for others.
-package struct NameEntry: ControlFrame {
+package struct NameEntry: ListedEntry {
+    package static let subject = ListSubject.names
     package static let kind = FrameKind.nameEntry
 
     package var request: UInt64

@@ -1,7 +1,8 @@
 package import NIOCore
 
 /// A subscription in the answer to a list.
-package struct SubscriptionEntry: ControlFrame {
+package struct SubscriptionEntry: ListedEntry {
+    package static let subject = ListSubject.subscriptions
     package static let kind = FrameKind.subscriptionEntry
     /// Flag bit 0: the number of messages that a durable subscription is behind is known.
     package static let behindFlag: UInt8 = 1

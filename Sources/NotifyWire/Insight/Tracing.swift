@@ -5,13 +5,14 @@ package import NIOCore
 /// The answer is the message as a `PostEntry`, a `TraceEntry` for each durable subscription that matches it, and a
 /// `ListEnd`. Clients without the right to manage everything get their user's subscriptions. If no message with this
 /// sequence is stored, or the client may not read it, the answer is the error `unknownMessage`.
-package struct TraceRequest: ControlFrame {
+package struct TraceRequest: ControlFrame, RequestFrame {
+    package typealias Reply = TraceReply
     package static let kind = FrameKind.trace
 
     package var request: UInt64
     package var sequence: UInt64
 
-    package init(request: UInt64, sequence: UInt64) {
+    package init(request: UInt64 = 0, sequence: UInt64) {
         self.request = request
         self.sequence = sequence
     }
@@ -111,5 +112,22 @@ package struct TraceEntry: ControlFrame {
         buffer.writeLE(nextMicroseconds)
         buffer.writeLE(UInt16(reason.utf8.count))
         buffer.writeString(reason)
+    }
+}
+
+/// The reply to a trace.
+package struct TraceReply: ReplyFrames {
+    package var message: PostEntry?
+    package var subscriptions: [TraceEntry] = []
+
+    package static func add(_ frame: FrameDecoder.Frame, to received: inout Self?) throws(WireError) -> Bool {
+        if received == nil { received = Self() }
+        if frame.kind == ListEnd.kind.rawValue { return true }
+        if frame.kind == PostEntry.kind.rawValue {
+            received?.message = try PostEntry(frame)
+        } else {
+            received?.subscriptions.append(try TraceEntry(expecting: frame))
+        }
+        return false
     }
 }

@@ -1,7 +1,8 @@
 package import NIOCore
 
 /// Moves the cursor of a durable subscription, under a new generation. A client attached to it must attach again.
-package struct Reset: ControlFrame {
+package struct Reset: ControlFrame, RequestFrame {
+    package typealias Reply = DurableDescription
     package static let kind = FrameKind.reset
 
     package var request: UInt64
@@ -10,8 +11,9 @@ package struct Reset: ControlFrame {
     /// Where the subscription continues.
     package var position: LogPosition
     package var durableName: String
+    package var isChange: Bool { true }
 
-    package init(request: UInt64, uid: UInt32 = Remove.ownUID, durableName: String, to position: LogPosition) {
+    package init(request: UInt64 = 0, uid: UInt32 = Remove.ownUID, durableName: String, to position: LogPosition) {
         self.request = request
         self.uid = uid
         self.position = position
@@ -41,7 +43,8 @@ package struct Reset: ControlFrame {
 }
 
 /// Replaces the patterns of a durable subscription. A client attached to it must attach again.
-package struct Edit: ControlFrame {
+package struct Edit: ControlFrame, RequestFrame {
+    package typealias Reply = DurableDescription
     package static let kind = FrameKind.edit
 
     package var request: UInt64
@@ -49,8 +52,9 @@ package struct Edit: ControlFrame {
     package var uid: UInt32
     package var durableName: String
     package var patterns: [String]
+    package var isChange: Bool { true }
 
-    package init(request: UInt64, uid: UInt32 = Remove.ownUID, durableName: String, patterns: [String]) {
+    package init(request: UInt64 = 0, uid: UInt32 = Remove.ownUID, durableName: String, patterns: [String]) {
         self.request = request
         self.uid = uid
         self.durableName = durableName

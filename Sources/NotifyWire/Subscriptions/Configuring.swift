@@ -1,7 +1,8 @@
 package import NIOCore
 
 /// Changes settings of a durable subscription. The answer is a ``DurableDescription``.
-package struct Configure: ControlFrame {
+package struct Configure: ControlFrame, RequestFrame {
+    package typealias Reply = DurableDescription
     package static let kind = FrameKind.configure
 
     package var request: UInt64
@@ -9,9 +10,10 @@ package struct Configure: ControlFrame {
     package var uid: UInt32
     package var durableName: String
     package var changes: DurableSettingChanges
+    package var isChange: Bool { true }
 
     package init(
-        request: UInt64, uid: UInt32 = Remove.ownUID, durableName: String, changes: DurableSettingChanges
+        request: UInt64 = 0, uid: UInt32 = Remove.ownUID, durableName: String, changes: DurableSettingChanges
     ) {
         self.request = request
         self.uid = uid
@@ -39,7 +41,8 @@ package struct Configure: ControlFrame {
 }
 
 /// Delivers dead letters again, or deletes them.
-package struct DeadLetters: ControlFrame {
+package struct DeadLetters: ControlFrame, RequestFrame {
+    package typealias Reply = DeadLettersDone
     package static let kind = FrameKind.deadLetters
 
     package enum Action: UInt8, CaseIterable, Sendable {
@@ -56,9 +59,11 @@ package struct DeadLetters: ControlFrame {
     package var durableName: String
     /// The sequences of the dead letters, ascending, at most ``Limits/deadLettersPerFrame``; empty for all.
     package var sequences: [UInt64]
+    package var isChange: Bool { true }
+    package var replyTime: ReplyTime { .long }
 
     package init(
-        request: UInt64, uid: UInt32 = Remove.ownUID, action: Action, durableName: String = "",
+        request: UInt64 = 0, uid: UInt32 = Remove.ownUID, action: Action, durableName: String = "",
         sequences: [UInt64] = []
     ) {
         self.request = request
@@ -104,7 +109,7 @@ package struct DeadLetters: ControlFrame {
 }
 
 /// The answer to ``DeadLetters``: what was done is in the log.
-package struct DeadLettersDone: ControlFrame {
+package struct DeadLettersDone: ReplyFrame {
     package static let kind = FrameKind.deadLettersDone
 
     package var request: UInt64

@@ -120,6 +120,27 @@ package struct Subscribe: ControlFrame {
     }
 }
 
+/// A `Subscribe` that creates a durable subscription without attaching to it.
+package struct CreateDurable: RequestFrame {
+    package typealias Reply = DurableDescription
+
+    private var frame: Subscribe
+    package var request: UInt64 {
+        get { frame.request }
+        set { frame.request = newValue }
+    }
+    package var isChange: Bool { true }
+
+    package init(_ frame: Subscribe) {
+        self.frame = frame
+        self.frame.creation = .only
+    }
+
+    package func write(to buffer: inout ByteBuffer) {
+        frame.write(to: &buffer)
+    }
+}
+
 /// The answer to a subscribe. Apart from snapshots, only messages with sequences above `sequence` are delivered.
 package struct Subscribed: ControlFrame {
     package static let kind = FrameKind.subscribed
@@ -199,7 +220,8 @@ package struct Detached: SubscriptionFrame {
 }
 
 /// Removes a durable subscription.
-package struct Remove: ControlFrame {
+package struct Remove: ControlFrame, RequestFrame {
+    package typealias Reply = Removed
     package static let kind = FrameKind.remove
     private static let endsMembersOption: UInt8 = 1
     /// Stands for the client's own uid.
@@ -211,8 +233,9 @@ package struct Remove: ControlFrame {
     /// Whether the attachments of clients end first. Otherwise the removal is refused while a client is attached.
     package var endsMembers: Bool
     package var durableName: String
+    package var isChange: Bool { true }
 
-    package init(request: UInt64, uid: UInt32 = ownUID, endsMembers: Bool = false, durableName: String) {
+    package init(request: UInt64 = 0, uid: UInt32 = ownUID, endsMembers: Bool = false, durableName: String) {
         self.request = request
         self.uid = uid
         self.endsMembers = endsMembers
@@ -239,7 +262,7 @@ package struct Remove: ControlFrame {
 }
 
 /// The answer to a remove: the durable subscription no longer exists.
-package struct Removed: RequestFrame {
+package struct Removed: BareFrame, ReplyFrame {
     package static let kind = FrameKind.removed
 
     package var request: UInt64

@@ -121,10 +121,13 @@ final class MachineHarness {
         }
     }
 
-    func call<Answer>(timeout: Duration? = nil, _ call: (ReplySlot<Answer>) -> Call) -> ReplySlot<Answer> {
-        let slot = ReplySlot<Answer>(timeout: timeout)
-        process { [now] in $0.call(call(slot), now: now, &$1) }
-        return slot
+    func call<Request: RequestFrame>(_ frame: Request, timeout: Duration? = nil) -> ReplySlot<Request.Reply> {
+        call(FrameCall(frame, timeout: timeout))
+    }
+
+    func call<C: Call>(_ call: C) -> ReplySlot<C.Answer> {
+        process { [now] in $0.call(call, now: now, &$1) }
+        return call.slot
     }
 
     private func message(_ name: String, _ text: String) throws -> NotificationClient.OutgoingMessage {

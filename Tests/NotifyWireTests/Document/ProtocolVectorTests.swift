@@ -326,7 +326,7 @@ import WireTestSupport
         }
     }
 
-    private static func request(_ frame: some RequestFrame) -> (fields: [String: Any], encoded: [UInt8]) {
+    private static func request(_ frame: some BareFrame) -> (fields: [String: Any], encoded: [UInt8]) {
         (["request": frame.request], frame.encoded)
     }
 

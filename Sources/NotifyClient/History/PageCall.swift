@@ -1,0 +1,39 @@
+import NIOCore
+import NotifyWire
+
+/// A request for a page of the log. The messages of the page follow its header as deliveries.
+struct PageCall: Call {
+    private(set) var frame: ReadLog
+    let slot: ReplySlot<ReceivedLogPage>
+    private var page: ReceivedLogPage?
+
+    init(_ frame: ReadLog, timeout: Duration? = nil) {
+        self.frame = frame
+        slot = ReplySlot(timeout: timeout)
+    }
+
+    var awaitsMessages: Bool { page == nil && (frame.isWaiting || frame.awaitsPending) }
+
+    mutating func write(request: UInt64, to buffer: inout ByteBuffer) {
+        page = nil
+        frame.request = request
+        frame.write(to: &buffer)
+    }
+
+    mutating func received(_ frame: FrameDecoder.Frame, _ effects: inout Effects) throws(WireError) -> Bool {
+        guard page == nil else { throw .unexpected }
+        page = ReceivedLogPage(try LogPage(expecting: frame))
+        return answerIfComplete(&effects)
+    }
+
+    mutating func received(_ batch: MessageBatch, _ effects: inout Effects) -> Bool {
+        page?.append(batch)
+        return answerIfComplete(&effects)
+    }
+
+    private func answerIfComplete(_ effects: inout Effects) -> Bool {
+        guard let page, page.isComplete else { return false }
+        effects.answer(slot, .success(page))
+        return true
+    }
+}
