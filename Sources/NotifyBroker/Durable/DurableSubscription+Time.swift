@@ -20,13 +20,13 @@ extension DurableSubscription {
         return .earlier(redeliveries.nextTime, endedMembers.isEmpty ? firstDeadline(now: now)?.time : now)
     }
 
-    /// Whether so many redeliveries wait for a batch, or are in it, that no more are added before its outcome, besides
-    /// those that clients reject.
+    /// Whether so many redeliveries wait for a batch, or are in it, that only messages rejected by clients are added
+    /// before its outcome.
     var isSaving: Bool {
         redeliveries.unsavedCount >= Self.slice || redeliveries.uncopiedBytes >= Self.sliceBytes
     }
 
-    /// Must be called when rows of redeliveries are in the log: there may be room for others.
+    /// Must be called when rows of redeliveries are in the log, because there may be room for others now.
     mutating func rowsSaved(now: BrokerTime) {
         moveOldestToRedeliveries(now: now)
         moveEnded(now: now)
@@ -69,9 +69,9 @@ extension DurableSubscription {
 
     /// Why an attachment ends.
     enum Ending {
-        /// The client gives back what it has not answered.
+        /// The client gives back the messages that it has not answered.
         case detached
-        /// Called when the client ended without detaching. The messages that it has not answered have failed.
+        /// The client ended without detaching. The messages that it has not answered have failed.
         case died
     }
 

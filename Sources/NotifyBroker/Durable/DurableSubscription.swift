@@ -30,8 +30,8 @@ struct DurableSubscription {
     var registration: UInt64 = 0
     /// The identities that attached. A message that none of them may receive is not for the subscription.
     var identities: AttachedIdentities
-    /// Whether no member with room could receive any of the redeliveries that are due, when they were last looked at.
-    /// First deliveries do not wait for them then.
+    /// Whether no member with room could receive any of the due redeliveries when they were last examined. If so, first
+    /// deliveries do not wait for them.
     var areRedeliveriesWithheld = false
     /// The log reader, while a client is attached.
     var reader: ReaderID?
@@ -55,7 +55,7 @@ struct DurableSubscription {
     var earlierDeadlines = EarlierDeadlines()
     /// The last delivery that failed; nil if none is known.
     var lastFailure: DurableDescription.Failure?
-    /// The number of first deliveries that go before redeliveries that are due: both get equal parts.
+    /// The number of first deliveries before the next due redelivery, so that both get equal parts.
     var firstDeliveries = 0
     /// The time for which a timer is set; nil if none is.
     var timer: Duration?
@@ -94,7 +94,7 @@ struct DurableSubscription {
     @inline(__always)
     var progress: DurableProgress { cursor.progress(isAttached: !members.isEmpty) }
 
-    /// Adds what the next batch is to persist.
+    /// Adds the progress that the next batch persists.
     mutating func takeProgress(into batch: inout UnsavedProgress, now: Duration) {
         batch.changes.append(.update(id: id, progress))
         if redeliveries.hasUnsaved {
@@ -187,8 +187,8 @@ struct DurableSubscription {
         rewind()
     }
 
-    /// Lets the next attachment begin with the unacknowledged messages. Nothing may be in flight for the first time
-    /// that is still to be moved to the redeliveries.
+    /// Lets the next attachment begin with the unacknowledged messages. First deliveries that belong to ended members
+    /// must have moved to the redeliveries before.
     mutating func rewind() {
         cursor.rewind()
         earlierDeadlines = EarlierDeadlines()
@@ -243,7 +243,7 @@ struct DurableSubscription {
         }
     }
 
-    /// Whether a change is pending that is not in the log yet: also of the sharing, or the removal.
+    /// Whether a change is pending that is not in the log yet, including a change of the sharing and the removal.
     var isChanging: Bool { isRemoving || pendingChange != nil || isSharingPending }
 
     /// - Throws: `subscriptionInUse` if another change is pending.
@@ -326,8 +326,8 @@ struct DurableSubscription {
 
     // MARK: Redeliveries
 
-    /// Changes the redeliveries to which what the store has answered belongs: those before a pending reset, if there is
-    /// one.
+    /// Changes the redeliveries to which an answer of the store belongs: if a reset is pending, the redeliveries before
+    /// it.
     mutating func updateStoredRedeliveries(_ change: (inout Redeliveries) -> Void) {
         if case .reset(let earlier, var rows, let losses, let start)? = pendingChange {
             change(&rows)
@@ -344,7 +344,7 @@ struct DurableSubscription {
         if case .reset(_, _, let earlier, _)? = pendingChange { earlier } else { losses }
     }
 
-    /// Changes what a generation of the cursor has lost: the current one, or that before a pending reset.
+    /// Changes the loss of a generation of the cursor: the current generation, or the one before a pending reset.
     mutating func changeLosses(of generation: UInt32, _ change: (inout LossRecord) -> Void) {
         if generation == cursor.generation {
             change(&losses)

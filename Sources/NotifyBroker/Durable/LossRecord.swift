@@ -29,15 +29,15 @@ struct LossRecord {
         unsaved.add(messages)
     }
 
-    /// Takes what the next batch adds to the loss in the log; nil if it adds nothing.
+    /// Takes the messages that the next batch adds to the loss in the log; nil if there are none.
     mutating func takeUnsaved() -> Loss? { unsaved.take() }
 
-    /// Notes that a batch has not added messages to the loss in the log.
+    /// Notes that the batch that would have added messages to the loss in the log has failed.
     mutating func saveFailed(_ messages: Loss) {
         unsaved.add(messages)
     }
 
-    /// The loss without what the next batch adds to it.
+    /// The loss without the messages that the next batch adds.
     var savedLoss: Loss? {
         guard let unsaved else { return loss }
         return loss?.without(unsaved)

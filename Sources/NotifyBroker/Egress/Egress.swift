@@ -32,7 +32,8 @@ struct Egress {
     private var outboxes: ContiguousArray<Outbox> = []
     /// Connections with output of this tick.
     private var touched: [ConnectionSlot] = []
-    /// Connections whose output was sealed at the end of the tick, and those of them that `nextToFlush` has returned.
+    /// Connections whose output was sealed at the end of the tick. The first ones were already returned by
+    /// `nextToFlush`.
     private var sealed: [ConnectionSlot] = []
     private var sealedCursor = 0
     /// Whether the sealed connections are in the queue.

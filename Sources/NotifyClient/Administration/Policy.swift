@@ -11,7 +11,7 @@ extension NotificationClient.Administration {
         case manage
     }
 
-    /// The user that a question to the policy is about.
+    /// The user for whom the policy is asked.
     public struct PolicySubject: Hashable, Sendable {
         /// The uid of the user.
         public var uid: UInt32

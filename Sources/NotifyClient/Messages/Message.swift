@@ -54,8 +54,7 @@ extension NotificationClient {
         /// Whether the durable subscription *may* have delivered this message before; if false, it certainly did not.
         public var isRedelivered: Bool { batch.entries[index].isRedelivered }
 
-        /// The number of this delivery by a durable subscription: 1, and the failures that are recorded for the
-        /// message.
+        /// The number of this delivery by a durable subscription: 1 plus the recorded failures of the message.
         ///
         /// A delivery has failed if the message was rejected, if its deadline has passed, or if the client of a group
         /// ended without leaving. The number may be low after a crash of the daemon, and is never too high.

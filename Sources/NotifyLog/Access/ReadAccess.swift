@@ -23,19 +23,19 @@ package struct ReadAccess: Sendable {
         return access
     }
 
-    /// Whether messages of `name` may be read. For a single message, see ``permits(_:)-(MessageParts)``: a dead letter
-    /// has the name of another one.
+    /// Whether messages of `name` may be read. For a single message, see ``permits(_:)-(MessageParts)``: the original
+    /// message of a dead letter has another name.
     package func permits(_ name: UnsafeRawBufferPointer) -> Bool {
         isUnrestricted || policy.mayReceive(name, anyOf: identities)
     }
 
-    /// Whether a message may be read: by its name, and for a dead letter also by the name of the message of which it
-    /// was made.
+    /// Whether a message may be read. The name of the message decides; for a dead letter, also the name of its original
+    /// message.
     package func permits(_ message: MessageParts) -> Bool {
         permits(message.name) && permitsOriginal(of: message)
     }
 
-    /// Whether a message is no dead letter, or one of a message that may be read.
+    /// Whether a dead letter's original message may be read; true for other messages.
     package func permitsOriginal(of message: MessageParts) -> Bool {
         guard DeadLetterHeaders.isDeadLetter(message.name), !isUnrestricted else { return true }
         return DeadLetterHeaders.withOriginalName(of: message) { permits($0) } ?? false

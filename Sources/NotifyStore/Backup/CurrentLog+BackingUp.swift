@@ -95,8 +95,7 @@ extension CurrentLog {
         return completion
     }
 
-    /// Records in the state of the copy what a start with it must know: it continues after the sequences used until
-    /// now.
+    /// Records in the state of the copy that a start with it continues after the sequences used so far.
     private func complete(_ state: inout StateRow, of log: Log) {
         let used = mark.withLock { $0?.value } ?? state.reservedThrough
         state.nextSequence = max(used, log.persistedThrough + 1)

@@ -38,7 +38,7 @@ extension Log {
         }
     }
 
-    /// Makes something that stores no message possible that has failed.
+    /// Makes room for work that has failed for lack of space and that stores no message.
     ///
     /// - Parameters:
     ///   - error: Why it failed.

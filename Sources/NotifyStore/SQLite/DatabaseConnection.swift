@@ -70,7 +70,7 @@ final class DatabaseConnection {
     // MARK: Protection
 
     /// The limits of SQLite for a statement, which may be a definition in a file, and for its values. The values follow
-    /// SQLite's advice on files that are not trusted, as far as the log's own statements allow it.
+    /// SQLite's advice on files that are not trusted, where the log's own statements allow it.
     private static let limits: [(Int32, Int)] = [
         (SQLITE_LIMIT_LENGTH, 2 * Limits.maximumPayloadBytes),
         (SQLITE_LIMIT_SQL_LENGTH, 1_000_000),

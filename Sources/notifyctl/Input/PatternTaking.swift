@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// A command whose arguments are patterns of names, or are checked for what looks like a wildcard and is none.
+/// A command whose arguments are patterns of names, or names that are checked for characters that look like wildcards.
 protocol PatternTaking: ParsableCommand {
     var patterns: [String] { get }
 }

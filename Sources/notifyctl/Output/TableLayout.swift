@@ -18,7 +18,7 @@ struct TableLayout {
     private var hasMark = false
 
     /// - Parameters:
-    ///   - kept: A column that is shown even if it is wide, and is left out after those but the first one.
+    ///   - kept: A column that is shown even if it is wide. It is left out last, except for the first column.
     ///   - skipped: The number of columns to leave out after the first one, for a table that is scrolled sideways.
     init(_ table: Table, _ style: TableStyle, keeping kept: Int? = nil, skipping skipped: Int = 0) {
         guard case .fitting(let limit, let isWide) = style else {
@@ -52,7 +52,7 @@ struct TableLayout {
         widths.reduce(0, +) + separator.count * max(0, widths.count - 1)
     }
 
-    /// Takes what is too much from the widest columns of text.
+    /// Narrows the widest columns of text until the table fits.
     private mutating func shorten(to limit: Int, _ table: Table) {
         var excess = Self.width(shown.map(\.width)) - limit
         while excess > 0 {

@@ -45,7 +45,7 @@ struct LinePoster: Sendable {
         source = LineSource(input)
     }
 
-    /// Posts until the end of the input, the first error that is not one of a single line, or an interruption.
+    /// Posts until the end of the input, an interruption, or the first error that concerns more than a single line.
     ///
     /// - Throws: `CommandFailure` that counts the lines, unless all were posted; `StandardOutput.Failure.readerClosed`.
     func run(_ configuration: NotificationClient.Configuration) async throws {
@@ -93,8 +93,8 @@ struct LinePoster: Sendable {
         state.ledger.withLock { $0.abandon(wasConnected: connection.wasConnected) }
     }
 
-    /// Waits for an interruption, and stops the client, so that every submitted line has an outcome soon, also if the
-    /// daemon does not answer: those not sent yet are not posted, and those without a receipt at the end are unknown.
+    /// Waits for an interruption, and stops the client. So every submitted line soon has an outcome, even if the daemon
+    /// does not answer: lines that were not sent are not posted, and the outcome of lines without a receipt is unknown.
     private func stop(_ client: NotificationClient) async {
         guard await interruption.wait() != nil else { return }
         source.stop()
