@@ -23,8 +23,9 @@ extension Broker {
         }
     }
 
-    /// The member that gets the next message after `nextMember`, in the same piece of reading: the same one, whose
-    /// outbox is not looked at again, or the next one that has room. The caller checks the room of the consumer.
+    /// The member that gets the message after that of `nextMember`, in the same piece of reading. It is the same
+    /// member, without another check of its outbox, or the next member with room. The caller checks the room of the
+    /// consumer.
     @inline(__always)
     mutating func nextMemberWhileReading(for reader: ReaderID) -> Int? {
         switch readers[reader].consumer {
@@ -32,8 +33,8 @@ extension Broker {
         }
     }
 
-    /// The member that gets the next message of a durable subscription; nil if none has room. Those whose connection
-    /// has no room are woken when it has.
+    /// The member that gets the next message of a durable subscription; nil if none has room. Members whose connection
+    /// has no room are woken when it has room again.
     mutating func nextMember(of slot: DurableSlot, ignoresOutbox: Bool = false) -> Int? {
         while let index = durables.candidate(of: slot) {
             guard !ignoresOutbox, let connection = durables[slot].members[index]?.attachment.connection.slot else {
@@ -46,8 +47,8 @@ extension Broker {
         return nil
     }
 
-    /// Gives the first of some matching messages to a member of the consumer, with those after it that can be handled
-    /// together with it. Must be called in ascending order of sequences.
+    /// Gives the first of some matching messages to a member of the consumer, together with the following messages that
+    /// can be handled in the same way. Must be called in ascending order of sequences.
     ///
     /// - Returns: The number of messages, at least 1, and their destination; nil if the consumer skips the message.
     mutating func take(
@@ -126,7 +127,7 @@ extension Broker {
     /// Keeps a matching message for a member that may receive it, and that has no room or is not attached.
     ///
     /// - Parameter member: A member.
-    /// - Returns: False if that must wait until what is kept already is in the log.
+    /// - Returns: False if there is no room until the messages kept before are in the log.
     mutating func withhold(
         _ entry: LogBlock.Entry, _ rights: MessageRights, for reader: ReaderID, _ member: Int
     ) -> Bool {

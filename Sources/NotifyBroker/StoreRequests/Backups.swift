@@ -1,8 +1,8 @@
 import DequeModule
 import NotifyWire
 
-/// The backup under way, and the requests that wait for its end. One backup is under way at a time. It ends with its
-/// connection, and for another one if its client has stopped reading it.
+/// The backup under way, and the requests that wait for its end. One backup is under way at a time. It ends when its
+/// connection ends, or when another request waits and its client has stopped reading it.
 struct Backups {
     /// A request that waits for its turn.
     struct Request {
@@ -51,7 +51,7 @@ struct Backups {
 
     private var queue: Deque<Request> = []
     private var current: Backup?
-    /// The connection whose backup was ended for another one.
+    /// The connection whose backup was ended to make room for a waiting request.
     private var displaced: ConnectionID?
     /// The number of the backup begun last.
     private(set) var lastNumber: UInt64 = 0
@@ -91,7 +91,8 @@ struct Backups {
         return Array(queue)
     }
 
-    /// The time at which the backup under way ends for another one unless its client reads on; nil if none waits.
+    /// The time at which the backup under way makes room for a waiting request, unless its client continues to read;
+    /// nil if no request waits.
     var deadline: Duration? {
         guard !queue.isEmpty, case .ready(let since)? = current?.state else { return nil }
         return since + Self.idleLimit

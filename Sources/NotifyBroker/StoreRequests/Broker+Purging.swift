@@ -39,8 +39,8 @@ extension Broker {
         actions.append(.scheduleTick)
     }
 
-    /// Asks the store for the next purge, if it works on none. The store gets the batches that move messages before,
-    /// see ``isPurging``.
+    /// Asks the store for the next purge, unless it is working on one. Batches that move messages to or from dead
+    /// letters are passed to the store before: see ``isPurging``.
     mutating func requestPurge(now: BrokerTime) {
         guard !commits.pending.hasDeadLetters, deadLetterRequests.started == nil,
             let pending = purges.begin(now: now)
@@ -52,14 +52,14 @@ extension Broker {
     /// a message that moves from one to the other could survive the purge.
     var isPurging: Bool { !purges.isIdle }
 
-    /// Continues what waited for purges to end.
+    /// Continues the work that waited for the end of purges.
     private mutating func purgeEnded() {
         guard !isPurging else { return }
         redeliveryReads.retry()
         actions.append(.scheduleTick)
     }
 
-    /// The store has ended a purge.
+    /// Called when the store has ended a purge.
     mutating func purged(_ result: Result<PurgeResult, StorageFailure>, now: BrokerTime) {
         let pending = purges.finish()
         logPurge(now: now.monotonic)

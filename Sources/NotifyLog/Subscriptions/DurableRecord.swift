@@ -40,7 +40,7 @@ package struct DurableRecord: Equatable, Sendable {
         self.loss = loss
     }
 
-    /// The most identities that are kept of those that attached.
+    /// The maximum number of identities that are remembered.
     package static let maximumOwners = 8
 
     /// The identities that attached, the latest one last. A message that none of them may receive is not for the

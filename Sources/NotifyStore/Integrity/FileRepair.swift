@@ -251,8 +251,8 @@ private final class FileRepairer: LogScanReceiver {
         for event in lost.events(names) { log.deletions.note(event) }
     }
 
-    /// Removes the copies for subscriptions that are lost, and those of messages that a subscription without progress
-    /// receives from the log again.
+    /// Removes copies that no subscription needs: the subscription is lost, or has lost its progress and receives the
+    /// messages from the log again.
     private func removeCopies(ofRestarted ids: [DurableID]) throws {
         try log.connection.execute(
             "DELETE FROM redeliveries WHERE subscription NOT IN (SELECT id FROM subscriptions)")
@@ -320,7 +320,7 @@ private final class FileRepairer: LogScanReceiver {
 }
 
 extension SubscriptionRow {
-    /// The progress as far as it is known: at least that of the start.
+    /// The known progress; without any, the start of the subscription.
     fileprivate var knownProgress: DurableProgress {
         let start = record.startedAfter
         return isProgressSound ? record.progress : DurableProgress(cursor: start, seenThrough: .max)
