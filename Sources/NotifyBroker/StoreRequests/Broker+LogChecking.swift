@@ -3,8 +3,8 @@ import NotifyWire
 
 /// Reporting damage of the log.
 extension Broker {
-    /// Answers with what is known after an empty commit, which finds out whether storing works, or asks the store to
-    /// check every row of the log first.
+    /// Answers with the known damage. An empty commit first shows whether storing works; for a full check, the store
+    /// first checks every row of the log.
     mutating func check(_ check: CheckRequest, _ slot: ConnectionSlot) throws(WireError) {
         try access.checkManageEverything(connections[slot].identity)
         let request = LogChecks.Request(connection: connections[slot].id, request: check.request)

@@ -1,8 +1,8 @@
 /// The time by which the daemon's deadlines run: the monotonic time without the time in which the daemon stood still.
 ///
 /// A process stands still while it is stopped or frozen, while its machine is suspended, or while it gets no CPU.
-/// Clients cannot be served meanwhile, and often stand still, too, so that time counts towards no deadline. It is
-/// recognized by a gap between two readings that ends later than the loop was to wake up.
+/// Clients cannot be served meanwhile, and often stand still, too, so that time counts towards no deadline. A
+/// standstill is recognized by a reading of the clock that comes later than the loop was to wake up.
 struct LoopClock {
     /// The longest wait of the loop while a deadline is pending, so that a standstill is recognized.
     static let maximumWait = Duration.milliseconds(500)

@@ -198,7 +198,7 @@ final class LogScan {
     }
 
     /// Adds the names whose rows can't be used, from the index of the table, which also contains them. If the checksum
-    /// of a name can't be read either, those of its messages decide.
+    /// of a name can't be read either, the checksums of its messages decide.
     private func restoreNames(_ names: inout NameTable) {
         guard !damagedNames.isEmpty || rows?.unreadable.isEmpty == false else { return }
         guard tables.contains("names"),

@@ -47,7 +47,8 @@ struct BacklogSurvey {
         var isAdded = false
     }
 
-    /// Messages that no owner of a subscription may receive under it do not count; nil if all count.
+    /// The policy under which an owner of a subscription must be able to receive a message, so that the message counts;
+    /// nil if all count.
     let policy: AccessPolicy?
     /// In descending order of cursor. The subscriptions before `next` are finished.
     private var members: [Member]
@@ -168,7 +169,7 @@ struct BacklogSurvey {
 
     /// Finishes subscriptions with a cursor at or above a sequence, at most `limit` of them.
     ///
-    /// - Parameter isInexact: Whether the cursors are within a segment that was not scanned, then counted whole.
+    /// - Parameter isInexact: Whether the cursors are within a segment that was not scanned. It then counts as a whole.
     /// - Returns: Whether all of them are finished.
     mutating func finish(from sequence: UInt64, limit: Int = 256, isInexact: Bool = false) -> Bool {
         for _ in 0..<limit {

@@ -17,7 +17,7 @@ struct DeletionLog {
         var first: UInt64
         var last: UInt64
         var count: UInt64
-        /// Whether several deletions are summed up, so that the range may include messages of none.
+        /// Whether several deletions are summed up. The range may then include messages that were not deleted.
         var isSum = false
 
         mutating func add(_ other: Event) {
@@ -31,7 +31,7 @@ struct DeletionLog {
 
         /// Adds other messages of the same name and range.
         ///
-        /// - Returns: Whether they are.
+        /// - Returns: Whether the name and the range are the same.
         mutating func merge(_ other: Event) -> Bool {
             guard name == other.name, first == other.first, last == other.last, isSum == other.isSum else {
                 return false
@@ -72,7 +72,7 @@ struct DeletionLog {
 
     /// The deletions with a higher mark are not in the database.
     private var writtenThrough: UInt64
-    /// The rows up to this mark are not those of the deletions here; nil if all rows are.
+    /// The rows up to this mark differ from the deletions in memory; nil if no row does.
     private(set) var staleThrough: UInt64?
     /// Whether the disk has room for rows.
     enum Room {
@@ -104,8 +104,8 @@ struct DeletionLog {
     /// Whether the transaction under way has rows to write.
     var hasRows: Bool { !noted.isEmpty || mark > writtenThrough }
 
-    /// The rows that the transaction under way has to write: that of its deletions, and those for which there was no
-    /// room earlier.
+    /// The rows that the transaction under way has to write: the row of its deletions, and earlier rows for which there
+    /// was no room.
     mutating func takeRows() -> [DeletionRow] {
         let isLate = isWritable && mark > writtenThrough
         var rows = isLate ? Self.rows(of: events.drop { $0.mark <= writtenThrough }, isFitting: true) : []
@@ -250,7 +250,7 @@ struct DeletionLog {
         guard request.deletionMark > 0 else { return nil }
         var (start, end) = (request.after + 1, request.through)
         if !isEnd { if request.isDescending { start = max(start, scanned) } else { end = min(end, scanned) } }
-        // All deletions have higher marks than one from before all of them.
+        // A mark from before all deletions is lower than theirs.
         let isKnown = request.deletionMark <= mark
         var missed: Loss?
         for event in events.reversed() {

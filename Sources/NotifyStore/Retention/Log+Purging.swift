@@ -6,7 +6,7 @@ struct PurgeSurvey {
     let request: PurgeRequest
     /// The last sequence to delete.
     let last: UInt64
-    /// The end of the log when the purge began. Dead letters up to it may be of messages to delete.
+    /// The end of the log when the purge began. The original messages of dead letters up to it may be deleted.
     let end: UInt64
     /// The purge continues with the oldest segment above this sequence.
     var position: UInt64 = 0
@@ -29,7 +29,7 @@ struct PurgeSurvey {
             && name.withUTF8 { request.filter.matches(name: UnsafeRawBufferPointer($0)) }
     }
 
-    /// Whether the purge deletes a message because it is a dead letter of one to delete.
+    /// Whether the purge deletes a dead letter because it deletes the original message.
     func contains(deadLetter headers: UnsafeRawBufferPointer) -> Bool {
         guard var letter = DeadLetterHeaders(reading: headers), letter.stamp.sequence < request.before else {
             return false
