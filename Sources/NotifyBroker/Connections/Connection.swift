@@ -69,8 +69,8 @@ struct Connection {
     var registration: UInt64?
     /// The requests to create or attach a durable subscription. Each waits for a commit.
     var unansweredAttaches: Set<UInt64> = []
-    /// The batch that was next when the next frame began to wait for a change of a durable subscription; nil if it does
-    /// not wait.
+    /// Set while the next frame waits for a change of a durable subscription: the number of the next batch when the
+    /// wait began.
     var waitsSince: UInt64?
     /// The number of requests for stored messages that are not answered yet.
     var historyReads = 0

@@ -227,7 +227,7 @@ struct DurableSubscriptions {
         setTimer(slot, now: time.monotonic)
     }
 
-    /// Removes those that are out of date.
+    /// Removes the timers that are out of date.
     private mutating func rebuildTimers() {
         timers = Heap(
             table.indices.compactMap { index in
@@ -266,7 +266,7 @@ struct DurableSubscriptions {
         return progress
     }
 
-    /// Records that the log has what a batch contained of redeliveries.
+    /// Records that the redeliveries of a batch are in the log.
     mutating func saved(_ redeliveries: [DurableID: Redeliveries.Unsaved]) {
         for (id, saved) in redeliveries {
             if let slot = slot(of: id) {
@@ -282,7 +282,7 @@ struct DurableSubscriptions {
         }
     }
 
-    /// Marks what a failed batch was to add to losses for the next batch.
+    /// Marks the losses of a failed batch for the next batch.
     mutating func saveFailed(_ losses: [DurableID: Loss]) {
         for (id, loss) in losses {
             if let slot = slot(of: id) { self[slot].saveFailed(loss) }

@@ -12,11 +12,11 @@ extension NotificationClient {
             /// The cursor of the durable subscription was reset, or the subscription was removed and created again
             /// while the client was disconnected.
             case recreated
-            /// Messages that the durable subscription had not acknowledged, or that a reader of the log had not got to,
-            /// are no longer in the daemon's log: they were deleted by its retention rules, or because one user had too
-            /// many unread ones, or purged, or lost in a repair of the log. Or the daemon no longer keeps them for the
-            /// subscription: too many waited for a client that may receive them, or while no client was attached, they
-            /// were found to be damaged, or the policy let no client receive them any more.
+            /// Messages are no longer in the daemon's log, although the durable subscription had not acknowledged them,
+            /// or a reader of the log had not reached them. The retention rules, the limit of a user's unread messages,
+            /// a purge or a repair has removed them. The reason is also used if the daemon no longer keeps messages for
+            /// the subscription: because too many waited for a client that may receive them, or because, while no
+            /// client was attached, they were found to be damaged or the policy denied them to every client.
             case deleted
             /// Messages in the daemon's log are damaged, so the daemon does not deliver them.
             case damaged

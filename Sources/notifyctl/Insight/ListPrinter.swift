@@ -39,9 +39,9 @@ struct ListPrinter<Item: Sendable>: Sendable {
         return 0
     }
 
-    /// Makes the daemon begin to count, if it does not yet.
+    /// Makes the daemon begin to count, unless it is counting already.
     ///
-    /// - Returns: The first list, since which rates are printed; nil if it need not be made.
+    /// - Returns: The first list, from which rates are computed; nil if no such list is needed.
     private func prepare(_ client: NotificationClient) async throws -> Look<Item>? {
         guard needsPreparation else { return nil }
         let first = try await look(client)

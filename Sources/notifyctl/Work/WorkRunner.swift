@@ -149,7 +149,7 @@ private final class Work: Service {
         case .givenBack: throw NotificationClient.JobError.giveBack()
         case .stopped: throw NotificationClient.JobError.giveBack(after: .zero)
         case .rejected where Interruption.isReaderGone(from: STDOUT_FILENO):
-            // Probably the command has failed because its output can't be written, as that of every other one would.
+            // Probably the command has failed because its output can't be written. Every other command would fail, too.
             state.withLock { $0.isReaderGone = true }
             interruption.interrupt(.readerClosed)
             throw NotificationClient.JobError.giveBack(after: .zero)
