@@ -20,7 +20,7 @@ extension Broker {
         warnings.counted(now: now.monotonic)
     }
 
-    /// Continues the lists that have waited too long. Their entries do not contain what is not known.
+    /// Continues the lists that have waited too long. Their entries leave out unknown counts.
     mutating func expireBacklogs(now: Duration) {
         continueLists(of: backlogs.takeExpired(now: now))
     }

@@ -42,9 +42,9 @@ extension Broker {
         pauseIfLogBehind(slot)
     }
 
-    /// Makes the store count what was deleted from the start of a new subscription on, if it begins at a sequence or a
-    /// time. After some of them in one batch, the connection pauses until the outcome: the store compares all known
-    /// deletions with each of them.
+    /// Makes the store count the deletions since the start of a new subscription, if it begins at a sequence or a time.
+    /// The store compares all known deletions with each such subscription. So after some of them in one batch, the
+    /// connection pauses until the outcome of the batch.
     mutating func countDeleted(_ record: DurableRecord, from start: LogPosition, _ slot: ConnectionSlot) {
         guard case .sequence = start, record.progress.cursor < commits.sequencer.last else { return }
         scheduler.spend(FairScheduler.Cost.subscribe)
@@ -120,7 +120,7 @@ extension Broker {
 }
 
 extension DurableSubscription {
-    /// - Throws: The reason why a client can't take this subscription for the one that it would create.
+    /// - Throws: The reason why this subscription differs from the one that the client asks to create.
     func checkCreation(of filter: SubscriptionFilter, sharing: DurableSharing) throws(WireError) {
         guard state != .removing else {
             throw WireError(.subscriptionInUse, "durable subscription '\(name)' is being removed; try again later")

@@ -122,8 +122,8 @@ extension AccessPolicy {
         return .partly(rules.rules[later])
     }
 
-    /// The decision about a subscription, to be explained: that only some of the names are allowed is said, too, if a
-    /// rule denies others.
+    /// The decision about a subscription for an explanation: `allowedExcept` instead of `allowed` if a later rule
+    /// denies some of the names.
     package func explainedSubscribeDecision(
         _ pattern: NamePattern, _ identity: borrowing Identity
     ) -> AccessDecision {

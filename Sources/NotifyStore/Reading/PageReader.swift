@@ -115,7 +115,7 @@ struct PageReader {
         try matchCache.matches(number(ofID: name), in: log.names)
     }
 
-    /// Looks up the name of a row: in most cases it is that of a recent one.
+    /// Looks up the name of a row. In most cases a recent row had the same name.
     private mutating func number(of key: SegmentEntry.Key) -> NameTable.Number? {
         let index = Int(key.name) % Self.recentNames
         if recentNames[index].id == key.name { return recentNames[index].number }

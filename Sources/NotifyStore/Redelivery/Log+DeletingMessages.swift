@@ -3,7 +3,8 @@ import NotifyWire
 
 /// Deleting single messages: dead letters.
 extension Log {
-    /// Deletes messages, with what their segments count of them. Subscriptions that have not read them lose them.
+    /// Deletes messages, and subtracts them from the counts of their segments. Subscriptions that have not read them
+    /// lose them.
     ///
     /// - Parameter sequences: Ascending. Sequences without a message are ignored.
     func delete(_ sequences: [UInt64], _ statements: Statements) throws {

@@ -1,9 +1,9 @@
-/// The reason of a failed delivery, as it is printed. Its first line is what has ended the command; the others, if any,
-/// are the end of what that has written to standard error.
+/// The reason of a failed delivery, as it is printed. Its first line says how the command ended. Further lines are the
+/// end of the command's standard error.
 enum FailureReason {
     private static let lineCharacters = 100
 
-    /// One line: the first one, and the last one of several. Shortened.
+    /// The first and the last line, shortened to one.
     static func line(_ reason: String) -> String {
         let lines = reason.split(separator: "\n")
         guard let first = lines.first else { return Table.unknown }
