@@ -10,7 +10,7 @@ package struct RecoveredLog: Sendable {
     package var subscriptions: [DurableRecord]
     /// The messages with a copy for a subscription, in ascending order of sequence.
     package var redeliveries: [DurableID: [Redelivery]] = [:]
-    /// The reason of a failure of each subscription: of the copy that is due last. When it failed is unknown.
+    /// For each subscription, the failure of the copy that is due last. The time of the failure is unknown.
     package var failureReasons: [DurableID: (sequence: UInt64, failures: UInt32, reason: String)] = [:]
     /// Whether the log may contain subscriptions that can't be read, besides ``subscriptions``.
     package var isMissingSubscriptions = false

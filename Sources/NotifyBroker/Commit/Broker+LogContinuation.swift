@@ -34,8 +34,8 @@ extension Broker {
             progress: durable.progress, loss: durable.savedLoss)
     }
 
-    /// Must be called when a new log has replaced a lost one. From then on, only the messages that the new log
-    /// contains, and those of the pending batch and of the batch in flight, and their names, count as stored.
+    /// Must be called when a new log has replaced a lost one. From then on, only these messages and their names count
+    /// as stored: the messages of the new log, of the pending batch, and of the batch in flight.
     ///
     /// - Parameters:
     ///   - messages: The messages of the new log, from its ``LogContinuation``.

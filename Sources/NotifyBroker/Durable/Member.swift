@@ -13,8 +13,8 @@ struct Member {
     private(set) var acknowledgedCount: UInt64 = 0
     /// The highest sequence delivered. Answers above it are refused.
     private(set) var deliveredThrough: UInt64 = 0
-    /// Whether the member has let a deadline pass and has answered nothing since. It gets messages only if all members
-    /// have: so a client that hangs takes none from those that work.
+    /// Whether the member has let a deadline pass and has answered nothing since. A stalled member gets messages only
+    /// if all members are stalled, so that a hanging client takes no messages from working ones.
     private(set) var isStalled = false
 
     init(_ attachment: Attachment, id: MemberID, credit: UInt32) {

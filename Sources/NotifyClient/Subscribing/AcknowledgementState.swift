@@ -8,8 +8,9 @@ import NotifyWire
 /// sequences go to another client. So the state of each sequence is tracked separately. Answers name only messages
 /// delivered on the present attachment, because the daemon accepts no others.
 ///
-/// A message that is rejected or given back is no longer held: its redelivery is passed to the consumer. So is that of
-/// a message whose deadline has passed, although the consumer still has it: its number of failures has risen.
+/// A message that is rejected or given back is no longer held: its redelivery is passed to the consumer. The redelivery
+/// of a message whose deadline has passed is passed to the consumer, too, although the consumer still has the message:
+/// the delivery has a higher number.
 struct AcknowledgementState {
     /// The action for a delivery.
     enum Disposition: Equatable {

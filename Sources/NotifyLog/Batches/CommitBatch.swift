@@ -43,17 +43,17 @@ package enum DurableChange: Equatable, Sendable {
     /// Replaces the filter, the settings, the start and the progress of a subscription. Its losses end if the
     /// generation changes.
     case replace(DurableRecord)
-    /// Makes an identity that attached the owner of the subscription, after those that attached before, and sets when
-    /// that was.
+    /// Makes the identity of a new attachment the owner of the subscription, keeps the earlier ones, and sets the time
+    /// of the attachment.
     case setOwner(id: DurableID, Identity, LastAttachment = LastAttachment())
     /// Adds messages that the daemon has dropped to the subscription's loss.
     case addLoss(id: DurableID, Loss)
     /// Forgets messages that were added to the subscription's loss.
     case forgetLoss(id: DurableID, Loss)
     case remove(id: DurableID)
-    /// Keeps a copy of a message for its next delivery, or changes what is recorded of an earlier copy. If there is no
-    /// earlier copy, it is made from `frame`, the message's deliver frame, or if that is nil from the log. If the
-    /// log does not contain the message, the outcome reports that.
+    /// Keeps a copy of a message for its next delivery, or changes the record of an earlier copy. A new copy is made
+    /// from `frame`, the message's deliver frame, or from the log if `frame` is nil. If the log does not contain the
+    /// message, the outcome reports that.
     case keep(id: DurableID, Redelivery, reason: String, frame: ByteBuffer? = nil)
     /// Deletes the copies of messages. Copies that do not exist are ignored.
     case forget(id: DurableID, sequences: [UInt64])

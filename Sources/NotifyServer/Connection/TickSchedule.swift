@@ -14,7 +14,7 @@ struct TickSchedule {
     private var isWakeUpRequested = false
     /// The scheduled ticks since the last event: bytes, the beginning or end of a connection, or a wake-up.
     private var ticksSinceEvent = 0
-    /// Whether a tick runs now. Events are its consequences then, and count as none.
+    /// Whether a tick runs now. Events during a tick are its consequences, and do not count.
     var isTicking = false
 
     mutating func eventReceived() {

@@ -5,9 +5,9 @@ import SystemPackage
 /// Space on the disk that no message may use: a file beside the database whose space is allocated. When the disk is
 /// full, it is shortened for acknowledgements and attachments, and removed for deletions.
 ///
-/// A deletion also writes to the disk at first. Without a reserve, a full disk would refuse what makes room on it.
-/// Deletions have a part of their own, because another program may take the space of the other part as soon as it is
-/// free. A disk without room for the whole reserve has one for deletions alone.
+/// A deletion also writes to the disk at first. Without a reserve, deletions, which make room, would fail on a full
+/// disk. Deletions have a part of their own, because another program may take the space of the other part as soon as it
+/// is free. A disk without room for the whole reserve has one for deletions alone.
 final class DiskReserve {
     enum Use {
         case deletion

@@ -3,8 +3,8 @@ import SystemPackage
 
 /// The lock file beside a daemon's socket, which a daemon that has opened its socket by itself holds.
 enum SocketLock {
-    /// The process that holds the lock of a socket; nil if none does, if this user may not know, or if the file is one
-    /// of another user, except root, who could have written any number to it. Changes nothing.
+    /// The process that holds the lock of a socket; nil if none does, or if this user may not know. Also nil if the
+    /// file belongs to another user than root, because that user could have written any number to it. Changes nothing.
     static func holder(ofSocket path: String) -> Int32? {
         // Does not wait for the writer of a pipe.
         guard

@@ -5,11 +5,12 @@ import Synchronization
 import NotifySystem
 import SystemPackage
 
-/// Prints what commands write: as it is, or each line with the name of its message before it. Keeps the end of it.
+/// Prints the output of commands, either unchanged or with the name of the message before each line. Keeps the end of
+/// each output.
 ///
 /// A command writes to a pipe, which is read on an event loop. While the reader of prefixed lines does not read, the
-/// loop waits, and so do the commands once their pipes are full. Output that is printed as it is holds up only the
-/// command that has written it.
+/// loop waits, and so do the commands once their pipes are full. Output that is printed unchanged holds up only its own
+/// command.
 struct JobOutput: Sendable {
     private let loop: any EventLoop = {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
@@ -53,7 +54,7 @@ struct JobOutput: Sendable {
         waiters.abandon()
     }
 
-    /// Ends each wait for the output after this time, those that wait now after this time from now.
+    /// Limits each wait for the output to this time. For current waits, the time begins now.
     func limitWaits(to limit: Duration) {
         waiters.limitWaits(to: limit)
     }
