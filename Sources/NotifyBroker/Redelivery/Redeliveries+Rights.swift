@@ -3,11 +3,11 @@ import NotifyLog
 
 /// The rights to messages that are due: which of the identities that attached may receive each.
 ///
-/// Once these are evaluated, the messages are in a queue for each set of identities, so that only messages are read that
-/// a member may receive.
+/// Evaluated messages are in a queue for each set of identities, so that only messages are read that a member may
+/// receive.
 extension Redeliveries {
-    /// Takes messages to read: some that are due and to which there are these rights, not more than fit in a number of
-    /// bytes, but at least one.
+    /// Takes due messages with these rights, to read them. Takes at least one message, and no further ones that would
+    /// exceed the limits.
     mutating func takeDue(_ rights: MessageRights = .unknown, maximumCount: Int, maximumBytes: Int) -> [UInt64] {
         var queue = takeQueue(rights)
         defer { setQueue(rights, queue) }
@@ -97,14 +97,14 @@ extension Redeliveries {
         return first?.rights
     }
 
-    /// Whether an identity may not receive some of the messages that are due, as far as is known.
+    /// Whether some due message is known to be forbidden for an identity.
     var areDueRestricted: Bool { evaluatedDue.keys.contains(where: \.isRestricted) }
 
     private func isDue(_ sequence: UInt64, _ rights: MessageRights) -> Bool {
         messages[sequence].map { $0.state == .due && $0.isStored && $0.rights == rights } ?? false
     }
 
-    /// The number of messages that are due, and that none of some identities may receive, but another one may.
+    /// The number of due messages that only other identities than these may receive.
     func withheldCount(from rights: MessageRights) -> Int {
         messages.values.count { $0.state == .due && $0.rights.isRestricted && $0.rights.isDisjoint(with: rights) }
     }

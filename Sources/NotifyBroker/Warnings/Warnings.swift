@@ -58,7 +58,7 @@ struct Warnings {
     /// Whether the checks need newer counts of messages.
     private enum Counting {
         case none
-        /// The store has been asked. Then a cycle of checks follows, which asks for no others.
+        /// The store has been asked. The cycle of checks after its answer requests no counts.
         case requested
         case finished
     }
@@ -82,7 +82,7 @@ struct Warnings {
     /// Whether another cycle follows, because messages were counted too recently to be counted again.
     private var isRepeated = false
 
-    /// Whether newer counts of messages are to be requested: not in the cycle that follows those requested last.
+    /// Whether newer counts of messages are to be requested. False in the cycle that follows an answer of the store.
     var needsCounts: Bool { counting == .none }
 
     /// Notes that the store counts messages.

@@ -1,7 +1,7 @@
 import NotifyWire
 
 extension NotificationClient.Administration {
-    /// Sums up the messages of the daemon's log by name: what fills the disk.
+    /// Sums up the messages of the daemon's log by name, to see which names fill the disk.
     ///
     /// Only stored messages are counted, and only names that this user may receive. The daemon counts while others post
     /// and while it deletes, so the sum is of no single moment.

@@ -10,7 +10,7 @@ package struct Run: Equatable, Sendable {
     package var subscription: UInt32
     package var count: UInt32
     package var isRedelivery: Bool
-    /// The number of this delivery: 1, and the failures that were recorded for each of the messages.
+    /// The number of this delivery: 1 plus the recorded failures of each of the messages.
     package var delivery: UInt32
 
     package init(subscription: UInt32, count: UInt32, isRedelivery: Bool, delivery: UInt32 = 1) {

@@ -1,5 +1,5 @@
-/// The option that was meant by one of another program, or of another command. The parser suggests only options that
-/// are spelled alike.
+/// Suggests an option in place of one that belongs to another program or to another command. The parser suggests only
+/// options that are spelled alike.
 enum UnknownOption {
     private static let meanings: [(option: String, meant: [String])] = [
         ("--since", ["--from"]), ("--start", ["--from"]), ("--after", ["--from"]), ("--from-beginning", ["--from"]),
@@ -33,9 +33,8 @@ enum UnknownOption {
         return distance * 3 > suggestion.count ? "\(prefix)\(option)'" : message
     }
 
-    /// The parser's message, or one about an unknown option: the parser takes the value of such an option for an
-    /// argument without an option, and reports that value. It also reports a missing option before an unknown one, which
-    /// may be the same by another name.
+    /// The parser's message, or a message about an unknown option. The parser may report the value of an unknown option
+    /// as an unexpected argument. It may also report a missing option although the user gave it under another name.
     static func message(behind message: String, _ arguments: [String], help: String) -> String {
         let isValue = message.hasPrefix("The value '") && message.contains("' is invalid for '<")
         guard isValue || message.hasPrefix("Missing expected argument '") else { return message }
