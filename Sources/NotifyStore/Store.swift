@@ -141,7 +141,7 @@ package final class Store: LogStore {
         queue.add { current.setPolicy(policy) }
     }
 
-    /// Sets what is called with what the store deletes by itself, on the store's queue.
+    /// Sets the handler of the store's own deletions. It is called on the store's queue.
     package func setDeletionHandler(_ handler: @escaping @Sendable (Deletion) -> Void) {
         let current = current
         queue.add { current.deletionHandler = handler }

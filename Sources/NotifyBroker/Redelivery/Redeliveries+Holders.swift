@@ -29,7 +29,8 @@ extension Redeliveries {
 
     /// Forgets some messages of a member that has ended.
     ///
-    /// - Returns: The number of messages, those that were in flight to it, ascending, and whether there are no others.
+    /// - Returns: The number of forgotten messages; those of them that were in flight to the member, ascending; and
+    ///   whether the member has no further messages.
     mutating func takeHeld(
         by member: MemberID, maximumCount: Int
     ) -> (count: Int, inFlight: [UInt64], isLast: Bool) {

@@ -1,7 +1,7 @@
 import DequeModule
 import NotifyLog
 
-/// Dead letters, and what the log has of the messages.
+/// Dead letters, and saving the messages in the log.
 extension Redeliveries {
     // MARK: Dead letters
 
@@ -27,7 +27,7 @@ extension Redeliveries {
         var changes: [DurableChange] = []
     }
 
-    /// Takes what is to be changed in the log, with the next batch.
+    /// Takes the changes that the next batch makes to the log.
     mutating func takeUnsaved(of id: DurableID, now: Duration) -> Unsaved {
         var result = Unsaved(reasons: beginSaving())
         var finished: [UInt64] = []
@@ -42,7 +42,7 @@ extension Redeliveries {
         return result
     }
 
-    /// Notes that the log has what a batch contained.
+    /// Notes that the changes of a batch are in the log.
     mutating func saved(_ sequences: some Sequence<UInt64>) {
         endSaving()
         for sequence in sequences {
@@ -66,7 +66,7 @@ extension Redeliveries {
         }
     }
 
-    /// Notes that the log does not have what a batch contained.
+    /// Notes that the changes of a batch are not in the log.
     mutating func saveFailed(_ batch: Unsaved) {
         endSaving()
         unsaved.restore(batch.reasons)

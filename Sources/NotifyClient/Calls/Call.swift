@@ -12,7 +12,7 @@ protocol Call: Sendable {
     /// Whether the daemon waits for messages, so that it must be told when the caller no longer does.
     var awaitsMessages: Bool { get }
 
-    /// Writes the request. A reply of which a lost connection cut off the end begins again.
+    /// Writes the request. If a lost connection has cut off a reply, the reply begins again.
     mutating func write(request: UInt64, to buffer: inout ByteBuffer)
     /// A frame of the reply was received.
     ///

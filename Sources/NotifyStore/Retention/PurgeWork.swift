@@ -47,7 +47,7 @@ final class PurgeWork: SlicedWork {
 
 extension CurrentLog {
     func beginPurge(_ request: PurgeRequest, _ completion: @escaping PurgeWork.Completion) {
-        // What was deleted before belongs to no purge.
+        // Earlier deletions belong to no purge.
         reportDeletion()
         do {
             slices.add(PurgeWork(self, try openLog().beginPurge(request), completion))
