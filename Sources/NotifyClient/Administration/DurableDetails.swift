@@ -31,8 +31,8 @@ extension NotificationClient.Administration {
         public let settings: NotificationClient.DurableSettings
         /// When the subscription was created; `nil` if an earlier version of the daemon created it.
         public let created: Date?
-        /// The last attachment that received messages, present or past; `nil` if there was none since the subscription
-        /// was created, or if ``created`` is `nil` and it was to an earlier version of the daemon.
+        /// The last attachment that received messages, present or past; `nil` if there was none. If ``created`` is
+        /// `nil`, attachments to an earlier version of the daemon are unknown.
         public let lastAttachment: Attachment?
         /// The time without a client after which the daemon removes the subscription; `nil` if it does not.
         public let expiry: Duration?
@@ -47,10 +47,10 @@ extension NotificationClient.Administration {
         /// Whether messages that failed too often wait as copies, because the dead letters of the subscription's user use up
         /// its share. They become dead letters once some are retried or deleted, or the limit is raised.
         public let needsRoomForDeadLetters: Bool
-        /// The delivery that failed last; `nil` if none did. After a restart of the daemon, one of those messages that
-        /// wait for another delivery.
+        /// The delivery that failed last; `nil` if none did. After a restart of the daemon, a failed delivery of a
+        /// message that waits for another delivery.
         public let lastFailure: Failure?
-        /// When the next of the messages that wait for another delivery is delivered; `nil` if none waits for a time.
+        /// The earliest time at which a message is delivered again; `nil` if no message waits for a time.
         public let nextDelivery: Date?
 
         init(_ description: DurableDescription) {

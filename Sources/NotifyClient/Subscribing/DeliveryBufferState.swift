@@ -165,8 +165,8 @@ extension DeliveryBufferState {
         logSnapshot?.evicted(count, through: last, gap.reason)
     }
 
-    /// Lets the snapshot include what the daemon has dropped, with all live messages before it: they are read from the
-    /// log, as far as they are stored.
+    /// Lets the snapshot include the messages that the daemon has dropped, and all live messages before them. Those
+    /// that are stored are read from the log.
     ///
     /// - Returns: False if there is no snapshot, or if the gap does not say what was dropped.
     private mutating func replacesWithLog(_ gap: NotificationClient.Gap) -> Bool {

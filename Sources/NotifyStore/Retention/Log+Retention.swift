@@ -48,7 +48,8 @@ extension Log {
         return unreportedDeletion.take()
     }
 
-    /// The store looks for work at intervals. After a longer time than these and this one, the process stood still.
+    /// The store looks for work at intervals. If more than such an interval and this time have passed since the last
+    /// look, the process stood still.
     private static let standstill = Duration.seconds(10)
 
     /// Notes that the store looks for work. After a standstill, in which no client could use its subscriptions, the
