@@ -33,8 +33,8 @@ extension DurableSubscription {
             "sequence \(sequence) was not delivered to '\(name)': the last one was \(member.deliveredThrough)")
     }
 
-    /// Moves messages that have held the cursor for too long to the redeliveries, so that it passes them: many messages
-    /// above them are acknowledged. If they are many, the others move after the next batch.
+    /// Moves messages to the redeliveries if they hold the cursor while many later messages are acknowledged. The
+    /// cursor then passes them. If there are many of them, the rest moves after the next batch.
     mutating func moveOldestToRedeliveries(now: BrokerTime) {
         while isSpanFull, !isFull, !isSaving, let taken = cursor.takeOldest() {
             if let isFailure = endedMembers.isFailure(taken.member) {

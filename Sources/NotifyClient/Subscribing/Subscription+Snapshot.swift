@@ -5,8 +5,8 @@ import ServiceLifecycle
 extension NotificationClient.Subscription {
     /// Reads pages of the snapshot into the buffer until the buffer has something to take, or the snapshot has ended.
     ///
-    /// A page that a lost connection cuts short is requested again on the next one, and one that the daemon does not
-    /// send in time is requested again, too: a subscription waits for messages without limit.
+    /// A page that a lost connection cuts short is requested again on the next connection. A page that the daemon does
+    /// not send in time is requested again, too, because a subscription waits for messages without limit.
     ///
     /// - Returns: False if the task was cancelled.
     nonisolated(nonsending) func readSnapshot() async throws(NotifyError) -> Bool {

@@ -36,8 +36,8 @@ struct SubscriptionTable {
         var hasExtraCredit = false
         /// Whether the durable subscription has other patterns than its spec, because they were edited since.
         var isEdited = false
-        /// Whether the durable subscription exists unless it was removed since: it was reset or edited, and this has
-        /// not attached again. Its removal is then known only from the refusal of the attachment.
+        /// Whether the durable subscription was reset or edited, and this client has not attached again. It existed at
+        /// that time. If it was removed since, the refusal of the attachment shows that.
         var wasChanged = false
 
         init(

@@ -31,7 +31,7 @@ struct SubscribeRunner: Sendable {
     let format: MessageFormat
     /// Runs a command for each message; nil to print the messages.
     var program: JobRunner?
-    /// For `wait`: the arrival of its message, which alone the timeout limits.
+    /// For `wait`: the arrival of its message. The timeout limits only the time until then.
     var arrival: Arrival?
 
     /// Prints messages until the subscription ends or the command is interrupted.
