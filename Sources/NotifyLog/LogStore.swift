@@ -13,9 +13,10 @@ package protocol LogStore: AnyObject, Sendable {
     func perform(_ work: StoreWork, answer: @escaping @Sendable (StoreAnswer) -> Void)
     /// Applies another retention policy to the requests that follow.
     func setRetention(_ policy: RetentionPolicy)
-    /// Applies another policy to the requests that follow: a subscription does not lose what its owner may not receive.
+    /// Applies another policy to the requests that follow. Messages that the owner of a subscription may not receive do
+    /// not count as its losses.
     func setPolicy(_ policy: AccessPolicy)
-    /// Sets what is called with each deletion that the store makes by itself.
+    /// Sets the handler of the store's own deletions.
     func setDeletionHandler(_ handler: @escaping @Sendable (Deletion) -> Void)
     /// Records that sequences below `next` may be visible to peers from now on. If the process crashes, the next start
     /// continues at `next`. If the kernel crashes, this record is lost.

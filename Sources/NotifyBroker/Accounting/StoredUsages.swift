@@ -4,9 +4,9 @@ import NotifyWire
 
 /// The number and bytes of each user's messages in the log, including messages that wait for the store.
 ///
-/// Messages that a user has posted count towards its limit of stored bytes. Messages that its durable subscriptions
-/// have failed to process, which others may have posted, counts towards a share of its own of the same size: the copies
-/// of messages that are delivered again, and the dead letters.
+/// Messages that a user has posted count towards its limit of stored bytes. Copies of messages that are delivered
+/// again, and dead letters, count towards another share of the same size, because others may have posted the messages
+/// that the user's durable subscriptions fail to process.
 struct StoredUsages {
     /// The account of a user. Valid as long as the daemon runs.
     struct Account {
@@ -29,7 +29,7 @@ struct StoredUsages {
 
     func usage(of uid: UInt32) -> StoredUsage { accounts[uid].map { usages[$0.index] } ?? StoredUsage() }
 
-    /// The bytes of what a user's durable subscriptions have failed to process: copies and dead letters.
+    /// The bytes of the copies and dead letters of a user's durable subscriptions.
     func failedBytes(of uid: UInt32) -> Int { copyBytes(of: uid) + usage(of: uid).deadLetterBytes }
 
     /// The account of a user, opened if there is none.
@@ -64,7 +64,7 @@ struct StoredUsages {
         usages[account.index].bytes += bytes
     }
 
-    /// Adds a message of the daemon's own, of which some are dead letters.
+    /// Adds a message of the daemon's own, which may be a dead letter.
     mutating func add(_ usage: StoredUsage, to account: Account) { usages[account.index] += usage }
 
     /// Subtracts messages that were not stored, or that the log no longer contains.

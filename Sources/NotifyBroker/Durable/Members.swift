@@ -31,7 +31,7 @@ struct Members {
     /// An entry of the queue.
     private enum Turn {
         case member(Int)
-        /// The next one of those that are blocked on the connection.
+        /// The next member that is blocked on the connection.
         case connection(ConnectionID)
     }
 
@@ -53,7 +53,7 @@ struct Members {
     /// The members that have been attached for longest and for shortest.
     private var (oldest, newest): (Int?, Int?)
     private var committedCount = 0
-    /// The members that may have room, the next one first. Not the one whose turn it is.
+    /// The members that may have room, in the order of their turns. Excludes the member whose turn it is now.
     private var queue: Deque<Turn> = []
     private var blocked = BlockedMembers()
     /// The member whose turn it is.
