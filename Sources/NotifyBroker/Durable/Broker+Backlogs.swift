@@ -25,11 +25,25 @@ extension Broker {
         continueLists(of: backlogs.takeExpired(now: now))
     }
 
-    mutating func continueLists(of waiting: [ConnectionID]) {
-        for id in waiting where connections.contains(id) {
-            resume(id.slot, .awaitingPage)
-            if connections[id.slot].listing != nil { endTurn(of: id.slot, hasMore: true) }
-        }
+    /// The durable subscriptions of a user, or of all users, in order of uid and name.
+    mutating func durables(of uid: UInt32?) -> ArraySlice<DurableID> {
+        scheduler.spend(durables.count)
+        let keys = durables.keys.filter { uid == nil || $0.uid == uid }.sorted()
+        return keys.compactMap { key in durables.slot(of: key).map { durables[$0].id } }[...]
+    }
+
+    /// The entry of a durable subscription in a list of all subscriptions.
+    func subscriptionEntry(_ slot: DurableSlot, request: UInt64) -> SubscriptionEntry {
+        let durable = durables[slot]
+        let attachment = durable.firstMember?.attachment
+        let pending = pending(of: durable)
+        return SubscriptionEntry(
+            request: request, uid: durable.uid, pid: attachment?.pid ?? 0,
+            client: attachment.map { connections[$0.connection.slot].number } ?? 0, cursor: durable.cursor.position,
+            behind: pending?.messages, isBehindUpperBound: pending?.isUpperBound ?? false,
+            acknowledged: durable.members.acknowledgedCount,
+            unacknowledged: UInt32(durable.members.unacknowledged), durableName: durable.name,
+            object: durable.filter.object ?? "", patterns: durable.filter.patterns.map(\.description))
     }
 
     func durableEntry(_ slot: DurableSlot, request: UInt64) -> DurableEntry {
@@ -57,6 +71,14 @@ extension Broker {
                 oldest, pending.oldestMicroseconds == 0 ? .max : pending.oldestMicroseconds)
         }
         return pending
+    }
+
+    /// The distance of a durable subscription from the end of the log. 0 while it receives each message as it is
+    /// committed.
+    func sequencesBehind(of durable: DurableSubscription) -> UInt64 {
+        let end = commits.persistedThrough
+        guard let reader = durable.reader else { return end.distance(above: durable.cursor.position) }
+        return readers[reader].isLive ? 0 : end.distance(above: readers[reader].position)
     }
 
     /// The messages above the cursor that the subscription has not finished; nil if not known.

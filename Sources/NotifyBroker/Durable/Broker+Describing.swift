@@ -7,17 +7,16 @@ extension Broker {
     mutating func describe(_ describe: Describe, _ slot: ConnectionSlot, now: BrokerTime) throws(WireError) {
         let durable = try managed(describe, by: slot)
         connections[slot].listing = Listing(
-            request: describe.request, subject: .backlogs, uid: nil, durables: [durables[durable].id],
-            isDescription: true)
+            request: describe.request, source: .description(durables[durable].id))
         prepareBacklogs(for: slot, now: now)
         continueList(slot)
     }
 
     /// Answers a request for a description, and ends the list that stands for it.
-    mutating func endDescription(_ id: DurableID?, of slot: ConnectionSlot, request: UInt64) {
+    mutating func endDescription(_ id: DurableID, of slot: ConnectionSlot, request: UInt64) {
         scheduler.spend(FairScheduler.Cost.listEntry)
         connections[slot].listing = nil
-        guard let durable = id.flatMap({ durables.slot(of: $0) }) else {
+        guard let durable = durables.slot(of: id) else {
             return refuse(
                 slot, request: request,
                 WireError(.unknownSubscription, "the durable subscription was removed meanwhile"))

@@ -31,7 +31,7 @@ extension Broker {
             try monitors.add(for: id, uid: uid, patterns, isManager: isManager, now: now.monotonic)
             ledger.change(.connectionBytes, by: Monitors.chargedBytes, uid: uid)
         }
-        connections[slot].listing = Listing(request: monitor.request, uid: uid, postCount: count ?? 0)
+        connections[slot].listing = Listing(request: monitor.request, source: .posts(count ?? 0))
         continueList(slot)
     }
 

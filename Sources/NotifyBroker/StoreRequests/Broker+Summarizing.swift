@@ -71,13 +71,13 @@ extension Broker {
 
     private mutating func list(_ summary: LogSummary, for read: SummaryRead) throws(WireError) {
         let slot = read.connection.slot
-        var listing = Listing(request: read.request, uid: connections[slot].uid)
-        listing.storedNames = summary.names[...]
-        if let others = summary.others { listing.storedNames.append(.init(name: [], totals: others)) }
-        listing.byteCount = listing.storedNames.reduce(0) { $0 + Self.entryBytes + $1.name.count }
-        try ledger.checkRoom(for: listing.byteCount, uid: connections[slot].uid)
-        ledger.change(.pendingBytes, by: listing.byteCount, uid: connections[slot].uid)
-        connections[slot].listing = listing
+        var names = summary.names
+        if let others = summary.others { names.append(.init(name: [], totals: others)) }
+        let byteCount = names.reduce(0) { $0 + Self.entryBytes + $1.name.count }
+        try ledger.checkRoom(for: byteCount, uid: connections[slot].uid)
+        ledger.change(.pendingBytes, by: byteCount, uid: connections[slot].uid)
+        connections[slot].listing = Listing(
+            request: read.request, source: .storedNames(names[...]), byteCount: byteCount)
     }
 
     func storedNameEntry(_ name: LogSummary.Name, request: UInt64) -> StoredNameEntry {

@@ -99,8 +99,8 @@ extension Broker {
                 if !isDeadLetter { traced.headers = [] }
                 (traced.payload, traced.reason) = ([], "")
                 connections[slot].listing = Listing(
-                    request: trace.request, uid: uid, durables: durables(of: uid), traced: traced,
-                    reasons: content.reasons)
+                    request: trace.request,
+                    source: .trace(.init(message: traced, reasons: content.reasons), durables(of: uid)))
             } else if content.damaged.contains(trace.sequence) {
                 refuse(slot, request: trace.request, Self.damagedMessage(trace.sequence))
             } else if !holders(of: trace.sequence, uid: connections[slot].uid).isEmpty {
@@ -126,8 +126,19 @@ extension Broker {
 
     // MARK: Subscriptions
 
+    /// Lists the state of a traced message in a durable subscription.
+    mutating func listTraced(
+        _ traced: ListSource.Traced, in id: DurableID, for slot: ConnectionSlot, request: UInt64
+    ) {
+        guard let durable = durables.slot(of: id) else { return }
+        scheduler.spend(FairScheduler.Cost.tracePattern * (1 + durables[durable].filter.patterns.count))
+        guard var entry = traceEntry(durable, traced.message, request: request) else { return }
+        if entry.reason.isEmpty { entry.reason = traced.reasons[id] ?? "" }
+        answer(slot, entry)
+    }
+
     /// The entry of a durable subscription; nil if its filter does not match the message.
-    func traceEntry(_ slot: DurableSlot, _ message: PostEntry, request: UInt64) -> TraceEntry? {
+    private func traceEntry(_ slot: DurableSlot, _ message: PostEntry, request: UInt64) -> TraceEntry? {
         let durable = durables[slot]
         let isMatch = message.name.withUnsafeBytes { durable.filter.matches(name: $0) }
         guard isMatch, durable.filter.object.map({ $0.utf8.elementsEqual(message.object) }) ?? true else { return nil }
