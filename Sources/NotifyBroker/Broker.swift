@@ -197,8 +197,8 @@ package struct Broker: ~Copyable {
         subscriptions.rightsChanged()
         backlogs.forgetAll()
         for slot in durables.slots {
-            durables[slot].updateStoredRedeliveries { $0.areRightsOutdated = $0.areRightsKnown }
-            redeliveryReads.wake(slot, isNeeded: durables[slot].redeliveries.mayNeedRights)
+            durables[slot].rightsChanged()
+            redeliveryReads.wake(slot, isNeeded: durables[slot].mayNeedRights)
         }
         actions.append(.scheduleTick)
         monitors.discardRecorded()

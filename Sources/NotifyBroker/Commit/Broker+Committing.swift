@@ -126,7 +126,7 @@ extension Broker {
         guard let slot = durables.slot(of: id) else { return }
         durables[slot].removalFailed()
         durables.noteProgress(slot)
-        redeliveryReads.wake(slot, isNeeded: durables[slot].redeliveries.hasWork)
+        redeliveryReads.wake(slot, isNeeded: durables[slot].mayNeedCopies)
     }
 
     // MARK: Health

@@ -53,7 +53,7 @@ extension Broker {
         logChecks.logReplaced()
         for (id, loss) in losses.sorted(by: { $0.key < $1.key }) {
             guard let slot = durables.slot(of: id) else { continue }
-            if let loss = durables[slot].lost(loss, generation: durables[slot].cursor.generation) {
+            if let loss = durables[slot].lost(loss, generation: durables[slot].cursorGeneration) {
                 sendGap(loss, .deleted, to: slot)
             }
         }

@@ -6,11 +6,11 @@ extension Broker {
         _ acknowledge: Acknowledge, _ slot: ConnectionSlot, now: BrokerTime
     ) throws(WireError) {
         let (durable, member) = try member(acknowledge.subscription, of: slot)
-        let (reader, work) = (durables[durable].reader, durables[durable].redeliveries.work)
-        let visited = durables[durable].cursor.inFlight.work
+        let (reader, work) = (durables[durable].reader, durables[durable].redeliveryWork)
+        let visited = durables[durable].firstDeliveryWork
         defer {
             spendOnRedeliveries(of: durable, since: work)
-            scheduler.spend((durables[durable].cursor.inFlight.work &- visited) / FairScheduler.Cost.visitsPerUnit)
+            scheduler.spend((durables[durable].firstDeliveryWork &- visited) / FairScheduler.Cost.visitsPerUnit)
         }
         do throws(WireError) {
             if let reader, readers[reader].isLive { durables[durable].passed(through: commits.persistedThrough) }
@@ -28,7 +28,7 @@ extension Broker {
     /// Gives back a message that was not processed.
     mutating func reject(_ reject: Reject, _ slot: ConnectionSlot, now: BrokerTime) throws(WireError) {
         let (durable, member) = try member(reject.subscription, of: slot)
-        let work = durables[durable].redeliveries.work
+        let work = durables[durable].redeliveryWork
         defer { spendOnRedeliveries(of: durable, since: work) }
         do throws(WireError) {
             try durables.rejected(reject, of: durable, by: member, now: now)
@@ -43,7 +43,7 @@ extension Broker {
     /// Postpones deadlines.
     mutating func extend(_ extend: Extend, _ slot: ConnectionSlot, now: BrokerTime) throws(WireError) {
         let (durable, member) = try member(extend.subscription, of: slot)
-        let work = durables[durable].redeliveries.work
+        let work = durables[durable].redeliveryWork
         defer { spendOnRedeliveries(of: durable, since: work) }
         durables[durable].extended(
             extend.sequences, microseconds: extend.microseconds, by: member, now: now)
@@ -75,12 +75,12 @@ extension Broker {
     }
 
     private mutating func spendOnRedeliveries(of slot: DurableSlot, since work: Int) {
-        scheduler.spend(durables[slot].redeliveries.work - work)
+        scheduler.spend(durables[slot].redeliveryWork - work)
     }
 
     private mutating func wake(_ slot: DurableSlot) {
         if let reader = durables[slot].reader { readers.wake(reader) }
-        redeliveryReads.wake(slot, isNeeded: durables[slot].redeliveries.hasWork)
+        redeliveryReads.wake(slot, isNeeded: durables[slot].mayNeedCopies)
     }
 
     private func member(

@@ -41,7 +41,7 @@ extension Broker {
         let interest = LogReader.Interest(
             filter: durable.filter, registration: durable.registration, subscription: durable.id)
         durables.opened(
-            readers.open(LogReader(for: .durable(slot), interest, after: durable.cursor.readPosition)), of: slot)
+            readers.open(LogReader(for: .durable(slot), interest, after: durable.readPosition)), of: slot)
     }
 
     /// Records that an identity attached. If it is new, earlier decisions about rights no longer hold.
@@ -51,8 +51,8 @@ extension Broker {
         access.retain(identity)
         if case .replaced(let earlier) = change {
             releaseIdentity(earlier)
-            durables[slot].redeliveries.forgetRights()
-            redeliveryReads.wake(slot, isNeeded: durables[slot].redeliveries.hasWork)
+            durables[slot].forgetRights()
+            redeliveryReads.wake(slot, isNeeded: durables[slot].mayNeedCopies)
         }
         subscriptions.rightsChanged()
         backlogs.forget(durables[slot].id)
@@ -70,7 +70,7 @@ extension Broker {
         if let slot = durables.slot(of: id) {
             durables[slot].pendingAttachments -= 1
             if attachment.isResumed {
-                if let index = durables[slot].members.index(of: attachment) {
+                if let index = durables[slot].memberIndex(of: attachment) {
                     detach(slot, [index], .detached, now: now)
                     connections[attachment.connection.slot].subscriptions[attachment.number] = nil
                 }

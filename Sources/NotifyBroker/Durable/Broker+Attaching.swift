@@ -94,15 +94,15 @@ extension Broker {
     }
 
     private func checkRoom(forMemberOf durable: DurableSlot, _ identity: IdentityID) throws(WireError) {
-        guard durables[durable].members.count < Limits.membersPerSubscription else {
+        guard durables[durable].memberCount < Limits.membersPerSubscription else {
             throw WireError(
                 .limitReached,
                 "durable subscription '\(durables[durable].name)' has reached the limit of "
                     + "\(Limits.membersPerSubscription) members")
         }
         guard
-            durables[durable].members.hasMember(of: identity)
-                || durables[durable].members.identityCount < DurableRecord.maximumOwners
+            durables[durable].hasMember(of: identity)
+                || durables[durable].memberIdentityCount < DurableRecord.maximumOwners
         else {
             throw WireError(
                 .limitReached,
@@ -112,20 +112,11 @@ extension Broker {
     }
 
     /// Records identities with members again before another one attaches, so that none of them is forgotten for it.
-    ///
-    /// While other attachments are pending, it is not known which identities they leave: all with members are recorded
-    /// then.
     private mutating func keepIdentities(of durable: DurableSlot, before identity: IdentityID) {
-        let (identities, members) = (durables[durable].identities, durables[durable].members)
-        let isKnown = identities.number(of: identity) != nil
-        let kept: [IdentityID]
         if durables[durable].pendingAttachments > 0 {
-            scheduler.spend(members.count / FairScheduler.Cost.visitsPerUnit)
-            kept = isKnown && members.hasMember(of: identity) ? [] : members.allIdentities.filter { $0 != identity }
-        } else {
-            kept = isKnown ? [] : identities.kept(where: members.hasMember)
+            scheduler.spend(durables[durable].memberCount / FairScheduler.Cost.visitsPerUnit)
         }
-        for kept in kept {
+        for kept in durables[durable].identitiesToKeep(before: identity) {
             access.retain(kept)
             commits.append(
                 .setOwner(id: durables[durable].id, access.identity(kept), durables[durable].lastAttachment),
@@ -195,7 +186,7 @@ extension Broker {
     private mutating func takeOver(
         _ slot: DurableSlot, from earlier: [Attachment], by later: Attachment, now: BrokerTime
     ) {
-        detach(slot, earlier.compactMap { durables[slot].members.index(of: $0) }, .detached, now: now)
+        detach(slot, earlier.compactMap { durables[slot].memberIndex(of: $0) }, .detached, now: now)
         for earlier in earlier where connections.contains(earlier.connection) {
             connections[earlier.connection.slot].subscriptions[earlier.number] = nil
             let taker =

@@ -39,10 +39,10 @@ extension Broker {
         let pending = pending(of: durable)
         return SubscriptionEntry(
             request: request, uid: durable.uid, pid: attachment?.pid ?? 0,
-            client: attachment.map { connections[$0.connection.slot].number } ?? 0, cursor: durable.cursor.position,
+            client: attachment.map { connections[$0.connection.slot].number } ?? 0, cursor: durable.position,
             behind: pending?.messages, isBehindUpperBound: pending?.isUpperBound ?? false,
-            acknowledged: durable.members.acknowledgedCount,
-            unacknowledged: UInt32(durable.members.unacknowledged), durableName: durable.name,
+            acknowledged: durable.acknowledgedCount,
+            unacknowledged: UInt32(durable.unacknowledged), durableName: durable.name,
             object: durable.filter.object ?? "", patterns: durable.filter.patterns.map(\.description))
     }
 
@@ -51,11 +51,11 @@ extension Broker {
         let attachment = durable.firstMember?.attachment
         return DurableEntry(
             request: request, uid: durable.uid, pid: attachment?.pid ?? 0,
-            client: attachment.map { connections[$0.connection.slot].number } ?? 0, cursor: durable.cursor.position,
+            client: attachment.map { connections[$0.connection.slot].number } ?? 0, cursor: durable.position,
             lost: durable.loss?.count ?? 0,
             isLostUpperBound: durable.loss?.isUpperBound ?? false,
-            inFlight: UInt32(durable.members.unacknowledged), members: UInt32(durable.members.count),
-            waiting: UInt32(durable.redeliveries.count - durable.redeliveries.inFlightCount),
+            inFlight: UInt32(durable.unacknowledged), members: UInt32(durable.memberCount),
+            waiting: UInt32(durable.waitingCount),
             sharing: durable.settings.sharing, pending: pending(of: durable), durableName: durable.name,
             object: durable.filter.object ?? "",
             patterns: durable.filter.patterns.map(\.description))
@@ -64,9 +64,9 @@ extension Broker {
     /// The messages that the subscription has not finished; nil if not known.
     func pending(of durable: DurableSubscription) -> DurableEntry.Pending? {
         guard var pending = pendingInLog(of: durable) else { return nil }
-        pending.messages += UInt64(durable.redeliveries.count)
-        pending.bytes += UInt64(durable.redeliveries.bytes)
-        if durable.redeliveries.count > 0, let oldest = backlogs[durable.id]?.oldestCopyMicroseconds {
+        pending.messages += UInt64(durable.redeliveryCount)
+        pending.bytes += UInt64(durable.copyBytes)
+        if durable.redeliveryCount > 0, let oldest = backlogs[durable.id]?.oldestCopyMicroseconds {
             pending.oldestMicroseconds = min(
                 oldest, pending.oldestMicroseconds == 0 ? .max : pending.oldestMicroseconds)
         }
@@ -77,13 +77,13 @@ extension Broker {
     /// committed.
     func sequencesBehind(of durable: DurableSubscription) -> UInt64 {
         let end = commits.persistedThrough
-        guard let reader = durable.reader else { return end.distance(above: durable.cursor.position) }
+        guard let reader = durable.reader else { return end.distance(above: durable.position) }
         return readers[reader].isLive ? 0 : end.distance(above: readers[reader].position)
     }
 
     /// The messages above the cursor that the subscription has not finished; nil if not known.
     private func pendingInLog(of durable: DurableSubscription) -> DurableEntry.Pending? {
-        if durable.cursor.inFlight.isEmpty, sequencesBehind(of: durable) == 0 {
+        if !durable.hasFirstDeliveries, sequencesBehind(of: durable) == 0 {
             return DurableEntry.Pending(messages: 0, bytes: 0, oldestMicroseconds: 0)
         }
         return backlogs[durable.id].map {

@@ -15,7 +15,7 @@ extension Broker {
         if let time = try reset.position.pastTime(at: now) { return try search(.reset(reset), at: time, slot) }
         let cursor = try firstCursor(at: reset.position)
         try durables[durable].checkChangeable()
-        guard durables[durable].cursor.generation < .max else {
+        guard durables[durable].cursorGeneration < .max else {
             throw WireError(
                 .limitReached,
                 "durable subscription '\(reset.durableName)' can't be reset again: remove it and create it again")
@@ -89,9 +89,9 @@ extension Broker {
     /// Sends the deadline to the members, which extend it in time, and fetch messages ahead only without a deadline and
     /// a maximum of deliveries.
     private mutating func sendDeadline(of durable: DurableSlot) {
-        scheduler.spend(durables[durable].members.count * FairScheduler.Cost.frame)
+        scheduler.spend(durables[durable].memberCount * FairScheduler.Cost.frame)
         let deadline = durables[durable].settings.deadlineMicroseconds
-        for attachment in durables[durable].members.all.map(\.attachment)
+        for attachment in durables[durable].attachments
         where connections.contains(attachment.connection) {
             answer(
                 attachment.connection.slot,
@@ -122,7 +122,7 @@ extension Broker {
             if isEdited { try? register(durable, as: durables[durable].filter) }
             backlogs.forget(id)
             chargeDurable(durable)
-            redeliveryReads.wake(durable, isNeeded: durables[durable].redeliveries.hasWork)
+            redeliveryReads.wake(durable, isNeeded: durables[durable].mayNeedCopies)
             if failure != nil {
                 durables.noteProgress(durable)
                 // The state before the reset had timers and due messages.

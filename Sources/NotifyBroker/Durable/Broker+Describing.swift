@@ -29,8 +29,8 @@ extension Broker {
         of slot: DurableSlot, request: UInt64, existed: Bool = false, for connection: ConnectionSlot
     ) -> DurableDescription {
         let durable = durables[slot]
-        scheduler.spend(durable.redeliveries.count / FairScheduler.Cost.visitsPerUnit)
-        let unused = durable.members.isEmpty ? backlogs[durable.id]?.unusedMicroseconds : 0
+        scheduler.spend(durable.redeliveryCount / FairScheduler.Cost.visitsPerUnit)
+        let unused = !durable.hasMembers ? backlogs[durable.id]?.unusedMicroseconds : 0
         return DurableDescription(
             durableEntry(slot, request: request), settings: durable.settings,
             createdMicroseconds: durable.createdMicroseconds,
@@ -38,10 +38,10 @@ extension Broker {
             expiryMicroseconds: statistics.store.subscriptionExpiry.map { UInt64($0.components.seconds) * 1_000_000 }
                 ?? 0,
             unusedMicroseconds: unused,
-            withheld: UInt32(durable.redeliveries.withheldCount(from: rightsOfMembers(durable))),
+            withheld: UInt32(durable.withheldCount(from: durable.rightsOfMembers)),
             existed: existed, needsRoom: needsRoomForDeadLetters(durable),
             lastFailure: lastFailure(of: durable, for: connections[connection].identity),
-            nextMicroseconds: durable.redeliveries.nextDueTime(now: durables.time) ?? 0)
+            nextMicroseconds: durable.nextDueTime(now: durables.time) ?? 0)
     }
 
     /// The last failure. Its reason is left out unless the reader certainly may receive the message, of which the

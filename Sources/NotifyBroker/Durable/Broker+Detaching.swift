@@ -14,7 +14,7 @@ extension Broker {
     mutating func detach(
         _ slot: DurableSlot, _ indices: [Int], _ ending: DurableSubscription.Ending, now: BrokerTime
     ) {
-        if durables[slot].members.count == indices.count { closeReader(of: slot) }
+        if durables[slot].memberCount == indices.count { closeReader(of: slot) }
         scheduler.spend(indices.count * FairScheduler.Cost.detach)
         durables.detach(slot, indices, ending, now: now)
         if let loss = durables[slot].unheardLoss { reportLoss(loss, of: slot) }
@@ -23,7 +23,7 @@ extension Broker {
 
     /// Ends all attachments, and returns them.
     mutating func endAttachments(_ slot: DurableSlot) -> [Attachment] {
-        let attachments = durables[slot].members.allIndices.compactMap { durables[slot].members[$0]?.attachment }
+        let attachments = durables[slot].attachments
         detachAll(slot)
         for attachment in attachments {
             connections[attachment.connection.slot].subscriptions[attachment.number] = nil
@@ -51,7 +51,7 @@ extension Broker {
     /// Sets how many bytes of copies the subscription may have, by the room that its owner and the log have.
     mutating func limitCopies(of slot: DurableSlot) {
         let hasRoom = ownerHasRoom(for: slot) && (try? commits.checkRoom()) != nil
-        durables[slot].redeliveries.maximumBytes =
+        durables[slot].maximumCopyBytes =
             hasRoom ? Redelivery.maximumBytes : Redelivery.bytesWithoutRoom
         if !hasRoom { redeliveryReads.needsRoom(slot) }
     }
@@ -111,7 +111,7 @@ extension Broker {
     /// Ends the attachments of all clients, because the subscription is removed.
     private mutating func endMembers(of durable: DurableSlot) throws(WireError) {
         try durables[durable].checkChangeable()
-        scheduler.spend(durables[durable].members.count * FairScheduler.Cost.detach)
+        scheduler.spend(durables[durable].memberCount * FairScheduler.Cost.detach)
         let name = durables[durable].name
         for attachment in endAttachments(durable) {
             refuse(

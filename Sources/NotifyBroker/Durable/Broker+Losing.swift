@@ -33,7 +33,7 @@ extension Broker {
         for (id, sequences) in deletion.copies { copiesDeleted(sequences, of: id, deletion.generations[id]) }
         for (id, loss) in deletion.losses.sorted(by: { $0.key < $1.key }) {
             guard let slot = durables.slot(of: id) else { continue }
-            let generation = deletion.generations[id] ?? durables[slot].cursor.generation
+            let generation = deletion.generations[id] ?? durables[slot].cursorGeneration
             guard let loss = durables[slot].lost(loss, generation: generation) else { continue }
             let isReleased = deletion.released[id] != nil
             // Messages that were deleted before the creation of the subscription do not count.
@@ -64,9 +64,7 @@ extension Broker {
     /// finds neither message nor copy.
     private mutating func copiesDeleted(_ sequences: [UInt64], of id: DurableID, _ generation: UInt32?) {
         guard let slot = durables.slot(of: id), generation == durables[slot].committedCursor.generation else { return }
-        durables[slot].updateStoredRedeliveries { rows in
-            for sequence in sequences { rows.copyDeleted(sequence) }
-        }
+        durables[slot].copiesDeleted(sequences)
         chargeDurable(slot)
         redeliveryReads.retry()
         actions.append(.scheduleTick)
@@ -75,7 +73,7 @@ extension Broker {
     /// Moves the cursor past messages that the subscription no longer holds back. The store has done so already.
     private mutating func release(_ id: DurableID, through sequence: UInt64, _ generation: UInt32?) {
         guard let slot = durables.slot(of: id) else { return }
-        durables[slot].released(through: sequence, generation: generation ?? durables[slot].cursor.generation)
+        durables[slot].released(through: sequence, generation: generation ?? durables[slot].cursorGeneration)
         chargeDurable(slot)
         if let reader = durables[slot].reader { readers.wake(reader) }
     }

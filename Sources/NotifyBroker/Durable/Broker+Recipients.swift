@@ -37,15 +37,15 @@ extension Broker {
         if access.policy.isOpen(message.name) { return .member(candidate) }
         let rules = access.receivingRules(of: message)
         scheduler.spend(FairScheduler.Cost.frame)
-        var turns = min(durables[slot].members.count, Self.maximumTurns)
+        var turns = min(durables[slot].memberCount, Self.maximumTurns)
         var next: Int? = candidate
         while let index = next {
-            if let identity = durables[slot].members[index]?.attachment.identity, access.permits(rules, identity) {
+            if let identity = durables[slot].attachment(at: index)?.identity, access.permits(rules, identity) {
                 return .member(index)
             }
             turns -= 1
             guard turns > 0 else { break }
-            durables[slot].members.passTurn()
+            durables[slot].passTurn()
             next = nextMember(of: slot, ignoresOutbox: ignoresOutbox)
         }
         return self.rights(under: rules, durables[slot]).map { .withheld($0) } ?? .forbidden
@@ -66,11 +66,11 @@ extension Broker {
     /// The filter of messages to read: those that a member with room may receive.
     mutating func rightsOfMembersWithRoom(_ slot: DurableSlot) -> MessageRights {
         // Without different rights, a member is as good as any other.
-        guard durables[slot].redeliveries.areDueRestricted else { return .unknown }
+        guard durables[slot].areDueRestricted else { return .unknown }
         var rights = MessageRights.anyone
-        let (identities, members) = (durables[slot].identities, durables[slot].members)
-        scheduler.spend(members.count / FairScheduler.Cost.visitsPerUnit)
-        for member in members.withRoom {
+        let identities = durables[slot].identities
+        scheduler.spend(durables[slot].memberCount / FairScheduler.Cost.visitsPerUnit)
+        for member in durables[slot].membersWithRoom {
             guard let number = identities.number(of: member.attachment.identity),
                 !rights.contains(.identity(number))
             else { continue }
@@ -78,14 +78,5 @@ extension Broker {
             if hasRoom(connection) { rights.insert(.identity(number)) } else { connections[connection].blocked(slot) }
         }
         return rights
-    }
-
-    /// The filter of messages that an attached member may receive.
-    func rightsOfMembers(_ durable: DurableSubscription) -> MessageRights {
-        durable.members.all.reduce(into: MessageRights.anyone) { rights, member in
-            if let number = durable.identities.number(of: member.attachment.identity) {
-                rights.insert(.identity(number))
-            }
-        }
     }
 }

@@ -8,20 +8,20 @@ extension DurableSubscription {
     /// - Throws: `notDelivered` if a range ends above the highest sequence delivered to the member. No message is then
     ///   acknowledged.
     mutating func acknowledged(_ ranges: [SequenceRange], by index: Int, now: BrokerTime) throws(WireError) {
-        guard let member = members[index] else { return }
+        guard let member = _members[index] else { return }
         if let wrong = ranges.first(where: { $0.last > member.deliveredThrough }) {
             throw notDelivered(wrong.last, member)
         }
         let ranges = ranges.coalesced
-        let count = cursor.acknowledged(ranges, member: member.id)
-        members.update(index) { member in
+        let count = _cursor.acknowledged(ranges, member: member.id)
+        _members.update(index) { member in
             member.answered()
             member.acknowledged(count)
         }
-        if !redeliveries.isEmpty {
-            for holder in redeliveries.acknowledge(ranges, by: member.id) {
-                guard let holder, let index = members.index(of: holder) else { continue }
-                members.update(index) { $0.acknowledged(1) }
+        if !_redeliveries.isEmpty {
+            for holder in _redeliveries.acknowledge(ranges, by: member.id) {
+                guard let holder, let index = _members.index(of: holder) else { continue }
+                _members.update(index) { $0.acknowledged(1) }
             }
         }
         moveOldestToRedeliveries(now: now)
@@ -36,13 +36,13 @@ extension DurableSubscription {
     /// Moves messages to the redeliveries if they hold the cursor while many later messages are acknowledged. The
     /// cursor then passes them. If there are many of them, the rest moves after the next batch.
     mutating func moveOldestToRedeliveries(now: BrokerTime) {
-        while isSpanFull, !isFull, !isSaving, let taken = cursor.takeOldest() {
+        while isSpanFull, !isFull, !isSaving, let taken = _cursor.takeOldest() {
             if let isFailure = endedMembers.isFailure(taken.member) {
                 finishDelivery(taken, isFailure ? .failed : .returned, delay: nil, reason: Self.died, now: now)
                 continue
             }
             let deadline = deadline(of: taken, now: now.monotonic)
-            redeliveries.add(
+            _redeliveries.add(
                 taken.sequence, .hold(taken.member, deadline: deadline), failures: 0, bytes: taken.bytes,
                 holder: taken.member)
         }
@@ -55,29 +55,29 @@ extension DurableSubscription {
     }
 
     /// Whether there is no room for further redeliveries.
-    private var isFull: Bool { redeliveries.isFull(withInFlight: 0, bytes: 0) }
+    private var isFull: Bool { _redeliveries.isFull(withInFlight: 0, bytes: 0) }
 
     /// Gives back a message that a member holds. An answer to a message that it no longer holds is ignored, and so is
     /// the rejection of an earlier delivery.
     ///
     /// - Throws: `notDelivered` if the sequence is above the highest one delivered to the member.
     mutating func rejected(_ reject: Reject, by index: Int, now: BrokerTime) throws(WireError) {
-        guard let member = members[index] else { return }
+        guard let member = _members[index] else { return }
         let sequence = reject.sequence
         guard sequence <= member.deliveredThrough else { throw notDelivered(sequence, member) }
-        members.update(index) { $0.answered() }
-        guard reject.delivery == 0 || reject.delivery == redeliveries.failures(of: sequence) &+ 1 else { return }
-        if let taken = cursor.take(sequence, from: member.id) {
+        _members.update(index) { $0.answered() }
+        guard reject.delivery == 0 || reject.delivery == _redeliveries.failures(of: sequence) &+ 1 else { return }
+        if let taken = _cursor.take(sequence, from: member.id) {
             finishDelivery(
                 taken, reject.outcome, delay: reject.delayMicroseconds, reason: reject.reason, now: now)
-        } else if redeliveries.isInFlight(sequence, to: member.id) {
+        } else if _redeliveries.isInFlight(sequence, to: member.id) {
             failAgain(sequence, reject.outcome, delay: reject.delayMicroseconds, reason: reject.reason, now: now)
         } else {
             return
         }
         // A later acknowledgement of a range does not finish it.
-        redeliveries.release(sequence, by: member.id)
-        members.update(index) { $0.released(1) }
+        _redeliveries.release(sequence, by: member.id)
+        _members.update(index) { $0.released(1) }
     }
 
     /// Postpones the deadlines of messages that a member holds. Others are ignored.
@@ -85,16 +85,16 @@ extension DurableSubscription {
     /// A message whose deadline is extended has held the cursor for long: it moves to the redeliveries, which have room
     /// for every message in flight.
     mutating func extended(_ sequences: [UInt64], microseconds: UInt64, by index: Int, now: BrokerTime) {
-        guard let member = members[index] else { return }
-        members.update(index) { $0.answered() }
+        guard let member = _members[index] else { return }
+        _members.update(index) { $0.answered() }
         let span = microseconds == 0 ? settings.deadlineMicroseconds : microseconds
         guard span > 0 else { return }
         let deadline = now.monotonic + .microseconds(Int64(max(span, DurableSettingChanges.minimumDeadline)))
         for sequence in sequences {
-            if redeliveries.isInFlight(sequence, to: member.id) {
-                redeliveries.extend(sequence, to: deadline)
-            } else if let taken = cursor.take(sequence, from: member.id) {
-                redeliveries.add(
+            if _redeliveries.isInFlight(sequence, to: member.id) {
+                _redeliveries.extend(sequence, to: deadline)
+            } else if let taken = _cursor.take(sequence, from: member.id) {
+                _redeliveries.add(
                     sequence, .hold(member.id, deadline: deadline), failures: 0, bytes: taken.bytes,
                     holder: member.id)
             }
@@ -107,7 +107,7 @@ extension DurableSubscription {
     ) {
         let failures: UInt32 = outcome == .returned ? 0 : 1
         if outcome != .returned { failed(taken.sequence, failures, reason, now: now) }
-        redeliveries.add(
+        _redeliveries.add(
             taken.sequence, next(after: outcome, failures: failures, delay: delay, now: now), failures: failures,
             bytes: taken.bytes, holder: taken.member, reason: outcome == .returned ? "" : reason)
     }
@@ -116,9 +116,9 @@ extension DurableSubscription {
     mutating func failAgain(
         _ sequence: UInt64, _ outcome: Reject.Outcome, delay: UInt64?, reason: String, now: BrokerTime
     ) {
-        let failures = redeliveries.failures(of: sequence) + (outcome == .returned ? 0 : 1)
+        let failures = _redeliveries.failures(of: sequence) + (outcome == .returned ? 0 : 1)
         if outcome != .returned { failed(sequence, failures, reason, now: now) }
-        redeliveries.change(
+        _redeliveries.change(
             sequence, to: next(after: outcome, failures: failures, delay: delay, now: now), failures: failures,
             reason: outcome == .returned ? "" : reason)
     }

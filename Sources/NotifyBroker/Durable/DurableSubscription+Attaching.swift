@@ -1,3 +1,4 @@
+import NotifyCenter
 import NotifyLog
 import NotifyWire
 
@@ -30,12 +31,12 @@ extension DurableSubscription {
                 holderPID: 0)
         }
         guard sharing == settings.sharing else {
-            return takesOver ? takeOver(from: Array(members.all)) : refused(sharing)
+            return takesOver ? takeOver(from: Array(_members.all)) : refused(sharing)
         }
         switch sharing {
         case .group:
             // A client has one connection at a time. Its members on an earlier one have ended.
-            return takeOver(from: members.members(of: instance, notOn: connection))
+            return takeOver(from: _members.members(of: instance, notOn: connection))
         case .exclusive:
             guard let member = firstMember else { return .free }
             return decision(by: instance, on: connection, holder: member, takesOver: takesOver)
@@ -72,7 +73,7 @@ extension DurableSubscription {
     private func refused(_ sharing: DurableSharing) -> AttachDecision {
         let pid = firstMember?.attachment.pid ?? 0
         let holder =
-            switch members.count {
+            switch _members.count {
             case 0: "no client is attached now"
             case 1: "process \(pid) is attached"
             case let count: "process \(pid) and \(count - 1) more are attached"
@@ -86,6 +87,56 @@ extension DurableSubscription {
                 "durable subscription '\(name)' is not shared by a group (\(holder)): make it one with --group --takeover"
             }
         return .refused(
-            WireError(members.isEmpty ? .subscriptionMismatch : .subscriptionHeld, text), holderPID: pid)
+            WireError(_members.isEmpty ? .subscriptionMismatch : .subscriptionHeld, text), holderPID: pid)
+    }
+
+    // MARK: Other patterns or another object
+
+    /// The most bytes of the patterns, and of the object, in the message.
+    private static let shownPatternBytes = 140
+    private static let shownObjectBytes = 60
+
+    /// Describes how the subscription differs, and how to attach without losing its backlog. An edit replaces the
+    /// patterns; the object can't be changed.
+    func mismatch(with requested: SubscriptionFilter) -> WireError {
+        let patterns = "other patterns, \(shownPatterns)"
+        let object =
+            filter.object.map { "another object, '\(Self.clipped($0, to: Self.shownObjectBytes))'" } ?? "no object"
+        let advice =
+            switch (filter.patterns == requested.patterns, filter.object == requested.object) {
+            case (false, true):
+                "\(patterns): use those, or replace them with 'notifyctl durable edit \(name) --patterns …', which keeps "
+                    + "its messages"
+            case (true, _): "\(object): use that, or another subscription name"
+            case (false, false): "\(patterns), and \(object): use those, or another subscription name"
+            }
+        return WireError(.subscriptionMismatch, "durable subscription '\(name)' exists with \(advice)")
+    }
+
+    private var shownPatterns: String {
+        var text = ""
+        for pattern in filter.patterns {
+            let next = (text.isEmpty ? "'" : " '") + pattern.string + "'"
+            guard text.utf8.count + next.utf8.count <= Self.shownPatternBytes else {
+                // At least a part of the first one is shown.
+                return text.isEmpty ? "'\(Self.clipped(pattern.string, to: Self.shownPatternBytes))'" : text + " …"
+            }
+            text += next
+        }
+        return text
+    }
+
+    /// The beginning of a text, with U+FFFD in place of control characters.
+    private static func clipped(_ text: String, to limit: Int) -> String {
+        var clipped = ""
+        var bytes = 0
+        for scalar in text.unicodeScalars {
+            let isControl = scalar.properties.generalCategory == .control
+            let shown = isControl ? "\u{FFFD}" : scalar
+            bytes += UTF8.width(shown)
+            guard bytes <= limit else { return clipped + "…" }
+            clipped.unicodeScalars.append(shown)
+        }
+        return clipped
     }
 }

@@ -16,35 +16,35 @@ extension DurableSubscription {
 
     /// The maximum number of messages in flight for the first time, with acknowledged ones above the cursor.
     var span: Int {
-        min(members.window * Self.spanWindows, members.window + Self.maximumSpan, Self.maximumFirstDeliveries)
+        min(_members.window * Self.spanWindows, _members.window + Self.maximumSpan, Self.maximumFirstDeliveries)
     }
 
     /// Whether no further message can be delivered before the oldest one in flight is finished, or moves to the
     /// redeliveries.
-    var isSpanFull: Bool { cursor.inFlight.count >= span }
+    var isSpanFull: Bool { _cursor.inFlight.count >= span }
 
     /// Whether the span is full although later messages are acknowledged, so that the members could receive more.
-    var isHeldUp: Bool { isSpanFull && members.unacknowledged < span }
+    var isHeldUp: Bool { isSpanFull && _members.unacknowledged < span }
 
     /// The number of messages that may be delivered for the first time now.
     var room: Int {
-        let room = min(deliverable, span - cursor.inFlight.count)
+        let room = min(deliverable, span - _cursor.inFlight.count)
         guard hasRoomForCopy else { return 0 }
-        return redeliveries.dueCount > 0 && !areRedeliveriesWithheld ? min(room, firstDeliveries) : room
+        return _redeliveries.dueCount > 0 && !areRedeliveriesWithheld ? min(room, firstDeliveries) : room
     }
 
     /// Whether a further message has room if it fails, and all of those do that are in flight for the first time.
     @inline(__always)
     var hasRoomForCopy: Bool {
-        !redeliveries.isFull(withInFlight: cursor.inFlight.count, bytes: cursor.inFlight.bytes)
+        !_redeliveries.isFull(withInFlight: _cursor.inFlight.count, bytes: _cursor.inFlight.bytes)
     }
 
     /// The number of messages that may be delivered again now.
     var redeliveryRoom: Int { deliverable }
 
     private var deliverable: Int {
-        guard settings.maximumInFlight > 0 else { return members.room }
-        return min(members.room, max(0, Int(settings.maximumInFlight) - members.unacknowledged))
+        guard settings.maximumInFlight > 0 else { return _members.room }
+        return min(_members.room, max(0, Int(settings.maximumInFlight) - _members.unacknowledged))
     }
 
     /// Records the first delivery of a matching message to a member, unless the message is skipped.
@@ -55,14 +55,14 @@ extension DurableSubscription {
     /// - Returns: False if the message was acknowledged in an earlier attachment and is skipped.
     @inline(__always)
     mutating func take(_ sequence: UInt64, bytes: UInt32, for index: Int, at time: CoarseTime) -> Bool {
-        guard let id = members.id(at: index) else { return false }
+        guard let id = _members.id(at: index) else { return false }
         // Delivered before a reset of the cursor, and again because its dead letter was retried.
-        if !redeliveries.isEmpty, redeliveries.state(of: sequence) != nil {
-            cursor.skip(sequence, member: id, at: time)
+        if !_redeliveries.isEmpty, _redeliveries.state(of: sequence) != nil {
+            _cursor.skip(sequence, member: id, at: time)
             return false
         }
-        guard cursor.take(sequence, bytes: bytes, member: id, at: time) else { return false }
-        members.delivered(through: sequence, to: index)
+        guard _cursor.take(sequence, bytes: bytes, member: id, at: time) else { return false }
+        _members.delivered(through: sequence, to: index)
         if firstDeliveries > 0 { firstDeliveries -= 1 }
         return true
     }
@@ -73,15 +73,15 @@ extension DurableSubscription {
     /// - Parameter entries: Their sequences must be higher than all earlier ones.
     /// - Returns: The number of messages; 0 if they must be taken one by one.
     mutating func take(_ entries: ArraySlice<LogBlock.Entry>, for index: Int, at time: CoarseTime) -> Int {
-        guard redeliveries.isEmpty, let id = members.id(at: index) else { return 0 }
-        let entries = entries.prefix(min(room, members.turnRoom))
+        guard _redeliveries.isEmpty, let id = _members.id(at: index) else { return 0 }
+        let entries = entries.prefix(min(room, _members.turnRoom))
         let bytes = entries.reduce(0) { $0 + Int($1.length) }
         guard let last = entries.last?.sequence,
-            !redeliveries.isFull(
-                withInFlight: cursor.inFlight.count + entries.count, bytes: cursor.inFlight.bytes + bytes),
-            cursor.take(entries, bytes: bytes, member: id, at: time)
+            !_redeliveries.isFull(
+                withInFlight: _cursor.inFlight.count + entries.count, bytes: _cursor.inFlight.bytes + bytes),
+            _cursor.take(entries, bytes: bytes, member: id, at: time)
         else { return 0 }
-        members.delivered(entries.count, through: last, to: index)
+        _members.delivered(entries.count, through: last, to: index)
         firstDeliveries = max(0, firstDeliveries - entries.count)
         return entries.count
     }
@@ -96,20 +96,20 @@ extension DurableSubscription {
     mutating func withhold(
         _ sequence: UInt64, bytes: UInt32, rights: MessageRights, at time: CoarseTime, _ index: Int
     ) {
-        guard let id = members.id(at: index), cursor.setAside(sequence, member: id, at: time),
-            redeliveries.state(of: sequence) == nil
+        guard let id = _members.id(at: index), _cursor.setAside(sequence, member: id, at: time),
+            _redeliveries.state(of: sequence) == nil
         else { return }
-        redeliveries.addWithheld(sequence, bytes: bytes, rights)
+        _redeliveries.addWithheld(sequence, bytes: bytes, rights)
     }
 
     /// Records the redelivery of a message to a member.
     ///
     /// - Returns: The attachment that receives the message; nil if the message is finished.
     mutating func redeliver(_ sequence: UInt64, to index: Int, now: Duration) -> Attachment? {
-        guard let member = members[index],
-            redeliveries.delivered(sequence, to: member.id, deadline: deadline(from: now))
+        guard let member = _members[index],
+            _redeliveries.delivered(sequence, to: member.id, deadline: deadline(from: now))
         else { return nil }
-        members.delivered(through: sequence, to: index)
+        _members.delivered(through: sequence, to: index)
         firstDeliveries = min(firstDeliveries + 1, Self.maximumFirstTurn)
         return member.attachment
     }
@@ -123,16 +123,46 @@ extension DurableSubscription {
 
     /// Records that every matching message up to `sequence` was delivered or acknowledged.
     mutating func passed(through sequence: UInt64) {
-        cursor.passed(through: sequence)
+        _cursor.passed(through: sequence)
     }
 
-    /// The next member to get a message, if its connection has room; nil if no member has room.
+    // MARK: The cursor
+
+    /// Every matching message up to this sequence is acknowledged, or has moved to the redeliveries.
+    var position: UInt64 { _cursor.position }
+
+    /// The sequence after which the log is to be read.
+    var readPosition: UInt64 { _cursor.readPosition }
+
+    /// The number of times the position was reset.
+    var cursorGeneration: UInt32 { _cursor.generation }
+
+    /// Every message up to this sequence may have been seen by a client.
+    var seenThrough: UInt64 { _cursor.seenThrough }
+
+    /// Whether a client may have seen the message in an earlier attachment.
     @inline(__always)
-    mutating func candidate() -> Int? { members.candidate() }
+    func isRedelivery(_ sequence: UInt64) -> Bool { _cursor.isRedelivery(sequence) }
 
-    // MARK: Flow control
+    /// Whether messages are in flight for the first time.
+    var hasFirstDeliveries: Bool { !_cursor.inFlight.isEmpty }
 
-    mutating func creditAdded(_ messages: UInt32, to index: Int) {
-        members.update(index) { $0.creditAdded(messages) }
+    /// Rises with every message in flight for the first time that an operation visits.
+    var firstDeliveryWork: Int { _cursor.inFlight.work }
+
+    /// Whether a message is in flight, or is to be delivered again.
+    func isUnfinished(_ sequence: UInt64) -> Bool {
+        _redeliveries.state(of: sequence) != nil || _cursor.state(of: sequence) == .inFlight
+    }
+
+    /// The state of a matching message, for a trace.
+    func traceState(of sequence: UInt64) -> TraceEntry.State {
+        if sequence <= startedAfter { return .beforeStart }
+        return switch _redeliveries.state(of: sequence) {
+        case nil: _cursor.state(of: sequence)
+        case .inFlight?: .inFlight
+        case .waiting?, .due?, .reading?: .waiting
+        case .dead?, .deadLettering?: .deadLetter
+        }
     }
 }

@@ -12,7 +12,7 @@ extension DurableSubscription {
     /// The loss that the next batch removes from the log; nil if it removes none.
     @inline(__always)
     var passedLoss: PassedLoss? {
-        losses.passed.map { PassedLoss(id: id, generation: cursor.generation, loss: $0) }
+        losses.passed.map { PassedLoss(id: id, generation: _cursor.generation, loss: $0) }
     }
 
     /// Adds messages that a generation of the cursor has lost.
@@ -21,9 +21,9 @@ extension DurableSubscription {
     ///   generation is not the current one.
     mutating func lost(_ messages: Loss, generation: UInt32) -> Loss? {
         var messages = messages
-        if messages.first <= cursor.seenThrough { messages.isUpperBound = true }
+        if messages.first <= _cursor.seenThrough { messages.isUpperBound = true }
         changeLosses(of: generation) { $0.add(messages) }
-        return generation == cursor.generation ? messages : nil
+        return generation == _cursor.generation ? messages : nil
     }
 
     /// Adds messages that the broker has dropped, and that the next batch adds to the loss in the log.
@@ -32,7 +32,7 @@ extension DurableSubscription {
     mutating func dropped(_ messages: Loss) -> Loss {
         var messages = messages
         messages.isUpperBound = true
-        changeLosses(of: cursor.generation) { $0.addUnsaved(messages) }
+        changeLosses(of: _cursor.generation) { $0.addUnsaved(messages) }
         return messages
     }
 
@@ -42,13 +42,13 @@ extension DurableSubscription {
     /// - Returns: The messages that no gap has reported.
     mutating func notCopied(_ sequences: [UInt64]) -> [UInt64] {
         for sequence in sequences {
-            if case .inFlight(let holder, _)? = redeliveries.state(of: sequence),
-                let index = members.index(of: holder)
+            if case .inFlight(let holder, _)? = _redeliveries.state(of: sequence),
+                let index = _members.index(of: holder)
             {
-                members.update(index) { $0.released(1) }
+                _members.update(index) { $0.released(1) }
             }
         }
-        updateStoredRedeliveries { rows in
+        _updateStoredRedeliveries { rows in
             for sequence in sequences { rows.discard(sequence) }
         }
         let losses = committedLosses
@@ -61,13 +61,13 @@ extension DurableSubscription {
     /// Records that no gap was sent for lost messages, because the log reader is past them: a member may still fail to
     /// process them.
     mutating func lossNotReported(_ messages: Loss) {
-        changeLosses(of: cursor.generation) { $0.notReported(messages) }
+        changeLosses(of: _cursor.generation) { $0.notReported(messages) }
     }
 
     /// Records that a member gets a gap for the whole loss.
     mutating func lossReported(to attachment: Attachment) {
-        let member = members.index(of: attachment).flatMap { members.id(at: $0) }
-        changeLosses(of: cursor.generation) { $0.reported(to: member, isWhole: true) }
+        let member = _members.index(of: attachment).flatMap { _members.id(at: $0) }
+        changeLosses(of: _cursor.generation) { $0.reported(to: member, isWhole: true) }
     }
 
     /// Records that the member that is attached for longest gets a gap.
@@ -77,22 +77,22 @@ extension DurableSubscription {
     mutating func lossReported(_ messages: Loss) -> Loss? {
         guard let member = firstMember, member.isCommitted else { return nil }
         let isInformed = losses.informed.map { $0 == member.id } ?? true
-        changeLosses(of: cursor.generation) { $0.reported(to: member.id, isWhole: !isInformed) }
+        changeLosses(of: _cursor.generation) { $0.reported(to: member.id, isWhole: !isInformed) }
         return isInformed ? messages : loss ?? messages
     }
 
     /// The loss, if the member that received its gap has ended before it acknowledged a later message.
     var unheardLoss: Loss? {
-        guard let member = losses.informed, members.index(of: member) == nil else { return nil }
+        guard let member = losses.informed, _members.index(of: member) == nil else { return nil }
         return loss
     }
 
     /// Records that a member has acknowledged a message. The loss before it ends with the next commit, unless
     /// another member received its gap.
     mutating func lossAcknowledged(through sequence: UInt64, by index: Int) {
-        guard loss != nil, losses.informed == nil || losses.informed == members.id(at: index) else { return }
-        let position = cursor.position
-        changeLosses(of: cursor.generation) { $0.acknowledged(sequence, position: position) }
+        guard loss != nil, losses.informed == nil || losses.informed == _members.id(at: index) else { return }
+        let position = _cursor.position
+        changeLosses(of: _cursor.generation) { $0.acknowledged(sequence, position: position) }
     }
 
     /// Notes that a batch has not added messages to the loss in the log.

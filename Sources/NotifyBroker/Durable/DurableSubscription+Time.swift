@@ -17,13 +17,13 @@ extension DurableSubscription {
     /// The time at which `timePassed` must be called; nil if there is none. May be too early.
     mutating func nextTime(now: Duration) -> Duration? {
         if isSaving { return nil }
-        return .earlier(redeliveries.nextTime, endedMembers.isEmpty ? firstDeadline(now: now)?.time : now)
+        return .earlier(_redeliveries.nextTime, endedMembers.isEmpty ? firstDeadline(now: now)?.time : now)
     }
 
     /// Whether so many redeliveries wait for a batch, or are in it, that only messages rejected by clients are added
     /// before its outcome.
     var isSaving: Bool {
-        redeliveries.unsavedCount >= Self.slice || redeliveries.uncopiedBytes >= Self.sliceBytes
+        _redeliveries.unsavedCount >= Self.slice || _redeliveries.uncopiedBytes >= Self.sliceBytes
     }
 
     /// Must be called when rows of redeliveries are in the log, because there may be room for others now.
@@ -34,20 +34,20 @@ extension DurableSubscription {
 
     /// The message in flight for the first time whose deadline is next.
     private mutating func firstDeadline(now: Duration) -> (sequence: UInt64, time: Duration)? {
-        earlierDeadlines.next(in: cursor.inFlight, current: settings.deadlineMicroseconds, now: now)
+        earlierDeadlines.next(in: _cursor.inFlight, current: settings.deadlineMicroseconds, now: now)
     }
 
     /// Handles deadlines that have passed, makes messages due, and moves the messages of ended members.
     mutating func timePassed(now: BrokerTime) {
         guard !isSaving else { return }
-        for (sequence, member) in redeliveries.takeExpired(now: now.monotonic, maximumCount: Self.slice) {
+        for (sequence, member) in _redeliveries.takeExpired(now: now.monotonic, maximumCount: Self.slice) {
             let isFailure = endedMembers.isFailure(member) ?? true
             failAgain(sequence, isFailure ? .failed : .returned, delay: nil, reason: Self.expired, now: now)
             stalled(member)
         }
         moveEnded(now: now)
         while !isSaving, let first = firstDeadline(now: now.monotonic), first.time <= now.monotonic,
-            let taken = cursor.take(first.sequence)
+            let taken = _cursor.take(first.sequence)
         {
             let isFailure = endedMembers.isFailure(taken.member) ?? true
             finishDelivery(taken, isFailure ? .failed : .returned, delay: nil, reason: Self.expired, now: now)
@@ -58,8 +58,8 @@ extension DurableSubscription {
     private static let expired = "no answer within the deadline"
 
     private mutating func stalled(_ id: MemberID) {
-        guard let index = members.index(of: id) else { return }
-        members.update(index) { member in
+        guard let index = _members.index(of: id) else { return }
+        _members.update(index) { member in
             member.released(1)
             member.stalled()
         }
@@ -80,16 +80,16 @@ extension DurableSubscription {
     /// If the last members give back their messages, they are delivered again from the cursor. So they are if an
     /// exclusive client dies, and the number of deliveries is not limited.
     mutating func detached(_ indices: [Int], _ ending: Ending, now: BrokerTime) {
-        let ended = indices.compactMap { members.remove($0) }
+        let ended = indices.compactMap { _members.remove($0) }
         guard !ended.isEmpty else { return }
         let isFailure = ending == .died && (settings.sharing == .group || settings.maximumDeliveries > 0)
-        let movesFirst = !members.isEmpty || isFailure || !endedMembers.isEmpty
+        let movesFirst = !_members.isEmpty || isFailure || !endedMembers.isEmpty
         for member in ended {
             endedMembers.add(
                 member.id, isFailure: isFailure, held: member.unacknowledged,
-                hasRedeliveries: redeliveries.mayBeHeld(by: member.id), movesFirst: movesFirst)
+                hasRedeliveries: _redeliveries.mayBeHeld(by: member.id), movesFirst: movesFirst)
         }
-        if members.isEmpty { reader = nil }
+        if _members.isEmpty { reader = nil }
         if !movesFirst { rewind() }
         moveEnded(now: now)
     }
@@ -105,12 +105,12 @@ extension DurableSubscription {
                 break
             }
         }
-        if members.isEmpty, endedMembers.isEmpty { rewind() }
+        if _members.isEmpty, endedMembers.isEmpty { rewind() }
     }
 
     private mutating func moveRedeliveries(of id: MemberID, now: BrokerTime) -> Int {
         let isFailure = endedMembers.isFailure(id) ?? false
-        let held = redeliveries.takeHeld(by: id, maximumCount: Self.slice)
+        let held = _redeliveries.takeHeld(by: id, maximumCount: Self.slice)
         for sequence in held.inFlight {
             if isFailure {
                 failAgain(sequence, .failed, delay: nil, reason: Self.died, now: now)
@@ -123,7 +123,7 @@ extension DurableSubscription {
     }
 
     private mutating func moveFirstDeliveries(of ids: Set<MemberID>, atMost limit: Int, now: BrokerTime) -> Int {
-        let found = cursor.takeAll(
+        let found = _cursor.takeAll(
             from: ids, after: endedMembers.searchedThrough, maximumCount: Self.slice, maximumSearched: limit)
         for taken in found.messages {
             if endedMembers.isFailure(taken.member) ?? false {

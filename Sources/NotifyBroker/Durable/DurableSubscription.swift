@@ -45,9 +45,10 @@ struct DurableSubscription {
     private var isRemoving = false
     /// Whether the subscription is in the log: its creation is committed.
     var isCreated = false
-    var cursor: Cursor
-    var redeliveries: Redeliveries
-    var members = Members()
+    // A leading underscore: for the files of this type only.
+    var _cursor: Cursor
+    var _redeliveries: Redeliveries
+    var _members = Members()
     /// The number of attachments whose commits are pending, also of clients that have ended since.
     var pendingAttachments = 0
     /// Members that have ended, and whose messages are still to be moved to the redeliveries.
@@ -73,32 +74,29 @@ struct DurableSubscription {
         createdMicroseconds = record.createdMicroseconds
         lastAttachment = record.lastAttachment
         self.identities = AttachedIdentities(identities)
-        cursor = Cursor(record.progress)
-        self.redeliveries = redeliveries
+        _cursor = Cursor(record.progress)
+        _redeliveries = redeliveries
         losses = LossRecord(record.loss)
     }
 
     var state: State {
         if isRemoving { return .removing }
-        if members.isEmpty { return .detached }
-        return members.hasCommitted ? .attached : .attaching
+        if _members.isEmpty { return .detached }
+        return _members.hasCommitted ? .attached : .attaching
     }
 
     /// The identity that attached last. Its limits apply.
     var owner: IdentityID { identities.latest }
 
-    /// The member that has been attached for longest; nil if there is none.
-    var firstMember: Member? { members.first }
-
     /// The progress to persist.
     @inline(__always)
-    var progress: DurableProgress { cursor.progress(isAttached: !members.isEmpty) }
+    var progress: DurableProgress { _cursor.progress(isAttached: !_members.isEmpty) }
 
     /// Adds the progress that the next batch persists.
     mutating func takeProgress(into batch: inout UnsavedProgress, now: Duration) {
         batch.changes.append(.update(id: id, progress))
-        if redeliveries.hasUnsaved {
-            let unsaved = redeliveries.takeUnsaved(of: id, now: now)
+        if _redeliveries.hasUnsaved {
+            let unsaved = _redeliveries.takeUnsaved(of: id, now: now)
             batch.changes += unsaved.changes
             batch.redeliveries[id] = unsaved
         }
@@ -122,76 +120,20 @@ struct DurableSubscription {
     private static let ownBytes = 1024
     private static let memberBytes = 256
 
-    /// The resources that a subscription uses.
-    struct Charge {
-        /// The memory in bytes.
-        var memory = 0
-        /// The bytes of copies in the log.
-        var copies = 0
-        /// The rows of redeliveries that the log does not have yet, and the bytes of their copies.
-        var unsavedRows = 0
-        var unsavedBytes = 0
-
-        static func - (left: Charge, right: Charge) -> Charge {
-            Charge(
-                memory: left.memory - right.memory, copies: left.copies - right.copies,
-                unsavedRows: left.unsavedRows - right.unsavedRows,
-                unsavedBytes: left.unsavedBytes - right.unsavedBytes)
-        }
-    }
-
     /// Sets the charge to the present use.
     ///
     /// - Returns: The change of the charge.
     mutating func charge() -> Charge {
         var use = Charge(
-            memory: Self.ownBytes + filter.byteCount + cursor.byteCount + members.count * Self.memberBytes
+            memory: Self.ownBytes + filter.byteCount + _cursor.byteCount + _members.count * Self.memberBytes
                 + (pendingChange?.byteCount ?? 0) + (lastFailure?.reason.utf8.count ?? 0))
-        if !redeliveries.isEmpty || redeliveries.unsavedCount > 0 {
-            use.memory += redeliveries.byteCount
-            use.copies = redeliveries.bytes
-            (use.unsavedRows, use.unsavedBytes) = (redeliveries.unsavedCount, redeliveries.uncopiedBytes)
+        if !_redeliveries.isEmpty || _redeliveries.unsavedCount > 0 {
+            use.memory += _redeliveries.byteCount
+            use.copies = _redeliveries.bytes
+            (use.unsavedRows, use.unsavedBytes) = (_redeliveries.unsavedCount, _redeliveries.uncopiedBytes)
         }
         defer { charged = use }
         return use - charged
-    }
-
-    // MARK: Members
-
-    /// Adds a member, and returns its index.
-    mutating func attached(_ attachment: Attachment, credit: UInt32) -> Int {
-        members.add(attachment, credit: credit)
-    }
-
-    /// Records that an attachment is committed.
-    ///
-    /// - Returns: False if the attachment has ended.
-    mutating func attachmentCommitted(_ attachment: Attachment) -> Bool {
-        guard let index = members.index(of: attachment), members[index]?.isCommitted == false else { return false }
-        members.update(index) { $0.committed() }
-        return true
-    }
-
-    /// Ends all attachments. The next one begins with the unacknowledged messages.
-    mutating func detached() {
-        guard !members.isEmpty else { return }
-        for index in members.allIndices { _ = members.remove(index) }
-        reader = nil
-        giveBackAll()
-    }
-
-    /// Gives back everything that is in flight, also to members that have ended, uncounted and without a delay.
-    private mutating func giveBackAll() {
-        endedMembers = EndedMembers()
-        redeliveries.giveBackAll()
-        rewind()
-    }
-
-    /// Lets the next attachment begin with the unacknowledged messages. First deliveries that belong to ended members
-    /// must have moved to the redeliveries before.
-    mutating func rewind() {
-        cursor.rewind()
-        earlierDeadlines = EarlierDeadlines()
     }
 
     // MARK: Removal
@@ -210,38 +152,11 @@ struct DurableSubscription {
         }
     }
 
-    /// The most processes that are named as holders.
-    private static let namedHolders = 8
-
-    /// The processes that are attached, and what to do with them.
-    private var holders: String {
-        let pids = Set(members.all.map(\.attachment.pid)).sorted()
-        let named = pids.prefix(Self.namedHolders).map(String.init).joined(separator: ", ")
-        let others = pids.count > Self.namedHolders ? " and \(pids.count - Self.namedHolders) more" : ""
-        return pids.count == 1 ? "process \(named): end it" : "processes \(named)\(others): end them"
-    }
-
     mutating func removalFailed() {
         isRemoving = false
     }
 
     // MARK: Changing
-
-    /// A change whose commit is pending, with what it has replaced.
-    enum PendingChange {
-        case reset(Cursor, Redeliveries, LossRecord, startedAfter: UInt64)
-        case edit(SubscriptionFilter)
-        case settings(DurableSettings)
-
-        /// The memory of what is restored if the commit fails, in bytes.
-        var byteCount: Int {
-            switch self {
-            case .reset(let cursor, let redeliveries, _, _): cursor.byteCount + redeliveries.byteCount
-            case .edit(let filter): filter.byteCount
-            case .settings: 0
-            }
-        }
-    }
 
     /// Whether a change is pending that is not in the log yet, including a change of the sharing and the removal.
     var isChanging: Bool { isRemoving || pendingChange != nil || isSharingPending }
@@ -262,9 +177,9 @@ struct DurableSubscription {
     mutating func reset(to position: UInt64) {
         // If the commit fails, the members that have ended are unknown.
         giveBackAll()
-        pendingChange = .reset(cursor, redeliveries, losses, startedAfter: startedAfter)
-        cursor = cursor.reset(to: position)
-        redeliveries = Redeliveries()
+        pendingChange = .reset(_cursor, _redeliveries, losses, startedAfter: startedAfter)
+        _cursor = _cursor.reset(to: position)
+        _redeliveries = Redeliveries()
         losses = LossRecord(nil)
         startedAfter = min(startedAfter, position)
     }
@@ -276,7 +191,7 @@ struct DurableSubscription {
     mutating func edit(to filter: SubscriptionFilter) {
         pendingChange = .edit(self.filter)
         self.filter = filter
-        if createdMicroseconds == 0 { cursor.forgetRanges() }
+        if createdMicroseconds == 0 { _cursor.forgetRanges() }
     }
 
     /// Replaces the settings.
@@ -287,9 +202,9 @@ struct DurableSubscription {
 
     /// Messages that were delivered before keep their deadlines.
     private mutating func change(to settings: DurableSettings) {
-        if settings.deadlineMicroseconds != self.settings.deadlineMicroseconds, !cursor.inFlight.isEmpty {
+        if settings.deadlineMicroseconds != self.settings.deadlineMicroseconds, !_cursor.inFlight.isEmpty {
             earlierDeadlines.changed(
-                from: self.settings.deadlineMicroseconds, deliveredThrough: cursor.passedThrough)
+                from: self.settings.deadlineMicroseconds, deliveredThrough: _cursor.passedThrough)
         }
         self.settings = settings
     }
@@ -308,14 +223,14 @@ struct DurableSubscription {
 
     /// The cursor as in the log, apart from progress.
     var committedCursor: Cursor {
-        if case .reset(let earlier, _, _, _)? = pendingChange { earlier } else { cursor }
+        if case .reset(let earlier, _, _, _)? = pendingChange { earlier } else { _cursor }
     }
 
     /// Ends the pending change. If its commit failed, what it has replaced is restored.
     mutating func changeEnded(succeeded: Bool) {
         switch succeeded ? nil : pendingChange {
         case .reset(let earlier, let earlierRedeliveries, let earlierLosses, let earlierStart):
-            (cursor, redeliveries) = (earlier, earlierRedeliveries)
+            (_cursor, _redeliveries) = (earlier, earlierRedeliveries)
             (losses, startedAfter) = (earlierLosses, earlierStart)
         case .edit(let earlier): filter = earlier
         case .settings(let earlier): change(to: earlier)
@@ -328,12 +243,12 @@ struct DurableSubscription {
 
     /// Changes the redeliveries to which an answer of the store belongs: if a reset is pending, the redeliveries before
     /// it.
-    mutating func updateStoredRedeliveries(_ change: (inout Redeliveries) -> Void) {
+    mutating func _updateStoredRedeliveries(_ change: (inout Redeliveries) -> Void) {
         if case .reset(let earlier, var rows, let losses, let start)? = pendingChange {
             change(&rows)
             pendingChange = .reset(earlier, rows, losses, startedAfter: start)
         } else {
-            change(&redeliveries)
+            change(&_redeliveries)
         }
     }
 
@@ -346,7 +261,7 @@ struct DurableSubscription {
 
     /// Changes the loss of a generation of the cursor: the current generation, or the one before a pending reset.
     mutating func changeLosses(of generation: UInt32, _ change: (inout LossRecord) -> Void) {
-        if generation == cursor.generation {
+        if generation == _cursor.generation {
             change(&losses)
         } else if case .reset(let earlier, let rows, var losses, let start) = pendingChange,
             earlier.generation == generation
@@ -358,9 +273,9 @@ struct DurableSubscription {
 
     /// Skips the messages up to a sequence, as if all of them were acknowledged, for a generation of the cursor.
     mutating func released(through sequence: UInt64, generation: UInt32) {
-        if generation == cursor.generation {
-            for (id, skipped) in cursor.released(through: sequence) {
-                if let index = members.index(of: id) { members.update(index) { $0.released(skipped) } }
+        if generation == _cursor.generation {
+            for (id, skipped) in _cursor.released(through: sequence) {
+                if let index = _members.index(of: id) { _members.update(index) { $0.released(skipped) } }
             }
         } else if case .reset(var earlier, let rows, let losses, let start) = pendingChange,
             earlier.generation == generation

@@ -3,19 +3,6 @@ import NotifyCenter
 import NotifyLog
 import NotifyWire
 
-/// Progress that is not persisted yet.
-struct UnsavedProgress {
-    var slots: Set<DurableSlot> = []
-    /// The changes that persist the progress.
-    var changes: [DurableChange] = []
-    /// The losses that the changes add to those in the log.
-    var losses: [DurableID: Loss] = [:]
-    /// The losses that the changes remove from the log.
-    var passedLosses: [PassedLoss] = []
-    /// The redeliveries that the changes record.
-    var redeliveries: [DurableID: Redeliveries.Unsaved] = [:]
-}
-
 /// All durable subscriptions, the set of those with unpersisted progress, and their timers.
 struct DurableSubscriptions {
     private struct Timer: Comparable {
@@ -109,7 +96,7 @@ struct DurableSubscriptions {
 
     /// Adds a member, and returns its index.
     mutating func attach(_ slot: DurableSlot, _ attachment: Attachment, credit: UInt32) -> Int {
-        if self[slot].members.isEmpty { attachedCount += 1 }
+        if !self[slot].hasMembers { attachedCount += 1 }
         return self[slot].attached(attachment, credit: credit)
     }
 
@@ -120,7 +107,7 @@ struct DurableSubscriptions {
 
     /// Ends the attachments of all members.
     mutating func detachAll(_ slot: DurableSlot) {
-        if !self[slot].members.isEmpty { attachedCount -= 1 }
+        if self[slot].hasMembers { attachedCount -= 1 }
         self[slot].detached()
         noteProgress(slot)
     }
@@ -129,9 +116,9 @@ struct DurableSubscriptions {
     mutating func detach(
         _ slot: DurableSlot, _ indices: [Int], _ ending: DurableSubscription.Ending, now: BrokerTime
     ) {
-        let wasAttached = !self[slot].members.isEmpty
+        let wasAttached = self[slot].hasMembers
         self[slot].detached(indices, ending, now: now)
-        if wasAttached, self[slot].members.isEmpty { attachedCount -= 1 }
+        if wasAttached, !self[slot].hasMembers { attachedCount -= 1 }
         noteProgress(slot)
     }
 
@@ -196,7 +183,7 @@ struct DurableSubscriptions {
     /// The next member to get a message, if its connection has room; nil if no member has room.
     @inline(__always)
     mutating func candidate(of slot: DurableSlot) -> Int? {
-        self[slot].members.turnHolder ?? table.update(slot.index) { $0.candidate() }
+        self[slot].turnHolder ?? table.update(slot.index) { $0.candidate() }
     }
 
     /// The current time, for messages in flight.
@@ -270,7 +257,7 @@ struct DurableSubscriptions {
     mutating func saved(_ redeliveries: [DurableID: Redeliveries.Unsaved]) {
         for (id, saved) in redeliveries {
             if let slot = slot(of: id) {
-                self[slot].updateStoredRedeliveries { $0.saved(saved.reasons.keys.sorted()) }
+                self[slot].saved(saved.reasons.keys.sorted())
             }
         }
     }
@@ -278,7 +265,7 @@ struct DurableSubscriptions {
     /// Marks the redeliveries of a failed batch for the next batch.
     mutating func saveFailed(_ redeliveries: [DurableID: Redeliveries.Unsaved]) {
         for (id, failed) in redeliveries {
-            if let slot = slot(of: id) { self[slot].updateStoredRedeliveries { $0.saveFailed(failed) } }
+            if let slot = slot(of: id) { self[slot].saveFailed(failed) }
         }
     }
 

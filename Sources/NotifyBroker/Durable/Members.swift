@@ -35,21 +35,9 @@ struct Members {
         case connection(ConnectionID)
     }
 
-    /// Identifies an attachment that has not ended.
-    private struct AttachmentKey: Hashable {
-        let connection: ConnectionID
-        let number: UInt32
-
-        init(_ attachment: Attachment) { (connection, number) = (attachment.connection, attachment.number) }
-    }
-
     private var slots: [Slot] = []
     private var free: [Int] = []
-    private var indices: [MemberID: Int] = [:]
-    private var attachments: [AttachmentKey: Int] = [:]
-    private var presences = Presences()
-    /// The number of members of each identity.
-    private var identities: [IdentityID: Int] = [:]
+    private var registry = MemberRegistry()
     /// The members that have been attached for longest and for shortest.
     private var (oldest, newest): (Int?, Int?)
     private var committedCount = 0
@@ -82,14 +70,14 @@ struct Members {
     var hasCommitted: Bool { committedCount > 0 }
     var all: some Sequence<Member> { slots.lazy.filter(\.isUsed).map(\.member) }
     /// The number of different identities of members.
-    var identityCount: Int { identities.count }
+    var identityCount: Int { registry.identityCount }
     /// The different identities of the members, in order of attachment.
     var allIdentities: [IdentityID] {
         var found: Set<IdentityID> = []
         return allIndices.map { slots[$0].member.attachment.identity }.filter { found.insert($0).inserted }
     }
     /// Whether an identity has a member.
-    func hasMember(of identity: IdentityID) -> Bool { identities[identity] != nil }
+    func hasMember(of identity: IdentityID) -> Bool { registry.hasMember(of: identity) }
 
     /// A member by its index.
     @inline(__always)
@@ -108,15 +96,15 @@ struct Members {
         (slots[index].member.attachment.connection.slot, slots[index].member.attachment.number)
     }
 
-    func index(of id: MemberID) -> Int? { indices[id] }
+    func index(of id: MemberID) -> Int? { registry.index(of: id) }
 
     func index(of attachment: Attachment) -> Int? {
-        attachments[AttachmentKey(attachment)].flatMap { slots[$0].member.attachment == attachment ? $0 : nil }
+        registry.index(of: attachment).flatMap { slots[$0].member.attachment == attachment ? $0 : nil }
     }
 
     /// The members that a client has on other connections.
     func members(of instance: InstanceID, notOn connection: ConnectionID) -> [Member] {
-        guard presences.isElsewhere(instance, than: connection) else { return [] }
+        guard registry.isElsewhere(instance, than: connection) else { return [] }
         return all.filter { $0.attachment.instance == instance && $0.attachment.connection != connection }
     }
 
@@ -135,10 +123,7 @@ struct Members {
         (slots[index].previous, slots[index].next) = (newest, nil)
         if let newest { slots[newest].next = index } else { oldest = index }
         newest = index
-        indices[member.id] = index
-        attachments[AttachmentKey(attachment)] = index
-        presences.change(attachment, by: 1)
-        identities[attachment.identity, default: 0] += 1
+        registry.add(member, at: index)
         window += attachment.window
         // A turn of the only member has no end.
         turn = 0
@@ -155,18 +140,14 @@ struct Members {
         window -= member.attachment.window
         unlink(index)
         slots[index].isUsed = false
-        indices[member.id] = nil
-        attachments[AttachmentKey(member.attachment)] = nil
-        presences.change(member.attachment, by: -1)
-        let others = (identities[member.attachment.identity] ?? 1) - 1
-        identities[member.attachment.identity] = others > 0 ? others : nil
+        registry.remove(member)
         if member.isCommitted { committedCount -= 1 }
         free.append(index)
         if current == index { current = nil }
         if slots[index].place == .blocked {
             slots[index].place = .none
-            let indices = indices
-            blocked.ended(on: member.attachment.connection) { indices[$0] != nil }
+            let registry = registry
+            blocked.ended(on: member.attachment.connection) { registry.index(of: $0) != nil }
         }
         if !wereAllStalled, areAllStalled { queueAll() }
         return member
@@ -264,7 +245,7 @@ struct Members {
         case .connection(let connection):
             let (member, isQueued) = blocked.takeTurn(of: connection)
             if isQueued { queue.append(next) }
-            return member.flatMap { indices[$0] }
+            return member.flatMap { registry.index(of: $0) }
         }
     }
 

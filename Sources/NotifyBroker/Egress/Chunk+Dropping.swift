@@ -1,3 +1,4 @@
+import DequeModule
 import NIOCore
 import NotifyWire
 
@@ -30,6 +31,22 @@ extension Chunk {
         return (
             dropped, droppedFrames, Chunk(content: .droppable(remaining), bytes: rest, charge: rest.capacity)
         )
+    }
+}
+
+extension Chunk {
+    static func gap(_ dropped: MessageSpan) -> Chunk {
+        Chunk(content: .gap(dropped), bytes: ByteBuffer(), charge: 0)
+    }
+}
+
+extension Deque<Chunk> {
+    mutating func appendMergingGaps(_ chunk: Chunk) {
+        if case .gap(let dropped) = chunk.content, case .gap(let earlier)? = last?.content {
+            self[count - 1].content = .gap(earlier + dropped)
+        } else {
+            append(chunk)
+        }
     }
 }
 

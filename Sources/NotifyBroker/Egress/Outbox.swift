@@ -257,35 +257,11 @@ struct Outbox {
     ///
     /// - Returns: The number of dropped messages.
     mutating func keepLatest() -> UInt64 {
-        var latest = LatestMessages()
-        for chunk in chunks where chunk.isDroppable {
-            latest.note(chunk.bytes)
-        }
-        let old = chunks
-        for chunk in old where chunk.isDroppable { discharge(chunk) }
-        chunks = []
-        var dropped: UInt64 = 0
-        var section = LatestMessages.Section()
-        for chunk in old {
-            switch chunk.content {
-            case .droppable: dropped += latest.reduce(chunk.bytes, into: &section)
-            case .gap(let earlier): section.dropped = section.dropped.map { $0 + earlier } ?? earlier
-            case .answer, .run:
-                append(section)
-                section = LatestMessages.Section()
-                chunks.append(chunk)
-            }
-        }
-        append(section)
+        for chunk in chunks where chunk.isDroppable { discharge(chunk) }
+        let (latest, dropped) = chunks.keepingLatest()
+        chunks = latest
+        for chunk in chunks where chunk.isDroppable { charge(chunk) }
         return dropped
-    }
-
-    private mutating func append(_ section: LatestMessages.Section) {
-        if let dropped = section.dropped { chunks.append(.gap(dropped)) }
-        guard let content = section.content else { return }
-        let chunk = Chunk(content: .droppable(content), bytes: section.bytes, charge: section.bytes.capacity)
-        charge(chunk)
-        chunks.append(chunk)
     }
 
     /// Drops everything. Called when the connection fails or is closed.
@@ -304,21 +280,5 @@ struct Outbox {
         self.taken = taken
         self.isTouched = isTouched
         self.isQueued = isQueued
-    }
-}
-
-extension Chunk {
-    fileprivate static func gap(_ dropped: MessageSpan) -> Chunk {
-        Chunk(content: .gap(dropped), bytes: ByteBuffer(), charge: 0)
-    }
-}
-
-extension Deque<Chunk> {
-    fileprivate mutating func appendMergingGaps(_ chunk: Chunk) {
-        if case .gap(let dropped) = chunk.content, case .gap(let earlier)? = last?.content {
-            self[count - 1].content = .gap(earlier + dropped)
-        } else {
-            append(chunk)
-        }
     }
 }

@@ -29,7 +29,7 @@ extension Broker {
     @inline(__always)
     mutating func nextMemberWhileReading(for reader: ReaderID) -> Int? {
         switch readers[reader].consumer {
-        case .durable(let slot): durables[slot].members.turnHolder ?? nextMember(of: slot)
+        case .durable(let slot): durables[slot].turnHolder ?? nextMember(of: slot)
         }
     }
 
@@ -37,12 +37,12 @@ extension Broker {
     /// has no room are woken when it has room again.
     mutating func nextMember(of slot: DurableSlot, ignoresOutbox: Bool = false) -> Int? {
         while let index = durables.candidate(of: slot) {
-            guard !ignoresOutbox, let connection = durables[slot].members[index]?.attachment.connection.slot else {
+            guard !ignoresOutbox, let connection = durables[slot].attachment(at: index)?.connection.slot else {
                 return index
             }
             if hasRoom(connection) { return index }
             connections[connection].blocked(slot)
-            durables[slot].members.blockCandidate()
+            durables[slot].blockCandidate()
         }
         return nil
     }
@@ -61,10 +61,10 @@ extension Broker {
             if count == 0, !durables.take(first.sequence, bytes: first.length, of: slot, for: member) {
                 return (1, nil)
             }
-            let (connection, number) = durables[slot].members.recipient(at: member)
+            let (connection, number) = durables[slot].recipient(at: member)
             let destination = OpenRun.Destination(
                 connection: connection, subscription: number,
-                isRedelivery: durables[slot].cursor.isRedelivery(first.sequence))
+                isRedelivery: durables[slot].isRedelivery(first.sequence))
             return (max(1, count), destination)
         }
     }
@@ -134,7 +134,7 @@ extension Broker {
         switch readers[reader].consumer {
         case .durable(let slot):
             guard !durables[slot].isSaving, durables[slot].hasRoomForCopy, mayWithhold(slot) else { return false }
-            let maximumBytes = durables[slot].redeliveries.maximumWithheldBytes
+            let maximumBytes = durables[slot].maximumWithheldBytes
             durables.withhold(entry, rights, of: slot, at: member)
             limitWithheld(of: slot, to: maximumBytes, now: durables.time)
             durables.noteProgress(slot)

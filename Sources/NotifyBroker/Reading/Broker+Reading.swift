@@ -143,7 +143,7 @@ extension Broker {
         let id = connections[slot].id
         histories.wake(id)
         for durable in connections[slot].takeBlocked() where durables.contains(durable) {
-            durables[durable].members.wake(id)
+            durables[durable].wakeMembers(on: id)
             if let reader = durables[durable].reader { readers.wake(reader) }
             redeliveryReads.wake(durable)
         }

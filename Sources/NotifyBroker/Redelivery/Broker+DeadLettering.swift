@@ -19,7 +19,7 @@ extension Broker {
 
     /// Whether messages are given up, but can't become dead letters, because those of the owner use up its share.
     func needsRoomForDeadLetters(_ durable: DurableSubscription) -> Bool {
-        !ownerHasRoomForDeadLetters(durable) && durable.redeliveries.isAwaitingDeadLetters
+        !ownerHasRoomForDeadLetters(durable) && durable.isAwaitingDeadLetters
     }
 
     /// Whether the copies and dead letters of the owner are within its share. At its end nothing is lost: messages that
@@ -35,11 +35,11 @@ extension Broker {
     mutating func deadLetter(_ content: RedeliveryPage.Content, of slot: DurableSlot, now: BrokerTime) {
         // A message may have been acknowledged, or the subscription reset, since the copies were requested.
         let letters = zip(content.block.entries, content.reasons).filter { entry, _ in
-            durables[slot].redeliveries.state(of: entry.sequence) == .deadLettering
+            durables[slot].redeliveryState(of: entry.sequence) == .deadLettering
         }
         guard !letters.isEmpty else {
             let sequences = content.block.entries.map(\.sequence)
-            return durables[slot].updateStoredRedeliveries { $0.notDeadLettered(sequences) }
+            return durables[slot].notDeadLettered(sequences)
         }
         var deadLettered: [UInt64] = []
         for (entry, reason) in letters {
@@ -50,7 +50,7 @@ extension Broker {
             if isStored {
                 deadLettered.append(entry.sequence)
             } else {
-                durables[slot].redeliveries.notDeadLettered([entry.sequence])
+                durables[slot].deadLetterFailed(entry.sequence)
             }
         }
         // The next batch that succeeds continues with the others.
@@ -64,7 +64,7 @@ extension Broker {
     private mutating func postDeadLetter(
         of message: Delivery, _ reason: String, _ slot: DurableSlot, now: BrokerTime
     ) -> Bool {
-        let failures = durables[slot].redeliveries.failures(of: message.stamp.sequence)
+        let failures = durables[slot].failures(of: message.stamp.sequence)
         let headers = DeadLetterHeaders(message, deliveries: failures, reason: reason)
             .encoded(after: message.parts.headers)
         let name = Array(ReservedNames.deadLetters(of: durables[slot].uid).utf8)
@@ -100,14 +100,14 @@ extension Broker {
     mutating func deadLettered(_ sequences: [UInt64], of id: DurableID, now: BrokerTime) {
         statistics.deadLetters += UInt64(sequences.count)
         guard let slot = durables.slot(of: id) else { return }
-        durables[slot].updateStoredRedeliveries { $0.deadLettered(sequences) }
+        durables[slot].deadLettered(sequences)
         // There may be room for others.
         answersChanged(slot, now: now)
     }
 
     mutating func notDeadLettered(_ sequences: [UInt64], of id: DurableID) {
         guard let slot = durables.slot(of: id) else { return }
-        durables[slot].updateStoredRedeliveries { $0.notDeadLettered(sequences) }
+        durables[slot].notDeadLettered(sequences)
         redeliveryReads.failed(slot)
     }
 }

@@ -130,7 +130,7 @@ extension Broker {
         let name = String(decoding: letter.parts.object, as: UTF8.self)
         guard let slot = durables.slot(of: DurableKey(uid: request.uid, name: name)),
             durables[slot].isCreated, durables[slot].state != .removing, durables[slot].pendingChange == nil,
-            durables[slot].redeliveries.hasRoomForRetry, ownerHasRoomForUnread(slot)
+            durables[slot].hasRoomForRetry, ownerHasRoomForUnread(slot)
         else { return false }
         var frame = ByteBuffer()
         let original: UInt64?? = DeadLetterHeaders.withOriginal(of: letter) { stamp, parts in
@@ -138,11 +138,9 @@ extension Broker {
             Delivery.append(stamp, parts, to: &frame)
             return stamp.sequence
         }
-        guard let sequence = original ?? nil, durables[slot].redeliveries.state(of: sequence) == nil,
-            durables[slot].cursor.state(of: sequence) != .inFlight
-        else { return false }
+        guard let sequence = original ?? nil, !durables[slot].isUnfinished(sequence) else { return false }
         let id = durables[slot].id
-        let row = durables[slot].redeliveries.addCopied(sequence, bytes: UInt32(frame.readableBytes))
+        let row = durables[slot].addCopied(sequence, bytes: UInt32(frame.readableBytes))
         commits.append(.keep(id: id, row, reason: "", frame: frame))
         work.copied.append((id, sequence))
         chargeDurable(slot)
@@ -153,7 +151,7 @@ extension Broker {
     mutating func deadLettersDone(_ work: DeadLetterWork) {
         for (id, sequence) in work.copied {
             guard let slot = durables.slot(of: id) else { continue }
-            durables[slot].updateStoredRedeliveries { $0.saved([sequence]) }
+            durables[slot].saved([sequence])
             chargeDurable(slot)
             redeliveryReads.wake(slot)
         }
@@ -175,7 +173,7 @@ extension Broker {
     mutating func deadLettersFailed(_ work: DeadLetterWork, _ error: WireError) {
         for (id, sequence) in work.copied {
             guard let slot = durables.slot(of: id) else { continue }
-            durables[slot].updateStoredRedeliveries { $0.discard(sequence) }
+            durables[slot].discard(sequence)
             chargeDurable(slot)
         }
         finish(error)

@@ -19,9 +19,9 @@ extension Broker {
         while work < FairScheduler.unitsPerTurn, !unsavedRedeliveries.areMany,
             let slot = durables.takeTimer(now: now.monotonic)
         {
-            let before = durables[slot].redeliveries.work
+            let before = durables[slot].redeliveryWork
             durables[slot].timePassed(now: now)
-            work += FairScheduler.Cost.frame + durables[slot].redeliveries.work - before
+            work += FairScheduler.Cost.frame + durables[slot].redeliveryWork - before
             durables.noteProgress(slot)
             answersChanged(slot, now: now)
         }
@@ -32,7 +32,7 @@ extension Broker {
     mutating func wakeRedeliveries(of id: DurableID, now: BrokerTime) {
         guard let slot = durables.slot(of: id) else { return }
         durables[slot].rowsSaved(now: now)
-        if durables[slot].redeliveries.hasUnsaved { durables.noteProgress(slot) }
+        if durables[slot].hasUnsavedRedeliveries { durables.noteProgress(slot) }
         answersChanged(slot, now: now)
     }
 
@@ -42,11 +42,11 @@ extension Broker {
         for _ in 0..<Self.visitsPerTurn {
             guard let slot = redeliveryReads.next() else { return }
             guard durables[slot].state != .removing else { continue }
-            if durables[slot].redeliveries.areRightsOutdated {
+            if durables[slot].areRightsOutdated {
                 forgetRights(of: slot)
                 break
             }
-            if durables[slot].redeliveries.maximumBytes < Redelivery.maximumBytes {
+            if durables[slot].maximumCopyBytes < Redelivery.maximumBytes {
                 limitCopies(of: slot)
                 if let reader = durables[slot].reader {
                     readers.wake(reader)
@@ -66,10 +66,10 @@ extension Broker {
     /// Forgets who may receive the messages, because the policy has changed. This visits all messages, so no other
     /// subscription has its turn in this turn of the event loop.
     private mutating func forgetRights(of slot: DurableSlot) {
-        let work = durables[slot].redeliveries.work
-        durables[slot].redeliveries.forgetRights()
-        scheduler.spend(durables[slot].redeliveries.work - work)
-        redeliveryReads.wake(slot, isNeeded: durables[slot].redeliveries.hasWork)
+        let work = durables[slot].redeliveryWork
+        durables[slot].forgetRights()
+        scheduler.spend(durables[slot].redeliveryWork - work)
+        redeliveryReads.wake(slot, isNeeded: durables[slot].mayNeedCopies)
     }
 
     /// The next copies to read for a subscription: for deliveries and for dead letters in turn.
@@ -81,15 +81,15 @@ extension Broker {
     }
 
     private mutating func nextDelivery(of slot: DurableSlot) -> RedeliveryReads.Read? {
-        guard !durables[slot].members.isEmpty else { return nextEvaluation(of: slot) }
+        guard durables[slot].hasMembers else { return nextEvaluation(of: slot) }
         let room = durables[slot].redeliveryRoom
         guard room > 0, nextMember(of: slot) != nil else { return nil }
-        guard let rights = durables[slot].redeliveries.dueRights(intersecting: rightsOfMembersWithRoom(slot)) else {
+        guard let rights = durables[slot].dueRights(intersecting: rightsOfMembersWithRoom(slot)) else {
             withholdRedeliveries(of: slot)
             return nil
         }
         durables[slot].areRedeliveriesWithheld = false
-        let sequences = durables[slot].redeliveries.takeDue(
+        let sequences = durables[slot].takeDue(
             rights, maximumCount: min(room, Self.readMessages), maximumBytes: Self.readBytes)
         return sequences.isEmpty ? nil : .init(slot: slot, purpose: .delivery, sequences: sequences)
     }
@@ -99,19 +99,19 @@ extension Broker {
     private mutating func nextEvaluation(of slot: DurableSlot) -> RedeliveryReads.Read? {
         guard !durables[slot].isChanging else { return nil }
         let patterns = durables[slot].filter.patterns
-        guard !durables[slot].redeliveries.due.isEmpty, !patterns.allSatisfy(access.policy.isOpen) else { return nil }
-        let sequences = durables[slot].redeliveries.takeDue(
+        guard durables[slot].hasUnevaluatedDue, !patterns.allSatisfy(access.policy.isOpen) else { return nil }
+        let sequences = durables[slot].takeDue(
             maximumCount: Self.readMessages, maximumBytes: Self.readBytes)
         return sequences.isEmpty ? nil : .init(slot: slot, purpose: .rights, sequences: sequences)
     }
 
     private mutating func nextDeadLetters(of slot: DurableSlot) -> RedeliveryReads.Read? {
-        guard durables[slot].redeliveries.hasDead, !redeliveryReads.hasFailed(slot) else { return nil }
+        guard durables[slot].hasDead, !redeliveryReads.hasFailed(slot) else { return nil }
         guard hasRoomForDeadLetters(slot) else {
             redeliveryReads.failed(slot)
             return nil
         }
-        let sequences = durables[slot].redeliveries.takeDead(
+        let sequences = durables[slot].takeDead(
             maximumCount: Self.readMessages, maximumBytes: Self.readBytes)
         return sequences.isEmpty ? nil : .init(slot: slot, purpose: .deadLetters, sequences: sequences)
     }
@@ -137,7 +137,7 @@ extension Broker {
             lost(content.missing, of: slot)
             limitWithheld(of: slot, now: now)
             // The messages that no member had room for.
-            durables[slot].updateStoredRedeliveries { $0.notDelivered(read.sequences) }
+            durables[slot].notDelivered(read.sequences)
         }
         durables.noteProgress(slot)
         answersChanged(slot, now: now)
@@ -145,8 +145,8 @@ extension Broker {
 
     private mutating func giveUp(_ read: RedeliveryReads.Read) {
         switch read.purpose {
-        case .delivery, .rights: durables[read.slot].updateStoredRedeliveries { $0.notDelivered(read.sequences) }
-        case .deadLetters: durables[read.slot].updateStoredRedeliveries { $0.notDeadLettered(read.sequences) }
+        case .delivery, .rights: durables[read.slot].notDelivered(read.sequences)
+        case .deadLetters: durables[read.slot].notDeadLettered(read.sequences)
         }
     }
 
@@ -166,13 +166,13 @@ extension Broker {
                 forbidden.append(entry.sequence)
                 continue
             case .withheld(let rights)?:
-                durables[slot].redeliveries.evaluated(entry.sequence, rights)
+                durables[slot].evaluated(entry.sequence, rights)
                 continue
             case nil:
-                durables[slot].redeliveries.remove(entry.sequence)
+                durables[slot].removeRedelivery(entry.sequence)
                 continue
             }
-            let failures = durables[slot].redeliveries.failures(of: entry.sequence)
+            let failures = durables[slot].failures(of: entry.sequence)
             guard let attachment = durables[slot].redeliver(entry.sequence, to: index, now: now.monotonic) else {
                 continue
             }
@@ -188,15 +188,15 @@ extension Broker {
 
     private mutating func evaluateRights(to block: LogBlock, of slot: DurableSlot, now: BrokerTime) {
         // A client that attaches now may have another identity.
-        guard !durables[slot].isChanging, durables[slot].members.isEmpty else { return }
+        guard !durables[slot].isChanging, !durables[slot].hasMembers else { return }
         var forbidden: [UInt64] = []
         for entry in block.entries {
             scheduler.spend(FairScheduler.Cost.frame)
             block.withMessage(entry) { message in
                 if !isSelected(message.parts, by: slot) {
-                    durables[slot].redeliveries.remove(entry.sequence)
+                    durables[slot].removeRedelivery(entry.sequence)
                 } else if let rights = rights(to: message.parts, durables[slot]) {
-                    durables[slot].redeliveries.evaluated(entry.sequence, rights, isSetAside: false)
+                    durables[slot].evaluated(entry.sequence, rights, isSetAside: false)
                 } else {
                     forbidden.append(entry.sequence)
                 }
@@ -218,7 +218,7 @@ extension Broker {
     /// Ends redeliveries that no attached identity may receive any more. A gap reports them now, or to the next client.
     private mutating func drop(_ sequences: [UInt64], of slot: DurableSlot, now: BrokerTime) {
         // Others were acknowledged while their copies were read.
-        let sequences = sequences.filter { durables[slot].redeliveries.state(of: $0) == .reading }
+        let sequences = sequences.filter { durables[slot].redeliveryState(of: $0) == .reading }
         guard let (loss, isReported) = removeRedeliveries(sequences, of: slot, .forbidden) else { return }
         if !isReported { logLoss(loss, of: durables[slot].id, .forbidden, now: now.monotonic) }
     }
@@ -230,15 +230,15 @@ extension Broker {
         _ sequences: [UInt64], of slot: DurableSlot, _ reason: Gap.Reason
     ) -> (loss: Loss, isReported: Bool)? {
         guard var loss = Loss(of: sequences) else { return nil }
-        for sequence in sequences { durables[slot].redeliveries.remove(sequence) }
-        let isReported = durables[slot].members.hasCommitted
+        for sequence in sequences { durables[slot].removeRedelivery(sequence) }
+        let isReported = durables[slot].hasCommittedMember
         if isReported { sendGap(loss, reason, to: slot) } else { loss = durables[slot].dropped(loss) }
         return (loss, isReported)
     }
 
     /// Lets first deliveries continue although redeliveries are due, because no member with room may receive them.
     private mutating func withholdRedeliveries(of slot: DurableSlot) {
-        guard durables[slot].redeliveries.dueCount > 0, !durables[slot].areRedeliveriesWithheld else { return }
+        guard durables[slot].dueCount > 0, !durables[slot].areRedeliveriesWithheld else { return }
         durables[slot].areRedeliveriesWithheld = true
         if let reader = durables[slot].reader {
             readers.wake(reader)
@@ -250,7 +250,7 @@ extension Broker {
     /// Handles messages whose copy is missing or damaged.
     private mutating func lost(_ missing: [UInt64], of slot: DurableSlot) {
         // Others were deleted on purpose, or are finished.
-        let sequences = missing.filter { durables[slot].redeliveries.state(of: $0) != nil }
+        let sequences = missing.filter { durables[slot].redeliveryState(of: $0) != nil }
         guard let (loss, _) = removeRedeliveries(sequences, of: slot, .damaged) else { return }
         actions.append(
             .warn(

@@ -5,14 +5,14 @@ extension Broker {
     /// Whether a further message may be withheld now. While storage fails, that waits, so that none is dropped because
     /// of the failure.
     func mayWithhold(_ slot: DurableSlot) -> Bool {
-        durables[slot].redeliveries.mayWithholdWithoutRoom || (try? commits.checkRoom()) != nil
+        durables[slot].mayWithholdWithoutRoom || (try? commits.checkRoom()) != nil
     }
 
     /// Drops the oldest withheld messages if they are too many, with a gap.
     mutating func limitWithheld(
         of slot: DurableSlot, to maximumBytes: Int = WithheldCopies.maximumBytes, now: BrokerTime
     ) {
-        let removed = durables[slot].redeliveries.removeExcessWithheld(maximumBytes: maximumBytes)
+        let removed = durables[slot].removeExcessWithheld(maximumBytes: maximumBytes)
         if let loss = Loss(of: removed) { dropped(loss, of: slot, .withheld, now: now) }
     }
 

@@ -71,7 +71,7 @@ extension Broker {
     /// - Parameter uid: The uid of the owner; nil for the subscriptions of all users.
     private mutating func holders(of sequence: UInt64, uid: UInt32?) -> [DurableID] {
         durables(of: uid).filter { id in
-            durables.slot(of: id).map { durables[$0].redeliveries.state(of: sequence) != nil } ?? false
+            durables.slot(of: id).map { durables[$0].redeliveryState(of: sequence) != nil } ?? false
         }
     }
 
@@ -142,31 +142,21 @@ extension Broker {
         let durable = durables[slot]
         let isMatch = message.name.withUnsafeBytes { durable.filter.matches(name: $0) }
         guard isMatch, durable.filter.object.map({ $0.utf8.elementsEqual(message.object) }) ?? true else { return nil }
-        var state = durable.cursor.state(of: message.stamp.sequence)
-        switch durable.redeliveries.state(of: message.stamp.sequence) {
-        case nil: break
-        case .inFlight?: state = .inFlight
-        case .waiting?, .due?, .reading?: state = .waiting
-        case .dead?, .deadLettering?: state = .deadLetter
-        }
-        if message.stamp.sequence <= durable.startedAfter {
-            state = .beforeStart
-        } else if state == .pending || state == .waiting,
-            !message.withParts({ mayReceive($0, durable) })
-        {
+        let sequence = message.stamp.sequence
+        var state = durable.traceState(of: sequence)
+        if state == .pending || state == .waiting, !message.withParts({ mayReceive($0, durable) }) {
             state = .forbidden
         }
         let attachment = durable.firstMember?.attachment
-        let (redeliveries, sequence) = (durable.redeliveries, message.stamp.sequence)
         return TraceEntry(
             request: request, state: state,
             mayHaveBeenSeen: (state == .pending || state == .waiting)
-                && message.stamp.sequence <= durable.cursor.seenThrough,
+                && sequence <= durable.seenThrough,
             uid: durable.uid, pid: attachment?.pid ?? 0,
             client: attachment.map { connections[$0.connection.slot].number } ?? 0,
-            failures: redeliveries.failures(of: sequence),
-            nextMicroseconds: redeliveries.dueTime(of: sequence, now: durables.time) ?? 0,
-            reason: redeliveries.unsaved[sequence] ?? "", durableName: durable.name)
+            failures: durable.failures(of: sequence),
+            nextMicroseconds: durable.dueTime(of: sequence, now: durables.time) ?? 0,
+            reason: durable.unsavedReason(of: sequence), durableName: durable.name)
     }
 }
 

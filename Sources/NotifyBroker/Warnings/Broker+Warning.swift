@@ -21,7 +21,7 @@ extension Broker {
         for slot in slots[range.clamped(to: slots.indices)] {
             let durable = durables[slot]
             if let lag = lag(of: durable, now: now) { warnings.note(lag, uid: durable.uid) }
-            if !durable.redeliveries.isEmpty { checkRedeliveries(of: durable, now: now) }
+            if durable.redeliveryCount > 0 { checkRedeliveries(of: durable, now: now) }
         }
         let count = max(users.count, slots.count)
         if warnings.isLastCheck(of: count) {
@@ -57,7 +57,7 @@ extension Broker {
     /// may be of other names. Nil if it may be far behind, and the log can't tell: it does not count by objects.
     private mutating func lag(of durable: DurableSubscription, now: BrokerTime) -> Warnings.Lag? {
         let most =
-            commits.persistedThrough.distance(above: durable.cursor.position) + UInt64(durable.redeliveries.count)
+            commits.persistedThrough.distance(above: durable.position) + UInt64(durable.redeliveryCount)
         guard most >= Self.farBehind / 2 else { return .init(name: durable.name, behind: most) }
         if warnings.needsCounts {
             if backlogs.requested(now: now.monotonic) {
@@ -94,8 +94,8 @@ extension Broker {
     /// Warns if the failed messages of a durable subscription reach 80% of a limit. At the limit, no others are
     /// delivered to it.
     private mutating func checkRedeliveries(of durable: DurableSubscription, now: BrokerTime) {
-        let (count, bytes) = (durable.redeliveries.count, durable.redeliveries.bytes)
-        let maximumBytes = durable.redeliveries.maximumBytes
+        let (count, bytes) = (durable.redeliveryCount, durable.copyBytes)
+        let maximumBytes = durable.maximumCopyBytes
         let share = max(Double(count) / Double(Redelivery.maximumCount), Double(bytes) / Double(maximumBytes))
         let reason = maximumBytes < Redelivery.maximumBytes ? " while its owner or the log has no room for more" : ""
         guard

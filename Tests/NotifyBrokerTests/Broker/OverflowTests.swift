@@ -201,7 +201,7 @@ struct OverflowTests {
         let sequences = host.store.messages.map(\.sequence)
         for sequence in sequences { client.acknowledge(1, sequence...sequence) }
         host.run()
-        #expect(host.durable("inbox")?.cursor.position == sequences.last)
+        #expect(host.durable("inbox")?.position == sequences.last)
         client.ping()
         host.run()
         #expect(client.isRead)
@@ -225,16 +225,16 @@ struct OverflowTests {
         let sequences = host.store.messages.map(\.sequence)
         client.acknowledge(1, sequences[0]...sequences[0])
         host.run()
-        #expect(host.durable("inbox")?.cursor.position == sequences[0])
+        #expect(host.durable("inbox")?.position == sequences[0])
         client.acknowledge(1, sequences[1]...sequences[1])
         client.ping()
         client.acknowledge(1, sequences[2]...sequences[2])
         host.run()
-        #expect(host.durable("inbox")?.cursor.position == sequences[1])
+        #expect(host.durable("inbox")?.position == sequences[1])
         #expect(!client.isRead)
         client.makeRoom()
         host.run()
-        #expect(host.durable("inbox")?.cursor.position == sequences[2])
+        #expect(host.durable("inbox")?.position == sequences[2])
         #expect(client.isRead)
     }
 

@@ -108,7 +108,7 @@ struct EndedInputTests {
         endInput()
         host.run()
         #expect(client.isClosed)
-        #expect(host.durable("inbox")?.cursor.position == sequence)
+        #expect(host.durable("inbox")?.position == sequence)
     }
 
     @Test func `answers that are not read keep the connection`() {

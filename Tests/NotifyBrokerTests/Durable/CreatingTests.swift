@@ -40,7 +40,7 @@ struct CreatingTests {
             host.run()
             #expect(answers(client) == [expected])
         }
-        #expect(host.durable("inbox")?.members.isEmpty == true)
+        #expect(host.durable("inbox")?.memberCount == 0)
         #expect(host.durable("inbox")?.lastAttachment == LastAttachment())
         #expect(host.store.subscription(named: "inbox")?.progress.isAttached == false)
         client.post("a")
@@ -66,7 +66,7 @@ struct CreatingTests {
         host.run()
         _ = client.take()
         attach(1)
-        #expect(host.durable("inbox")?.members.count == 1)
+        #expect(host.durable("inbox")?.memberCount == 1)
         #expect(client.takeErrors().isEmpty)
     }
 
@@ -91,7 +91,7 @@ struct CreatingTests {
                 }
                 #expect(isAnswered && frames.count == 1, "\(frames)")
             }
-            #expect(host.durable("inbox")?.members.count == 1)
+            #expect(host.durable("inbox")?.memberCount == 1)
         }
     }
 
@@ -161,7 +161,7 @@ struct CreatingTests {
         create(client, from: .age(microseconds: 1_000_000))
         host.run()
         #expect(answers(client) == ["created"])
-        #expect(host.durable("inbox")?.cursor.position == 0)
+        #expect(host.durable("inbox")?.position == 0)
     }
 
     // MARK: Removing

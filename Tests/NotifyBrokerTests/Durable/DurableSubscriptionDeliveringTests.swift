@@ -20,15 +20,15 @@ struct DurableSubscriptionDeliveringTests {
     @Test func `messages are taken together as far as there is room`() {
         var durable = DurableSubscription.attachedForTest(window: 5, credit: 4)
         #expect(take(11...13, &durable) == 3)
-        #expect(durable.room == 1 && durable.progress.seenThrough == 13 && durable.cursor.inFlight.bytes == 300)
+        #expect(durable.room == 1 && durable.progress.seenThrough == 13 && durable._cursor.inFlight.bytes == 300)
         #expect(take(14...20, &durable) == 1)
-        #expect(durable.room == 0 && durable.cursor.passedThrough == 14)
+        #expect(durable.room == 0 && durable._cursor.passedThrough == 14)
     }
 
     @Test func `redeliveries are not taken together with first deliveries`() {
         var durable = DurableSubscription.attachedForTest(seenThrough: 12)
         #expect(take(11...13, &durable) == 0)
-        #expect(durable.cursor.inFlight.isEmpty && durable.room == 4)
+        #expect(!durable.hasFirstDeliveries && durable.room == 4)
         #expect(take(11...12, &durable) == 2)
         #expect(take(13...14, &durable) == 2)
     }
@@ -37,14 +37,14 @@ struct DurableSubscriptionDeliveringTests {
         var acknowledged = DurableSubscription.attachedForTest(acknowledged: [SequenceRange(first: 12, last: 12)])
         #expect(take(11...13, &acknowledged) == 0)
         var released = DurableSubscription.attachedForTest()
-        released.released(through: 11, generation: released.cursor.generation)
+        released.released(through: 11, generation: released.cursorGeneration)
         #expect(take(11...13, &released) == 0)
         #expect(take(12...13, &released) == 2)
     }
 
     @Test func `messages for whose copies there might be no room are not taken together`() {
         var durable = DurableSubscription.attachedForTest()
-        durable.redeliveries.maximumBytes = 300
+        durable.maximumCopyBytes = 300
         #expect(take(11...13, &durable) == 0)
         #expect(take(11...12, &durable) == 2)
     }
@@ -61,7 +61,7 @@ struct DurableSubscriptionDeliveringTests {
             sequence += UInt64(counts.last ?? 0)
         }
         #expect(counts.min() == 1 && counts.max() == 32)
-        #expect(durable.members.all.map(\.unacknowledged).reduce(0, +) == Int(sequence - 11))
+        #expect(durable._members.all.map(\.unacknowledged).reduce(0, +) == Int(sequence - 11))
     }
 
     @Test(arguments: 0..<200)
@@ -72,7 +72,7 @@ struct DurableSubscriptionDeliveringTests {
         var together = DurableSubscription.attachedForTest(
             seenThrough: .random(in: 10...20, using: &random), acknowledged: acknowledged,
             window: .random(in: 1...40, using: &random), credit: .random(in: 1...40, using: &random))
-        together.redeliveries.maximumBytes = .random(in: 100...4_000, using: &random)
+        together.maximumCopyBytes = .random(in: 100...4_000, using: &random)
         var single = together
         var sequence: UInt64 = 11
         while sequence < 60 {
@@ -86,7 +86,7 @@ struct DurableSubscriptionDeliveringTests {
                 try single.acknowledged([range])
             }
             #expect(together.progress == single.progress && together.room == single.room, "seed \(seed)")
-            #expect(together.cursor.inFlight.bytes == single.cursor.inFlight.bytes, "seed \(seed)")
+            #expect(together._cursor.inFlight.bytes == single._cursor.inFlight.bytes, "seed \(seed)")
             sequence += count
         }
     }

@@ -50,14 +50,14 @@ struct DurableSubscriptionFlowTests {
         var durable = DurableSubscription.attachedForTest(window: 2)
         #expect(durable.take(11) == true)
         for sequence in 12...40 as ClosedRange<UInt64> {
-            #expect(durable.cursor.inFlight.count < 16, "eight windows")
+            #expect(durable._cursor.inFlight.count < 16, "eight windows")
             #expect(durable.take(sequence) == true)
             try durable.acknowledged(ranges(sequence...sequence))
         }
-        #expect(durable.cursor.position == 40 && durable.redeliveries.inFlightCount == 1)
+        #expect(durable.position == 40 && durable._redeliveries.inFlightCount == 1)
         #expect(durable.room == 1, "the first message is still in flight")
         try durable.acknowledged(ranges(11...11))
-        #expect(durable.room == 2 && durable.redeliveries.isEmpty)
+        #expect(durable.room == 2 && durable.redeliveryCount == 0)
         #expect(durable.progress.cursor == 40)
     }
 
@@ -67,7 +67,7 @@ struct DurableSubscriptionFlowTests {
         #expect(durable.take(11) == true)
         var sequence: UInt64 = 13
         var mostRanges = 0
-        while durable.redeliveries.isEmpty, sequence < 1_000_000 {
+        while durable.redeliveryCount == 0, sequence < 1_000_000 {
             #expect(durable.take(sequence) == true)
             // Each count copies the ranges.
             if sequence % 1024 == 1 { mostRanges = max(mostRanges, durable.progress.acknowledged.count) }
@@ -131,15 +131,15 @@ struct DurableSubscriptionFlowTests {
     @Test func `unacknowledged messages are redelivered and marked`() throws {
         var durable = DurableSubscription.attachedForTest()
         for sequence in 11...13 as ClosedRange<UInt64> {
-            #expect(!durable.cursor.isRedelivery(sequence))
+            #expect(!durable.isRedelivery(sequence))
             #expect(durable.take(sequence) == true)
         }
         try durable.acknowledged(ranges(12...12))
         durable.detached()
         #expect(durable.progress == DurableProgress(cursor: 10, seenThrough: 13, acknowledged: ranges(12...12)))
         durable.attachForTest()
-        #expect(durable.cursor.passedThrough == 10)
-        #expect(durable.cursor.isRedelivery(11) && durable.cursor.isRedelivery(13) && !durable.cursor.isRedelivery(14))
+        #expect(durable._cursor.passedThrough == 10)
+        #expect(durable.isRedelivery(11) && durable.isRedelivery(13) && !durable.isRedelivery(14))
         #expect(durable.take(11) == true)
         #expect(durable.take(12) == false, "acknowledged in the last attachment")
         #expect(durable.take(13) == true)
@@ -224,9 +224,9 @@ struct DurableSubscriptionFlowTests {
         var durable = DurableSubscription.attachedForTest()
         durable.passed(through: 50)
         #expect(durable.progress.cursor == 50)
-        #expect(durable.cursor.passedThrough == 50)
+        #expect(durable._cursor.passedThrough == 50)
         durable.passed(through: 40)
-        #expect(durable.cursor.passedThrough == 50, "it never decreases")
+        #expect(durable._cursor.passedThrough == 50, "it never decreases")
         #expect(durable.take(60) == true)
         durable.passed(through: 90)
         #expect(durable.progress.cursor == 59, "not past messages in flight")

@@ -18,15 +18,15 @@ struct EndedMembersTests {
         made.focus = 610
         try made.attach("B", window: 1)
         made.end("A", ending)
-        #expect(made.durable.redeliveries.count == 512 && made.durable.room <= 0, "88 exceed the span of B")
+        #expect(made.durable.redeliveryCount == 512 && made.durable.room <= 0, "88 exceed the span of B")
         let index = made.index("B")
         #expect(made.durable.take(611, bytes: 100, for: index, at: CoarseTime(made.now)) == true)
         try made.durable.acknowledged([SequenceRange(first: 611, last: 611)], by: index, now: made.time)
         let failures = ending == .died ? 1 : 0
         for _ in 0..<3 { made.pass(.zero) }
-        #expect(made.durable.redeliveries.inFlightCount == 0 && made.durable.redeliveries.count == 600)
-        #expect((11...610).allSatisfy { made.durable.redeliveries.failures(of: $0) == failures })
-        #expect(made.durable.cursor.position == 611 && made.durable.endedMembers.isEmpty)
+        #expect(made.durable._redeliveries.inFlightCount == 0 && made.durable.redeliveryCount == 600)
+        #expect((11...610).allSatisfy { made.durable.failures(of: $0) == failures })
+        #expect(made.durable.position == 611 && made.durable.endedMembers.isEmpty)
     }
 
     @Test func `messages that a leaving member gave back do not fail if their deadline passes`()
@@ -39,11 +39,11 @@ struct EndedMembersTests {
         made.deliver(1_000)
         try made.attach("B")
         made.end("A", .detached)
-        #expect(made.durable.redeliveries.count == 512)
+        #expect(made.durable.redeliveryCount == 512)
         made.now += SubscriptionCase.deadline
         for _ in 0..<3 { made.pass(.zero) }
-        #expect(made.durable.redeliveries.count == 1_000 && made.durable.endedMembers.isEmpty)
-        #expect((11...1_010).allSatisfy { made.durable.redeliveries.failures(of: $0) == 0 })
+        #expect(made.durable.redeliveryCount == 1_000 && made.durable.endedMembers.isEmpty)
+        #expect((11...1_010).allSatisfy { made.durable.failures(of: $0) == 0 })
     }
 
     @Test func `the death of an exclusive client without a limit is no failure of a redelivery`() throws {
@@ -69,8 +69,8 @@ struct EndedMembersTests {
         made.end("B", .detached)
         made.end("C", .died)
         for _ in 0..<20 { made.pass(.zero) }
-        #expect(made.durable.redeliveries.count == 3_000 && made.durable.endedMembers.isEmpty)
-        let failed = (11...3_010 as ClosedRange<UInt64>).count { made.durable.redeliveries.failures(of: $0) == 1 }
+        #expect(made.durable.redeliveryCount == 3_000 && made.durable.endedMembers.isEmpty)
+        let failed = (11...3_010 as ClosedRange<UInt64>).count { made.durable.failures(of: $0) == 1 }
         #expect(failed > 1_000 && failed < 2_500, "those of A and C")
     }
 
@@ -82,10 +82,10 @@ struct EndedMembersTests {
         made.save()
         try made.attach("B")
         made.end("A", .detached)
-        #expect(made.durable.redeliveries.inFlightCount == 88, "those of the next slice")
+        #expect(made.durable._redeliveries.inFlightCount == 88, "those of the next slice")
         made.durable.detached()
-        #expect(made.durable.redeliveries.inFlightCount == 0 && made.durable.endedMembers.isEmpty)
-        #expect((11...610).allSatisfy { made.durable.redeliveries.failures(of: $0) == 0 })
+        #expect(made.durable._redeliveries.inFlightCount == 0 && made.durable.endedMembers.isEmpty)
+        #expect((11...610).allSatisfy { made.durable.failures(of: $0) == 0 })
     }
 
     @Test func `a reset that fails restores nothing in flight to an ended member`() throws {
@@ -97,8 +97,8 @@ struct EndedMembersTests {
         made.durable.reset(to: 0)
         made.pass(.zero)
         made.durable.changeEnded(succeeded: false)
-        #expect(made.durable.cursor.inFlight.isEmpty && made.durable.redeliveries.inFlightCount == 0)
-        #expect(made.durable.redeliveries.count == 512 && made.durable.cursor.position == 522)
+        #expect(!made.durable.hasFirstDeliveries && made.durable._redeliveries.inFlightCount == 0)
+        #expect(made.durable.redeliveryCount == 512 && made.durable.position == 522)
     }
 
     // MARK: Deadlines
@@ -112,7 +112,7 @@ struct EndedMembersTests {
 
     /// Whether messages have failed, in order of the sequence.
     private func failed(_ made: SubscriptionCase) -> [Bool] {
-        (11...made.durable.cursor.passedThrough).map { made.durable.redeliveries.failures(of: $0) > 0 }
+        (11...made.durable._cursor.passedThrough).map { made.durable.failures(of: $0) > 0 }
     }
 
     @Test func `messages that were delivered before a change of the deadline keep theirs`() throws {
@@ -160,6 +160,6 @@ struct EndedMembersTests {
         }
         #expect(made.durable.earlierDeadlines.count == EarlierDeadlines.maximumCount)
         made.pass(.seconds(59))
-        #expect(made.durable.redeliveries.state(of: 100) == nil)
+        #expect(made.durable.redeliveryState(of: 100) == nil)
     }
 }

@@ -86,6 +86,6 @@ struct ForgottenIdentitiesTests {
         run()
         let gaps = other.take().compactMap { if case .gap(let gap) = $0 { gap.reason } else { nil } }
         #expect(gaps == [.forbidden])
-        #expect(host.durable("jobs")?.redeliveries.isEmpty == true)
+        #expect(host.durable("jobs")?.redeliveryCount == 0)
     }
 }

@@ -171,7 +171,7 @@ struct LossTests {
         deletion.released[id] = sequences[3]
         host.core.broker.deleted(deletion, now: host.now)
         host.run()
-        #expect(host.durable("inbox")?.cursor.position == sequences[3])
+        #expect(host.durable("inbox")?.position == sequences[3])
         let (_, gaps, messages) = attach(host)
         #expect(gaps == [gap(sequences[..<4])])
         #expect(messages == Array(sequences[4...]))

@@ -235,7 +235,7 @@ struct ResetTests {
         #expect(host.durable("d")?.loss == nil)
         host.run()
         #expect(host.store.subscription(named: "d")?.loss == nil)
-        #expect(host.durable("d")?.cursor.position == sequences[3] - 1)
+        #expect(host.durable("d")?.position == sequences[3] - 1)
         _ = attach(other, host)
         #expect(other.takeMessages().map(\.sequence) == Array(sequences[3...]))
     }
@@ -256,7 +256,7 @@ struct ResetTests {
         host.core.broker.deleted(deletion, now: host.now)
         host.work(failingWith: .full)
         #expect(host.durable("d")?.loss?.count == 3)
-        #expect(host.durable("d")?.cursor.position == sequences[2])
+        #expect(host.durable("d")?.position == sequences[2])
     }
 
     @Test func `a crash after the answer keeps the reset`() throws {
@@ -276,7 +276,7 @@ struct ResetTests {
         let other = host.connect()
         let requests = [reset(other, to: .oldest), reset(other, to: .sequence(sequences[3]))]
         host.tick()
-        #expect(host.durable("d")?.cursor.position == 0)
+        #expect(host.durable("d")?.position == 0)
         host.run()
         #expect(descriptions(other.take()).map(\.request) == requests)
         #expect(host.store.subscription(named: "d")?.progress.cursor == sequences[3] - 1)

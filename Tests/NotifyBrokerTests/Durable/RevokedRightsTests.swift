@@ -60,6 +60,6 @@ struct RevokedRightsTests {
         client.acknowledge(1, 1...1)
         allow([], generation: 1)
         #expect(client.take().allSatisfy { if case .gap = $0 { false } else { true } })
-        #expect(host.durable("jobs")?.redeliveries.isEmpty == true)
+        #expect(host.durable("jobs")?.redeliveryCount == 0)
     }
 }

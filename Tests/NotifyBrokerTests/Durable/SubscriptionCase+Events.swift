@@ -87,7 +87,7 @@ enum SubscriptionState: String, CaseIterable {
             guard self == .deadLettering else { break }
             made.pass(SubscriptionCase.deadline)
             made.holder = nil
-            #expect(made.durable.redeliveries.takeDead(maximumCount: 1, maximumBytes: 0) == [made.focus])
+            #expect(made.durable.takeDead(maximumCount: 1, maximumBytes: 0) == [made.focus])
         case .waits, .last:
             try made.durable.rejected(
                 Reject(subscription: 1, sequence: made.focus, reason: "no"), by: made.index("A"), now: made.time)

@@ -65,8 +65,8 @@ struct SubscriptionCase {
         {
         case .free: break
         case .takeOver(let earlier):
-            durable.detached(earlier.compactMap { durable.members.index(of: $0) }, .detached, now: time)
-            members = members.filter { durable.members[$0.value] != nil }
+            durable.detached(earlier.compactMap { durable.memberIndex(of: $0) }, .detached, now: time)
+            members = members.filter { durable._members[$0.value] != nil }
         case .refused(let error, _): throw error
         }
         if sharing != durable.settings.sharing {
@@ -85,7 +85,7 @@ struct SubscriptionCase {
     func index(_ letter: Character) -> Int { members[letter] ?? -1 }
 
     private func letter(_ id: MemberID) -> Character? {
-        members.first { durable.members[$0.value]?.id == id }?.key
+        members.first { durable._members[$0.value]?.id == id }?.key
     }
 
     // MARK: Messages
@@ -99,7 +99,7 @@ struct SubscriptionCase {
         for _ in 0..<count {
             last = nil
             guard durable.room > 0, let index = durable.candidate() else { return nil }
-            let sequence = max(durable.cursor.passedThrough, durable.cursor.position) + 1
+            let sequence = max(durable._cursor.passedThrough, durable.position) + 1
             guard durable.take(sequence, bytes: 100, for: index, at: CoarseTime(now)) else { return nil }
             last = members.first { $0.value == index }?.key
         }
@@ -108,8 +108,8 @@ struct SubscriptionCase {
 
     /// Commits what is to be changed in the log.
     mutating func save() {
-        let batch = durable.redeliveries.takeUnsaved(of: durable.id, now: now)
-        durable.redeliveries.saved(batch.reasons.keys.sorted())
+        let batch = durable._redeliveries.takeUnsaved(of: durable.id, now: now)
+        durable._redeliveries.saved(batch.reasons.keys.sorted())
     }
 
     mutating func pass(_ time: Duration) {
@@ -121,7 +121,7 @@ struct SubscriptionCase {
     /// Delivers the observed message again, to a member.
     mutating func redeliver(to letter: Character) {
         save()
-        #expect(durable.redeliveries.takeDue(maximumCount: 1, maximumBytes: 0) == [focus])
+        #expect(durable.takeDue(maximumCount: 1, maximumBytes: 0) == [focus])
         #expect(durable.redeliver(focus, to: index(letter), now: now) != nil)
         holder = letter
     }
@@ -131,15 +131,15 @@ struct SubscriptionCase {
     /// The members, stalled ones in lower case, and where the message is.
     var summary: String {
         let names = members.keys.sorted().map { letter in
-            durable.members[index(letter)]?.isStalled == true ? letter.lowercased() : String(letter)
+            durable._members[index(letter)]?.isStalled == true ? letter.lowercased() : String(letter)
         }
         if durable.state == .removing { return "removed:" + place }
         return (names.isEmpty ? "-" : names.joined()) + ":" + place
     }
 
     private var place: String {
-        guard let state = durable.redeliveries.state(of: focus) else { return cursorPlace }
-        let failures = durable.redeliveries.failures(of: focus)
+        guard let state = durable.redeliveryState(of: focus) else { return cursorPlace }
+        let failures = durable.failures(of: focus)
         return switch state {
         case .waiting: "wait\(failures)"
         case .due: "due\(failures)"
@@ -151,13 +151,13 @@ struct SubscriptionCase {
     }
 
     private var cursorPlace: String {
-        switch durable.cursor.state(of: focus) {
+        switch durable._cursor.state(of: focus) {
         case .pending: return "log"
         case .acknowledged: return "done"
         default:
             let holder = members.first { _, index in
-                guard let id = durable.members[index]?.id else { return false }
-                var cursor = durable.cursor
+                guard let id = durable._members[index]?.id else { return false }
+                var cursor = durable._cursor
                 return cursor.take(focus, from: id) != nil
             }
             return holder.map { "first\($0.key)" } ?? "moving"
@@ -178,15 +178,15 @@ struct SubscriptionCase {
 
     /// Compares the counts of the members with what they hold.
     func checkCounts(_ comment: Comment, sourceLocation: SourceLocation = #_sourceLocation) {
-        for member in durable.members.all {
-            var (cursor, redeliveries) = (durable.cursor, durable.redeliveries)
+        for member in durable._members.all {
+            var (cursor, redeliveries) = (durable._cursor, durable._redeliveries)
             let held =
                 cursor.takeAll(from: member.id).count + redeliveries.ended(member.id).count
             #expect(member.unacknowledged == held, comment, sourceLocation: sourceLocation)
         }
-        let sum = durable.members.all.reduce(0) { $0 + $1.unacknowledged }
-        #expect(durable.members.unacknowledged == sum, comment, sourceLocation: sourceLocation)
-        #expect(durable.members.count == members.count, comment, sourceLocation: sourceLocation)
+        let sum = durable._members.all.reduce(0) { $0 + $1.unacknowledged }
+        #expect(durable.unacknowledged == sum, comment, sourceLocation: sourceLocation)
+        #expect(durable.memberCount == members.count, comment, sourceLocation: sourceLocation)
     }
 }
 

@@ -42,7 +42,7 @@ struct FullOutboxTests {
         }
         host.advance(.milliseconds(60))
         host.run()
-        #expect(host.durable("d")?.redeliveries.count == 1)
+        #expect(host.durable("d")?.redeliveryCount == 1)
     }
 
     private func isFull(_ client: Client) -> Bool { !host.core.broker.hasRoom(client.id.slot) }
@@ -62,10 +62,10 @@ struct FullOutboxTests {
         client.stopTaking()
         let sequences = post(300)
         if areTakenOneByOne {
-            #expect(host.durable("d")?.members.unacknowledged == outboxMessages)
+            #expect(host.durable("d")?.unacknowledged == outboxMessages)
             #expect(runMessages > 1 && outboxMessages % runMessages != 0, "a run is split")
         } else {
-            #expect(host.durable("d")?.members.unacknowledged == 16 * runMessages)
+            #expect(host.durable("d")?.unacknowledged == 16 * runMessages)
         }
         #expect(host.reader("d")?.isLive == false)
         client.makeRoom()

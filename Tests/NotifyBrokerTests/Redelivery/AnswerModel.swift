@@ -133,16 +133,16 @@ struct AnswerModel {
     /// Compares the broker's records with the model.
     mutating func check(_ durable: DurableSubscription, _ copies: [UInt64: FakeStore.Copy]) {
         let unfinished = messages.filter { !$0.value.isAcknowledged && letters[$0.key] == nil }
-        if durable.redeliveries.count > unfinished.count { fail("more redeliveries than messages") }
-        for (sequence, message) in messages where durable.redeliveries.state(of: sequence) != nil {
+        if durable.redeliveryCount > unfinished.count { fail("more redeliveries than messages") }
+        for (sequence, message) in messages where durable.redeliveryState(of: sequence) != nil {
             if unfinished[sequence] == nil { fail("\(sequence) is finished, and a redelivery") }
-            let failures = durable.redeliveries.failures(of: sequence)
+            let failures = durable.failures(of: sequence)
             if failures != message.failures { fail("\(sequence) has \(failures) failures, not \(message.failures)") }
         }
         for (sequence, copy) in copies where copy.row.failures > messages[sequence]?.failures ?? 0 {
             fail("the log has \(copy.row.failures) failures of \(sequence)")
         }
-        for member in durable.members.all where member.unacknowledged > member.attachment.window {
+        for member in durable._members.all where member.unacknowledged > member.attachment.window {
             fail("a window is exceeded")
         }
     }

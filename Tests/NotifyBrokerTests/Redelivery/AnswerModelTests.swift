@@ -176,8 +176,8 @@ struct AnswerModelTests {
             if run.model.violations.isEmpty { run.finish() }
             #expect(run.model.violations.isEmpty, "seed \(seed)")
             #expect(run.host.store.copies.values.allSatisfy { $0.isEmpty }, "seed \(seed)")
-            #expect(run.host.durable("jobs")?.redeliveries.isEmpty == true, "seed \(seed)")
-            #expect(run.host.durable("jobs")?.members.unacknowledged == 0, "seed \(seed)")
+            #expect(run.host.durable("jobs")?.redeliveryCount == 0, "seed \(seed)")
+            #expect(run.host.durable("jobs")?.unacknowledged == 0, "seed \(seed)")
             happened.formUnion(run.model.happened.keys)
             guard run.model.violations.isEmpty else { return }
         }

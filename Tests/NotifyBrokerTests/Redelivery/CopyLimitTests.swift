@@ -82,7 +82,7 @@ struct CopyLimitTests {
                 host.run()
             }
         }
-        #expect(host.durable("jobs")?.redeliveries.maximumBytes == Redelivery.bytesWithoutRoom)
+        #expect(host.durable("jobs")?.maximumCopyBytes == Redelivery.bytesWithoutRoom)
         #expect(failedBytes(host) >= limit && failed.count < 20)
         host.advance(.seconds(3_600))
         host.run()
@@ -99,14 +99,14 @@ struct CopyLimitTests {
             host.run()
         }
         #expect(finished.count == 20)
-        #expect(failedBytes(host) == 0 && host.durable("jobs")?.redeliveries.maximumBytes == Redelivery.maximumBytes)
+        #expect(failedBytes(host) == 0 && host.durable("jobs")?.maximumCopyBytes == Redelivery.maximumBytes)
     }
 
     @Test func `a deadline is extended although there is no room for further copies`() throws {
         var made = SubscriptionCase(.group)
         try made.attach("A")
         made.deliver()
-        made.durable.redeliveries.maximumBytes = 0
+        made.durable.maximumCopyBytes = 0
         made.durable.extended([11], microseconds: 60_000_000, by: made.index("A"), now: made.time)
         made.pass(.seconds(59))
         #expect(made.summary == "A:again0A")
@@ -135,7 +135,7 @@ struct CopyLimitTests {
         post(30, to: host)
         #expect((12...20).contains(rejectAll(client, on: host)))
         #expect(host.store.batches.last?.copyBytes[1000] ?? 0 >= 12 * Self.payload)
-        #expect(host.durable("jobs")?.redeliveries.maximumBytes == Redelivery.bytesWithoutRoom)
+        #expect(host.durable("jobs")?.maximumCopyBytes == Redelivery.bytesWithoutRoom)
     }
 
     @Test func `the owner's own messages do not count towards the share`() {

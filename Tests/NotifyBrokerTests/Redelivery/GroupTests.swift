@@ -97,7 +97,7 @@ struct GroupTests {
             host.run()
             received = fast.takeMessages()
         }
-        #expect(host.durable("jobs")?.members.all.map(\.unacknowledged).max() ?? 0 <= 256)
+        #expect(host.durable("jobs")?._members.all.map(\.unacknowledged).max() ?? 0 <= 256)
         #expect((host.durable("jobs")?.reader).map { host.core.broker.readers[$0].isLive } == true)
     }
 
@@ -136,7 +136,7 @@ struct GroupTests {
         host.run()
         #expect(second.takeErrors().map(\.code) == [ErrorCode.subscriptionMismatch.rawValue])
         #expect(first.takeErrors().map(\.code) == [ErrorCode.storageFailed.rawValue])
-        #expect(host.durable("jobs")?.settings.sharing == .exclusive && host.durable("jobs")?.members.count == 0)
+        #expect(host.durable("jobs")?.settings.sharing == .exclusive && host.durable("jobs")?.memberCount == 0)
     }
 
     @Test func `an exclusive client takes over from another one`() throws {
@@ -197,7 +197,7 @@ struct GroupTests {
         #expect(other.takeMessages().map(\.sequence) == [message.sequence])
         slow.acknowledge(1, message.sequence...message.sequence)
         host.run()
-        #expect(host.durable("jobs")?.redeliveries.isEmpty == true && host.durable("jobs")?.members.unacknowledged == 0)
+        #expect(host.durable("jobs")?.redeliveryCount == 0 && host.durable("jobs")?.unacknowledged == 0)
         other.acknowledge(1, message.sequence...message.sequence)
         advance(.seconds(5))
         #expect(other.takeErrors().isEmpty && slow.takeMessages().isEmpty && other.takeMessages().isEmpty)
@@ -216,14 +216,14 @@ struct GroupTests {
             advance(.milliseconds(600))
             #expect(other.takeMessages().map(\.delivery) == [UInt32(number + 1)])
             advance(.milliseconds(1_100))
-            #expect(host.durable("jobs")?.members.unacknowledged == 0)
+            #expect(host.durable("jobs")?.unacknowledged == 0)
             guard number == 1 else { continue }
             other.detach(1)
             host.run()
         }
         slow.acknowledge(1, message.sequence...message.sequence)
         host.run()
-        #expect(host.durable("jobs")?.redeliveries.isEmpty == true && host.store.messages.count == 1)
+        #expect(host.durable("jobs")?.redeliveryCount == 0 && host.store.messages.count == 1)
     }
 
     @Test func `a member that lets a deadline pass gets nothing while another one answers`() throws {
@@ -260,7 +260,7 @@ struct GroupTests {
         #expect(first.takeMessages().count == 2)
         let second = join(instance: instance)
         advance(.milliseconds(60))
-        #expect(host.durable("jobs")?.members.count == 1)
+        #expect(host.durable("jobs")?.memberCount == 1)
         #expect(second.takeMessages().map(\.delivery) == [1, 1])
     }
 

@@ -29,9 +29,9 @@ struct RejectingTests: JobsTests {
         advance(.seconds(11))
         client.acknowledge(1, messages[0].sequence...messages[0].sequence)
         advance(.seconds(1))
-        #expect(host.durable("jobs")?.cursor.position ?? 0 >= messages[1].sequence)
+        #expect(host.durable("jobs")?.position ?? 0 >= messages[1].sequence)
         #expect(
-            host.store.copies.values.allSatisfy { $0.isEmpty } && host.durable("jobs")?.redeliveries.isEmpty == true)
+            host.store.copies.values.allSatisfy { $0.isEmpty } && host.durable("jobs")?.redeliveryCount == 0)
     }
 
     @Test func `the cursor passes a rejected message, whose failure is in the log within 50 ms`() throws {
@@ -77,11 +77,11 @@ struct RejectingTests: JobsTests {
         post("one")
         let message = try #require(client.takeMessages().first)
         advance(.milliseconds(1_100))
-        #expect(host.durable("jobs")?.members.unacknowledged == 0)
+        #expect(host.durable("jobs")?.unacknowledged == 0)
         client.acknowledge(1, message.sequence...message.sequence)
         advance(.seconds(10))
         #expect(client.takeMessages().isEmpty, "it was not delivered to another client")
-        #expect(host.durable("jobs")?.redeliveries.isEmpty == true)
+        #expect(host.durable("jobs")?.redeliveryCount == 0)
         post("two")
         let second = try #require(client.takeMessages().first)
         advance(.milliseconds(1_100))
@@ -173,7 +173,7 @@ struct RejectingTests: JobsTests {
         post("two")
         let second = try #require(client.takeMessages().first)
         advance(.milliseconds(1_100))
-        #expect(host.durable("jobs")?.redeliveries.failures(of: second.sequence) == 1)
+        #expect(host.durable("jobs")?.failures(of: second.sequence) == 1)
     }
 
     @Test func `a rejection of an earlier delivery does not count for a later one`() throws {
@@ -186,12 +186,12 @@ struct RejectingTests: JobsTests {
         for (delivery, failures) in [(1, 1), (3, 1), (2, 2)] as [(UInt32, UInt32)] {
             client.reject(1, sequence, delay: .seconds(10), delivery: delivery)
             host.run()
-            #expect(host.durable("jobs")?.redeliveries.failures(of: sequence) == failures)
+            #expect(host.durable("jobs")?.failures(of: sequence) == failures)
         }
         advance(.seconds(11))
         #expect(client.takeMessages().map(\.delivery) == [3])
         client.reject(1, sequence, delay: .seconds(10))
         host.run()
-        #expect(host.durable("jobs")?.redeliveries.failures(of: sequence) == 3, "without a number, the latest delivery")
+        #expect(host.durable("jobs")?.failures(of: sequence) == 3, "without a number, the latest delivery")
     }
 }

@@ -38,7 +38,7 @@ struct UnsavedRedeliveriesTests {
         #expect(copiesPerBatch.reduce(0, +) == 10_000 && copiesPerBatch.allSatisfy { $0 <= 4_096 })
         #expect(client.isRead && host.core.broker.unsavedRedeliveries.rows == 0)
         #expect(host.core.broker.unsavedRedeliveries.bytes == 0)
-        #expect(host.durable("jobs")?.redeliveries.count == 10_000)
+        #expect(host.durable("jobs")?.redeliveryCount == 10_000)
     }
 
     @Test func `passed deadlines of many messages become batches of a limited size`() {

@@ -171,13 +171,13 @@ struct RightsModel {
         }
         (self.identities, self.letters) = (identities, letters)
         forbidden.formUnion(rights.forbidden(identities))
-        let current = Set(durable.redeliveries.messages.keys)
+        let current = Set(durable._redeliveries.messages.keys)
         for sequence in watched {
             guard let message = messages[sequence], store.message(sequence) != nil else {
                 if sequence <= store.persistedThrough { watched.remove(sequence) }
                 continue
             }
-            let state = durable.cursor.state(of: sequence)
+            let state = durable._cursor.state(of: sequence)
             if message.isAcknowledged || letters.contains(sequence) {
                 if state == .acknowledged, !current.contains(sequence) { watched.remove(sequence) }
                 continue
@@ -187,7 +187,7 @@ struct RightsModel {
                 messages[sequence]?.isSkipped = false
                 if message.isDropped { fail("\(sequence) was dropped, and is pending") }
             } else if !message.isSkipped, !message.isDropped {
-                passed(sequence, message.family, hasMember: durable.members.hasCommitted)
+                passed(sequence, message.family, hasMember: durable.hasCommittedMember)
             } else if state == .acknowledged {
                 watched.remove(sequence)
             }

@@ -54,10 +54,10 @@ extension RightsSimulation {
 
     private func attached(_ index: Int, _ durable: DurableSubscription) -> Attached {
         var attached = Attached()
-        let areAllStalled = durable.members.all.allSatisfy(\.isStalled)
+        let areAllStalled = durable._members.all.allSatisfy(\.isStalled)
         for member in members {
             guard let hold = member.holds[index] else { continue }
-            let known = durable.members.all.first {
+            let known = durable._members.all.first {
                 $0.attachment.connection == member.client.id && $0.attachment.number == RightsMember.number(index)
             }
             guard let known, hold.isAttached, known.isCommitted else {
@@ -101,7 +101,7 @@ extension RightsSimulation {
         var (withheld, pending) = (Bounds(), Bounds())
         for (sequence, message) in models[index].unfinished(store) {
             pending.count(isCertain: !forbidden.contains(message.family))
-            let isPassed = sequence <= reader?.position ?? .max || durable.redeliveries.state(of: sequence) != nil
+            let isPassed = sequence <= reader?.position ?? .max || durable.redeliveryState(of: sequence) != nil
             guard !attached.held.contains(sequence), isRead || isPassed else { continue }
             let hasReader =
                 attached.isEmpty ? isEvaluated(sequence, durable) : !attached.receivers.isEmpty
@@ -128,7 +128,7 @@ extension RightsSimulation {
 
     /// Whether the broker has read a message that is due, although no client is attached.
     private func isEvaluated(_ sequence: UInt64, _ durable: DurableSubscription) -> Bool {
-        durable.redeliveries.state(of: sequence) == .due && !host.core.broker.commits.health.isFailing
+        durable.redeliveryState(of: sequence) == .due && !host.core.broker.commits.health.isFailing
     }
 
     /// Checks a message that waits, is due, and is read.
@@ -192,9 +192,9 @@ extension RightsSimulation {
         let model = models[index]
         for (sequence, message) in model.unfinished(store) { fail("\(sequence) is not finished: \(message)") }
         guard let durable = host.durable(model.name) else { return fail("'\(model.name)' has ended") }
-        if !durable.redeliveries.isEmpty { fail("'\(model.name)' has redeliveries: \(durable.redeliveries.messages)") }
+        if durable.redeliveryCount > 0 { fail("'\(model.name)' has redeliveries: \(durable._redeliveries.messages)") }
         if let copies = store.copies[durable.id], !copies.isEmpty { fail("'\(model.name)' has copies: \(copies.keys)") }
-        if durable.members.unacknowledged != 0 { fail("'\(model.name)' has messages in flight") }
+        if durable.unacknowledged != 0 { fail("'\(model.name)' has messages in flight") }
         if model.messages.values.contains(where: \.isSkipped) { note("skipped") }
         if !model.unreportedLosses.isEmpty { fail("no gap reports the loss of \(model.unreportedLosses)") }
     }

@@ -143,9 +143,9 @@ extension RightsSimulation {
         let number = RightsMember.number(index)
         guard !member.client.isClosed, let durable = host.durable(models[index].name),
             case .durable(_, let place)? = host.connection(member.client).subscriptions[number],
-            let id = durable.members.id(at: place)
+            let id = durable._members.id(at: place)
         else { return [] }
-        var cursor = durable.cursor
+        var cursor = durable._cursor
         return Set(cursor.takeAll(from: id).map(\.sequence) + host.redeliveriesInFlight(to: member.client, number))
     }
 
@@ -182,7 +182,7 @@ extension RightsSimulation {
         member.holds[index]?.open.removeAll(where: range.contains)
         guard let durable = host.durable(models[index].name) else { return }
         for sequence in sequences {
-            if durable.redeliveries.state(of: sequence) == nil, durable.cursor.state(of: sequence) == .acknowledged {
+            if durable.redeliveryState(of: sequence) == nil, durable._cursor.state(of: sequence) == .acknowledged {
                 note(held.contains(sequence) ? "acknowledged" : "acknowledged late")
                 models[index].change(sequence) { $0.isAcknowledged = true }
             } else if held.contains(sequence) {

@@ -196,9 +196,9 @@ final class RightsSimulation {
         for index in models.indices {
             guard let durable = host.durable(models[index].name) else { continue }
             let inFlight = models[index].messages.keys.filter { sequence in
-                let state = durable.redeliveries.state(of: sequence)
+                let state = durable.redeliveryState(of: sequence)
                 if case .inFlight? = state { return true }
-                return durable.cursor.state(of: sequence) == .inFlight
+                return durable._cursor.state(of: sequence) == .inFlight
             }
             models[index].ended(inFlight, isFailure: true, waitsUntil: host.now.monotonic + time + plan.maximumDelay)
         }
@@ -221,7 +221,7 @@ final class RightsSimulation {
 
     private func check(_ identities: [[UInt32]], of durable: DurableSubscription) {
         if identities.count > DurableRecord.maximumOwners { fail("'\(durable.name)' keeps too many identities") }
-        for member in durable.members.all where member.isCommitted {
+        for member in durable._members.all where member.isCommitted {
             let groups = host.core.broker.access.identity(member.attachment.identity).groups
             if !identities.contains(groups) { fail("'\(durable.name)' has a member with \(groups), and forgets it") }
         }

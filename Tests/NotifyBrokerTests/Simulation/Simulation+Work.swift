@@ -144,14 +144,14 @@ extension Simulation {
     /// Whether a subscription with a client still has copies of messages.
     var hasRows: Bool {
         host.durables.contains { durable in
-            !durable.endedMembers.isEmpty || durable.state == .attached && !durable.redeliveries.isEmpty
+            !durable.endedMembers.isEmpty || durable.state == .attached && durable.redeliveryCount > 0
         } || store.copies.values.contains { $0.values.contains { $0.row.isDead } }
     }
 
     /// Counts what each member of a subscription holds, and compares that with the broker's sums.
     func checkCounts(_ durable: DurableSubscription) {
-        var (cursor, redeliveries) = (durable.cursor, durable.redeliveries)
-        let members = Array(durable.members.all)
+        var (cursor, redeliveries) = (durable._cursor, durable._redeliveries)
+        let members = Array(durable._members.all)
         happened.shared += members.count > 1 ? 1 : 0
         for member in members {
             let first = cursor.takeAll(from: member.id).count
@@ -162,11 +162,11 @@ extension Simulation {
             if member.unacknowledged > member.attachment.window { model.fail("'\(durable.name)' exceeds a window") }
         }
         let active = members.contains { !$0.isStalled } ? members.filter { !$0.isStalled } : members
-        if durable.members.room != active.reduce(0, { $0 + $1.room }) {
-            model.fail("'\(durable.name)' has room for \(durable.members.room), its members differ: \(members)")
+        if durable._members.room != active.reduce(0, { $0 + $1.room }) {
+            model.fail("'\(durable.name)' has room for \(durable._members.room), its members differ: \(members)")
         }
         let sum = members.reduce(0) { $0 + $1.unacknowledged }
-        if durable.members.unacknowledged != sum { model.fail("'\(durable.name)' counts \(sum) in flight wrongly") }
+        if durable.unacknowledged != sum { model.fail("'\(durable.name)' counts \(sum) in flight wrongly") }
         let limit = Int(durable.settings.maximumInFlight)
         if limit > 0, sum > limit, !model.work.configured.contains(durable.name) {
             model.fail("'\(durable.name)' has \(sum) in flight, the limit is \(limit)")

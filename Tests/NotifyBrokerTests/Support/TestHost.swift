@@ -244,9 +244,9 @@ final class TestHost: BrokerHost {
     /// Returns the messages that are in flight again to a member.
     func redeliveriesInFlight(to client: Client, _ number: UInt32) -> [UInt64] {
         guard !client.isClosed, case .durable(let slot, let index)? = connection(client).subscriptions[number],
-            let member = core.broker.durables[slot].members.id(at: index)
+            let member = core.broker.durables[slot]._members.id(at: index)
         else { return [] }
-        var redeliveries = core.broker.durables[slot].redeliveries
+        var redeliveries = core.broker.durables[slot]._redeliveries
         return redeliveries.ended(member)
     }
 

@@ -1,0 +1,19 @@
+extension DurableSubscription {
+    /// The resources that a subscription uses.
+    struct Charge {
+        /// The memory in bytes.
+        var memory = 0
+        /// The bytes of copies in the log.
+        var copies = 0
+        /// The rows of redeliveries that the log does not have yet, and the bytes of their copies.
+        var unsavedRows = 0
+        var unsavedBytes = 0
+
+        static func - (left: Charge, right: Charge) -> Charge {
+            Charge(
+                memory: left.memory - right.memory, copies: left.copies - right.copies,
+                unsavedRows: left.unsavedRows - right.unsavedRows,
+                unsavedBytes: left.unsavedBytes - right.unsavedBytes)
+        }
+    }
+}

@@ -1,0 +1,139 @@
+import NotifyWire
+
+/// The attached members.
+extension DurableSubscription {
+    var memberCount: Int { _members.count }
+
+    var hasMembers: Bool { !_members.isEmpty }
+
+    /// Whether the attachment of a member is committed.
+    var hasCommittedMember: Bool { _members.hasCommitted }
+
+    /// The member that has been attached for longest; nil if there is none.
+    var firstMember: Member? { _members.first }
+
+    /// Where messages to the members go, those of the one that has been attached for longest first.
+    var attachments: [Attachment] { _members.allIndices.compactMap { _members[$0]?.attachment } }
+
+    /// The members that may get messages and have room.
+    var membersWithRoom: some Sequence<Member> { _members.withRoom }
+
+    /// The messages delivered to members and not answered.
+    var unacknowledged: Int { _members.unacknowledged }
+
+    /// The messages that the members have acknowledged.
+    var acknowledgedCount: UInt64 { _members.acknowledgedCount }
+
+    @inline(__always)
+    func attachment(at index: Int) -> Attachment? { _members[index]?.attachment }
+
+    func memberIndex(of attachment: Attachment) -> Int? { _members.index(of: attachment) }
+
+    // MARK: Identities
+
+    /// Whether an identity has a member.
+    func hasMember(of identity: IdentityID) -> Bool { _members.hasMember(of: identity) }
+
+    /// The number of different identities of members.
+    var memberIdentityCount: Int { _members.identityCount }
+
+    /// The filter of messages that an attached member may receive.
+    var rightsOfMembers: MessageRights {
+        _members.all.reduce(into: MessageRights.anyone) { rights, member in
+            if let number = identities.number(of: member.attachment.identity) { rights.insert(.identity(number)) }
+        }
+    }
+
+    /// The identities with members that are to be recorded again before another one attaches, so that none of them is
+    /// forgotten for it.
+    ///
+    /// While other attachments are pending, it is not known which identities they leave: these are all with members
+    /// then.
+    func identitiesToKeep(before identity: IdentityID) -> [IdentityID] {
+        let isKnown = identities.number(of: identity) != nil
+        guard pendingAttachments > 0 else { return isKnown ? [] : identities.kept(where: _members.hasMember) }
+        return isKnown && hasMember(of: identity) ? [] : _members.allIdentities.filter { $0 != identity }
+    }
+
+    // MARK: Attaching and detaching
+
+    /// Adds a member, and returns its index.
+    mutating func attached(_ attachment: Attachment, credit: UInt32) -> Int {
+        _members.add(attachment, credit: credit)
+    }
+
+    /// Records that an attachment is committed.
+    ///
+    /// - Returns: False if the attachment has ended.
+    mutating func attachmentCommitted(_ attachment: Attachment) -> Bool {
+        guard let index = _members.index(of: attachment), _members[index]?.isCommitted == false else { return false }
+        _members.update(index) { $0.committed() }
+        return true
+    }
+
+    /// Ends all attachments. The next one begins with the unacknowledged messages.
+    mutating func detached() {
+        guard !_members.isEmpty else { return }
+        for index in _members.allIndices { _ = _members.remove(index) }
+        reader = nil
+        giveBackAll()
+    }
+
+    /// Gives back everything that is in flight, also to members that have ended, uncounted and without a delay.
+    mutating func giveBackAll() {
+        endedMembers = EndedMembers()
+        _redeliveries.giveBackAll()
+        rewind()
+    }
+
+    /// Lets the next attachment begin with the unacknowledged messages. First deliveries that belong to ended members
+    /// must have moved to the redeliveries before.
+    mutating func rewind() {
+        _cursor.rewind()
+        earlierDeadlines = EarlierDeadlines()
+    }
+
+    /// The most processes that are named as holders.
+    private static let namedHolders = 8
+
+    /// The processes that are attached, and what to do with them.
+    var holders: String {
+        let pids = Set(_members.all.map(\.attachment.pid)).sorted()
+        let named = pids.prefix(Self.namedHolders).map(String.init).joined(separator: ", ")
+        let others = pids.count > Self.namedHolders ? " and \(pids.count - Self.namedHolders) more" : ""
+        return pids.count == 1 ? "process \(named): end it" : "processes \(named)\(others): end them"
+    }
+
+    // MARK: Turns
+
+    /// The next member to get a message, if its connection has room; nil if no member has room.
+    @inline(__always)
+    mutating func candidate() -> Int? { _members.candidate() }
+
+    /// The member whose turn it is; nil if its turn is over, or if it has no room.
+    @inline(__always)
+    var turnHolder: Int? { _members.turnHolder }
+
+    /// Where messages to the member with an index go.
+    @inline(__always)
+    func recipient(at index: Int) -> (connection: ConnectionSlot, number: UInt32) { _members.recipient(at: index) }
+
+    /// Leaves the candidate out until its connection has room.
+    mutating func blockCandidate() {
+        _members.blockCandidate()
+    }
+
+    /// Ends the turn of the candidate, because it may not receive the next message.
+    mutating func passTurn() {
+        _members.passTurn()
+    }
+
+    /// Notes that a connection has room again.
+    mutating func wakeMembers(on connection: ConnectionID) {
+        _members.wake(connection)
+    }
+
+    mutating func creditAdded(_ messages: UInt32, to index: Int) {
+        _members.update(index) { $0.creditAdded(messages) }
+    }
+}
