@@ -10,48 +10,32 @@ package import NotifyWire
 /// not thread-safe. A `BrokerHost` drives it.
 package struct Broker: ~Copyable {
     private(set) var configuration: BrokerConfiguration
-    let daemon: DaemonInfo
-    /// The epoch of the log, which changes when a backup replaces it.
-    let epoch: UInt64
+    private(set) var daemon: DaemonInfo
 
     var access: AccessControl
     var ledger: Ledger
-    var rates = RateLimiter()
     var connections = Connections()
     var scheduler = FairScheduler()
     var subscriptions: Subscriptions
     var egress = Egress()
-    var pacer = OutputPacer()
-    var unreadSockets = UnreadSockets()
-    /// The sockets of closed connections that count as connections.
-    var leftSockets = 0
     var commits: CommitPipeline
     var readers: LogReaders
     var durables: DurableSubscriptions
     var redeliveryReads = RedeliveryReads()
-    var unsavedRedeliveries = UnsavedRedeliveries()
     var deadLetterRequests = StoreRequests<DeadLetterRequest>()
     var backlogs = Backlogs()
-    var storedUsages: StoredUsages
-    var nameCounts = NameCounts()
-    var monitors = Monitors()
+    var recorder = PostRecorder()
     var traces = Traces()
     var timeSearches = StoreRequests<TimeSearch>()
     var histories = Histories()
     var logChecks = LogChecks()
-    /// Why the last reload of the configuration has failed; nil if it has not.
-    package var configurationProblem: String?
     var summaries = StoreRequests<SummaryRead>()
     var backups = Backups()
     var purges = StoreRequests<PendingPurge>()
     var warnings = Warnings()
 
-    /// Whether caches are reduced because users hold much of the memory.
-    var isEvicting = false
     var actions = ActionQueue()
     var statistics = BrokerStatistics()
-    var forbiddenLog = ForbiddenLog()
-    var lossLog = LossLog()
 
     /// Information about the daemon, for clients.
     package struct DaemonInfo: Sendable {
@@ -61,6 +45,8 @@ package struct Broker: ~Copyable {
         var started: BrokerTime
         /// The uid, gid and pid in the stamps of the daemon's own posts.
         var process: Peer
+        /// Why the last reload of the configuration has failed; nil if it has not.
+        fileprivate(set) var configurationProblem: String?
 
         package init(version: String, instance: InstanceID, started: BrokerTime, process: Peer) {
             self.version = version
@@ -76,9 +62,8 @@ package struct Broker: ~Copyable {
     ) {
         self.configuration = configuration
         self.daemon = daemon
-        epoch = recovered.epoch
         access = AccessControl(policy: policy, limits: configuration.userLimits)
-        ledger = Ledger(configuration, names: recovered.names)
+        ledger = Ledger(configuration, names: recovered.names, stored: recovered.usage)
         subscriptions = Subscriptions(
             maximumOverlap: configuration.patternOverlapPerUser, maximumCacheBytes: configuration.cacheBytes)
         commits = CommitPipeline(configuration, recovered: recovered)
@@ -86,7 +71,6 @@ package struct Broker: ~Copyable {
             ring: TailRing(capacityBytes: configuration.tailRingBytes, floor: recovered.persistedThrough))
         durables = DurableSubscriptions(
             nextID: recovered.nextSubscriptionID, areComplete: !recovered.isMissingSubscriptions)
-        storedUsages = StoredUsages(recovered.usage)
         for record in recovered.subscriptions {
             recover(
                 record, recovered.redeliveries[record.id] ?? [], failure: recovered.failureReasons[record.id])
@@ -115,10 +99,11 @@ package struct Broker: ~Copyable {
         let deadline = Duration?.earlier(
             .earlier(commits.nextDeadline(pageStarted: readStarted), connections.nextDeadline),
             .earlier(
-                .earlier(rates.nextDeadline, unsavedRedeliveries.areMany ? nil : durables.nextTime),
+                .earlier(ledger.rates.nextDeadline, durables.unsavedRedeliveries.areMany ? nil : durables.nextTime),
                 .earlier(
-                    .earlier(backlogs.deadline, lossLog.deadline), .earlier(unreadSockets.deadline, backups.deadline))))
-        return recordsPosts ? .earlier(deadline, .earlier(monitors.deadline, nameCounts.deadline)) : deadline
+                    .earlier(backlogs.deadline, durables.lossLog.deadline),
+                    .earlier(egress.unreadSockets.deadline, backups.deadline))))
+        return recorder.isRecording ? .earlier(deadline, recorder.deadline) : deadline
     }
 
     /// The time of the oldest read that the store has not answered; nil if there is none.
@@ -141,7 +126,7 @@ package struct Broker: ~Copyable {
                 )
             }
         }
-        for id in rates.takeReady(now: now.monotonic) where connections.contains(id) {
+        for id in ledger.rates.takeReady(now: now.monotonic) where connections.contains(id) {
             resume(id.slot, .rateExceeded)
         }
         measureSockets(now: now.monotonic)
@@ -149,7 +134,7 @@ package struct Broker: ~Copyable {
         expireBacklogs(now: now.monotonic)
         logLosses(now: now.monotonic)
         advanceBackups(now: now.monotonic)
-        if recordsPosts { expireMonitoring(now: now.monotonic) }
+        if recorder.isRecording { expireMonitoring(now: now.monotonic) }
         if commits.checkResponseDeadline(pageStarted: readStarted, now: now.monotonic) {
             reportHealth()
             resumePausedConnections()
@@ -167,6 +152,12 @@ package struct Broker: ~Copyable {
 
     // MARK: Reloading
 
+    /// Why the last reload of the configuration has failed; nil if it has not.
+    package var configurationProblem: String? {
+        get { daemon.configurationProblem }
+        set { daemon.configurationProblem = newValue }
+    }
+
     /// Replaces limits and timeouts. Existing connections and subscriptions above a lower limit stay. New requests
     /// above the limit are refused, and waiting volatile messages above the limit are dropped.
     ///
@@ -180,10 +171,10 @@ package struct Broker: ~Copyable {
         configuration = new
         ledger.limitsChanged(to: new)
         access.limitsChanged(to: new.userLimits)
-        for id in rates.takeAll() where connections.contains(id) { resume(id.slot, .rateExceeded) }
+        for id in ledger.rates.takeAll() where connections.contains(id) { resume(id.slot, .rateExceeded) }
         subscriptions.limitsChanged(
             maximumOverlap: new.patternOverlapPerUser, maximumCacheBytes: new.cacheBytes)
-        isEvicting = false
+        ledger.isEvicting = false
         readers.limitRing(toBytes: new.tailRingBytes)
         evictIfNeeded()
     }
@@ -201,6 +192,6 @@ package struct Broker: ~Copyable {
             redeliveryReads.wake(slot, isNeeded: durables[slot].mayNeedRights)
         }
         actions.append(.scheduleTick)
-        monitors.discardRecorded()
+        recorder.monitors.discardRecorded()
     }
 }

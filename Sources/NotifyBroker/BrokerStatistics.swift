@@ -76,13 +76,13 @@ extension Broker {
     }
 
     /// The users that hold a resource or store messages, in ascending order.
-    var knownUsers: [UInt32] { Set(ledger.users).union(storedUsages.users).sorted() }
+    var knownUsers: [UInt32] { Set(ledger.users).union(ledger.stored.users).sorted() }
 
     /// The use of the resources that are limited for all users together.
     var usesInTotal: [ResourceUse] {
         [
             ResourceUse("memory_bytes", ledger.totalBytes + sharedBytes, limit: ledger.memoryLimit),
-            ResourceUse("connections", connections.count + leftSockets, limit: configuration.connections),
+            ResourceUse("connections", connections.count + connections.leftSockets, limit: configuration.connections),
         ]
     }
 
@@ -99,18 +99,18 @@ extension Broker {
         let held = ledger.bytes(of: uid)
         var uses = [ResourceUse("memory_bytes", held, limit: max(0, held + ledger.room(of: uid)))]
         if let limit = limits.postsPerSecond {
-            let used = rates.postsUsed(by: uid, perSecond: limit, now: now.monotonic)
+            let used = ledger.rates.postsUsed(by: uid, perSecond: limit, now: now.monotonic)
             uses.append(ResourceUse("posts_per_second", used, limit: limit))
         }
         if let limit = limits.connectsPerSecond {
-            let used = rates.connectsUsed(by: uid, perSecond: limit, now: now.monotonic)
+            let used = ledger.rates.connectsUsed(by: uid, perSecond: limit, now: now.monotonic)
             uses.append(ResourceUse("connects_per_second", used, limit: limit))
         }
-        let stored = storedUsages.usage(of: uid)
+        let stored = ledger.stored.usage(of: uid)
         uses.append(ResourceUse("stored_messages", stored.messages, limit: nil))
         let limit = limits.storedBytes.map(Int.init(clamping:))
         uses.append(ResourceUse("stored_bytes", stored.postedBytes, limit: limit))
-        uses.append(ResourceUse("failed_bytes", storedUsages.failedBytes(of: uid), limit: limit))
+        uses.append(ResourceUse("failed_bytes", ledger.stored.failedBytes(of: uid), limit: limit))
         for resource in Ledger.Resource.allCases {
             let limit = ledger.limit(of: resource)
             uses.append(

@@ -4,6 +4,7 @@ import NotifyWire
 
 /// Access decisions, made from the policy and the interned identities. Also holds the limits of each identity.
 struct AccessControl {
+    var forbiddenLog = ForbiddenLog()
     private(set) var policy: AccessPolicy
     private var identities = IdentityTable()
     private var postRules = PostRules()

@@ -4,17 +4,17 @@ extension Broker {
     /// limits of these caches when users hold less than half of the memory limit.
     mutating func evictIfNeeded() {
         let limit = ledger.memoryLimit
-        if !isEvicting, ledger.totalBytes > limit - limit / 4 {
-            isEvicting = true
+        if !ledger.isEvicting, ledger.totalBytes > limit - limit / 4 {
+            ledger.isEvicting = true
             subscriptions.limitCache(isReduced: true)
             readers.limitRing(toBytes: 0)
-        } else if isEvicting, ledger.totalBytes < limit / 2 {
-            isEvicting = false
+        } else if ledger.isEvicting, ledger.totalBytes < limit / 2 {
+            ledger.isEvicting = false
             subscriptions.limitCache(isReduced: false)
             readers.limitRing(toBytes: configuration.tailRingBytes)
         }
     }
 
     /// The memory of caches and of counts by name, which is charged to no user.
-    var sharedBytes: Int { subscriptions.cacheBytes + readers.ring.bytes + nameCounts.byteCount }
+    var sharedBytes: Int { subscriptions.cacheBytes + readers.ring.bytes + recorder.nameCounts.byteCount }
 }

@@ -3,7 +3,7 @@ extension Broker {
     /// Charges the connection's user for the bytes in the socket.
     mutating func chargeSocket(_ slot: ConnectionSlot, bytes: Int, now: BrokerTime) {
         guard bytes > 0 || connections[slot].socketBytes > 0 else { return }
-        let charge = unreadSockets.measured(bytes, in: slot, now: now.monotonic)
+        let charge = egress.unreadSockets.measured(bytes, in: slot, now: now.monotonic)
         ledger.change(.socketBytes, by: charge - connections[slot].socketBytes, uid: connections[slot].uid)
         connections[slot].socketBytes = charge
     }
@@ -12,20 +12,20 @@ extension Broker {
     mutating func releaseSocket(_ slot: ConnectionSlot) {
         guard connections[slot].socketBytes > 0 else { return }
         ledger.change(.socketBytes, by: -connections[slot].socketBytes, uid: connections[slot].uid)
-        unreadSockets.remove(slot)
+        egress.unreadSockets.remove(slot)
     }
 
     /// A connection was or will be closed while its socket holds bytes that the peer has not read. Its user is charged for
     /// them, and for a connection, until ``socketReleased(uid:bytes:)``.
     package mutating func socketLeft(uid: UInt32, bytes: Int) {
-        leftSockets += 1
+        connections.leftSockets += 1
         ledger.change(.connections, by: 1, uid: uid)
         ledger.change(.socketBytes, by: bytes, uid: uid)
     }
 
     /// The peer has read the bytes of a socket that was left, or has closed its end.
     package mutating func socketReleased(uid: UInt32, bytes: Int) {
-        leftSockets -= 1
+        connections.leftSockets -= 1
         ledger.change(.connections, by: -1, uid: uid)
         ledger.change(.socketBytes, by: -bytes, uid: uid)
     }
@@ -38,7 +38,7 @@ extension Broker {
 
     /// Settles the connections whose sockets hold unread bytes, in this turn and the next ones, if it is time.
     mutating func measureSockets(now: Duration) {
-        for slot in unreadSockets.takeDue(now: now) {
+        for slot in egress.unreadSockets.takeDue(now: now) {
             if let id = connections.id(in: slot) { egress.queue(id, of: connections[slot].uid) }
         }
     }

@@ -51,11 +51,22 @@ struct Ledger {
     private var limits: SIMD16<Int>
     private var accounts: [UInt32: Account] = [:]
     private var storedNames: StoredNames
+    /// The messages of each user in the log.
+    var stored: StoredUsages
+    var rates = RateLimiter()
+    /// Whether caches are reduced because users hold much of the memory.
+    var isEvicting = false
     /// The memory charged to all users.
     private(set) var totalBytes = 0
 
-    /// - Parameter names: The names of each user's messages in the log.
-    init(_ configuration: BrokerConfiguration, names: [UInt32: StoredNameSet] = [:]) {
+    /// - Parameters:
+    ///   - names: The names of each user's messages in the log.
+    ///   - stored: The number and bytes of each user's messages in the log.
+    init(
+        _ configuration: BrokerConfiguration, names: [UInt32: StoredNameSet] = [:],
+        stored: [UInt32: StoredUsage] = [:]
+    ) {
+        self.stored = StoredUsages(stored)
         limits = Self.limits(configuration)
         memoryLimit = configuration.memoryBytes
         storedNames = StoredNames(names, limit: configuration.namesPerUser)

@@ -6,7 +6,7 @@ extension Broker {
     /// Passes the pending changes and messages to the store, if the store is free and a commit is due.
     mutating func beginCommit(now: BrokerTime) {
         guard var batch = Self.beginBatch(&commits, &durables, now: now.monotonic) else { return }
-        batch.copyBytes = storedUsages.copies
+        batch.copyBytes = ledger.stored.copies
         actions.append(.commit(batch))
     }
 
@@ -48,7 +48,7 @@ extension Broker {
             for id in batch.redeliveries.keys.sorted() { wakeRedeliveries(of: id, now: now) }
         }
         if batch.messageCount > 0 { histories.committed() }
-        monitors.committed(through: batch.lastSequence)
+        recorder.monitors.committed(through: batch.lastSequence)
         for waiter in batch.log.waiters where waiter.wantsReceipt && connections.contains(waiter.connection) {
             connections[waiter.connection.slot].receiptResolved()
             answer(waiter.connection.slot, receipt: waiter.receipt)
@@ -86,13 +86,13 @@ extension Broker {
     /// users, and marks its progress for the next batch.
     private mutating func failed(_ batch: InFlightBatch, _ failure: StorageFailure, now: BrokerTime) {
         storageFailed(failure, now: now)
-        storedUsages.remove(batch.log.usage.byUser)
+        ledger.stored.remove(batch.log.usage.byUser)
         histories.committed()
         durables.progressFailed(batch.progressOf)
         durables.saveFailed(batch.redeliveries)
         durables.saveFailed(batch.losses)
         let error = failure.wireError
-        monitors.committed(through: batch.lastSequence, error: error)
+        recorder.monitors.committed(through: batch.lastSequence, error: error)
         for waiter in batch.log.waiters where connections.contains(waiter.connection) {
             if waiter.wantsReceipt { connections[waiter.connection.slot].receiptResolved() }
             refuse(waiter.connection.slot, request: waiter.receipt.request, error)

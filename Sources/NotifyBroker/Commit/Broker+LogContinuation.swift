@@ -48,7 +48,7 @@ extension Broker {
             usage.add(batch.log.usage)
             blocks += batch.log.blocks
         }
-        storedUsages.reset(to: usage)
+        ledger.stored.reset(to: usage)
         ledger.setStoredNames(of: messages, andOf: blocks, in: commits.nextBatchID)
         logChecks.logReplaced()
         for (id, loss) in losses.sorted(by: { $0.key < $1.key }) {

@@ -17,6 +17,8 @@ struct CommitPipeline {
     private let retryDelay: Duration
     private let progressDelay: Duration
 
+    /// The epoch of the log, which changes when a backup replaces it.
+    let epoch: UInt64
     private(set) var sequencer: Sequencer
     private(set) var pending = PendingLog()
     private(set) var inFlight: InFlightBatch?
@@ -35,6 +37,7 @@ struct CommitPipeline {
     private var pausedConnections: Set<ConnectionSlot> = []
 
     init(_ configuration: BrokerConfiguration, recovered: RecoveredLog) {
+        epoch = recovered.epoch
         pendingLimit = configuration.pendingLogBytes
         retryDelay = configuration.storageRetryDelay
         progressDelay = configuration.acknowledgementDelay

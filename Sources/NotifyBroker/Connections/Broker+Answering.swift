@@ -46,7 +46,7 @@ extension Broker {
         statistics.forbidden += 1
         // At this level every refusal is logged.
         if logs(.debug) { return }
-        guard let omitted = forbiddenLog.record(connections[slot].uid, now: now.monotonic) else { return }
+        guard let omitted = access.forbiddenLog.record(connections[slot].uid, now: now.monotonic) else { return }
         log(.forbidden(message: error.message, omitted: omitted), on: slot)
     }
 

@@ -22,13 +22,13 @@ extension Broker {
         ledger.change(.connections, by: 1, uid: uid)
         ledger.change(.connectionBytes, by: Self.connectionBytes, uid: uid)
         do throws(WireError) {
-            guard connections.count + leftSockets <= configuration.connections else {
+            guard connections.count + connections.leftSockets <= configuration.connections else {
                 throw WireError(
                     .limitReached,
                     "the daemon has reached the limit of \(configuration.connections) connections (limits.connections)")
             }
             if let limit = access.limits(of: identity).connectsPerSecond,
-                !rates.takeConnect(of: uid, perSecond: limit, now: now.monotonic)
+                !ledger.rates.takeConnect(of: uid, perSecond: limit, now: now.monotonic)
             {
                 throw WireError(
                     .limitReached,
@@ -129,7 +129,7 @@ extension Broker {
     /// - Returns: Whether the connection was paused.
     private mutating func pauseIfExceeded(_ rate: Int, _ slot: ConnectionSlot, now: BrokerTime) -> Bool {
         let (uid, id) = (connections[slot].uid, connections[slot].id)
-        guard !rates.takePost(of: uid, perSecond: rate, from: id, now: now.monotonic) else { return false }
+        guard !ledger.rates.takePost(of: uid, perSecond: rate, from: id, now: now.monotonic) else { return false }
         pause(slot, .rateExceeded)
         return true
     }
@@ -196,7 +196,7 @@ extension Broker {
             postWindow: UInt32(configuration.postWindow), maximumWindow: Limits.maximumWindow,
             maximumSubscriptions: UInt32(configuration.subscriptionsPerConnection), daemonInstance: daemon.instance,
             clientInstance: connections[slot].instance, daemonVersion: daemon.version,
-            epoch: epoch)
+            epoch: commits.epoch)
     }
 
     // MARK: Closing
@@ -210,7 +210,7 @@ extension Broker {
         if logs(.debug) { log(.disconnected, on: slot) }
         release(slot, now: now)
         if connections[slot].pauses.contains(.rateExceeded) {
-            rates.remove(connections[slot].id, uid: connections[slot].uid)
+            ledger.rates.remove(connections[slot].id, uid: connections[slot].uid)
         }
         ledger.change(.connections, by: -1, uid: connections[slot].uid)
         ledger.change(.connectionBytes, by: -Self.connectionBytes, uid: connections[slot].uid)

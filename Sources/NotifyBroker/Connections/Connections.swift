@@ -16,6 +16,8 @@ struct Connections {
     private(set) var drain = Drain.notBegun
     /// The number of connections opened so far.
     private var openedCount: UInt64 = 0
+    /// The sockets of closed connections that count as connections.
+    var leftSockets = 0
 
     var count: Int { table.count }
     /// The slots in use, lowest first.

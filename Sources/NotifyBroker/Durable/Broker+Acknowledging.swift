@@ -68,7 +68,7 @@ extension Broker {
 
     /// Pauses a connection until the next outcome of a batch, if many rows of redeliveries wait for the store.
     private mutating func pauseIfManyUnsaved(_ slot: ConnectionSlot) {
-        guard unsavedRedeliveries.areMany else { return }
+        guard durables.unsavedRedeliveries.areMany else { return }
         commits.requestCommit()
         actions.append(.scheduleTick)
         if commits.pauseUntilOutcome(slot) { pause(slot, .logBehind) }

@@ -41,9 +41,9 @@ extension Broker {
     mutating func chargeDurable(_ slot: DurableSlot) {
         let change = durables[slot].charge()
         if change.memory != 0 { ledger.change(.durableBytes, by: change.memory, uid: durables[slot].uid) }
-        unsavedRedeliveries.add(change)
+        durables.unsavedRedeliveries.add(change)
         if change.copies != 0 {
-            storedUsages.changeCopies(by: change.copies, of: durables[slot].uid)
+            ledger.stored.changeCopies(by: change.copies, of: durables[slot].uid)
             limitCopies(of: slot)
         }
     }
@@ -64,7 +64,7 @@ extension Broker {
     /// Whether the copies of the owner take at most half of what the owner's subscriptions may hold back, so that unread
     /// messages have the other half.
     func ownerHasRoomForUnread(_ slot: DurableSlot) -> Bool {
-        let bytes = storedUsages.copyBytes(of: durables[slot].uid)
+        let bytes = ledger.stored.copyBytes(of: durables[slot].uid)
         return statistics.store.backlogLimit.map { UInt64(bytes) < $0 / 2 } ?? true
     }
 
@@ -74,10 +74,10 @@ extension Broker {
         subscriptions.remove(durable.registration, uid: durable.uid)
         chargeRegistrations(of: durable.uid)
         ledger.change(.durableBytes, by: -durable.charged.memory, uid: durable.uid)
-        if durable.charged.copies != 0 { storedUsages.changeCopies(by: -durable.charged.copies, of: durable.uid) }
-        unsavedRedeliveries.add(DurableSubscription.Charge() - durable.charged)
+        if durable.charged.copies != 0 { ledger.stored.changeCopies(by: -durable.charged.copies, of: durable.uid) }
+        durables.unsavedRedeliveries.add(DurableSubscription.Charge() - durable.charged)
         for identity in durable.identities.inOrder { releaseIdentity(identity) }
-        lossLog.removed(durable.id)
+        durables.lossLog.removed(durable.id)
         redeliveryReads.removed(slot)
         ledger.change(.durableSubscriptions, by: -1, uid: durable.uid)
     }

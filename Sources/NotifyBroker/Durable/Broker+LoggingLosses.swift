@@ -6,7 +6,7 @@ extension Broker {
     mutating func logLoss(_ loss: Loss, of id: DurableID, in deletion: Deletion, now: Duration) {
         let isPurge = deletion.isPurge && deletion.released[id] == nil
         // A daemon that stops may not see the end.
-        if isPurge, connections.drain == .notBegun { return lossLog.purged(loss, of: id, now: now) }
+        if isPurge, connections.drain == .notBegun { return durables.lossLog.purged(loss, of: id, now: now) }
         let reason: LossLog.Reason =
             deletion.released[id] != nil
             ? .backlog : isPurge || deletion.deadLettersThrough > 0 ? .purge : .rules
@@ -14,22 +14,22 @@ extension Broker {
     }
 
     mutating func logLoss(_ loss: Loss, of id: DurableID, _ reason: LossLog.Reason, now: Duration) {
-        if let report = lossLog.lost(loss, of: id, reason, now: now) { log(report) }
+        if let report = durables.lossLog.lost(loss, of: id, reason, now: now) { log(report) }
     }
 
     /// Logs the losses to a purge that has ended or failed.
     mutating func logPurge(now: Duration) {
-        for report in lossLog.purgeEnded(now: now) { log(report) }
+        for report in durables.lossLog.purgeEnded(now: now) { log(report) }
     }
 
     /// Logs the losses that are due.
     mutating func logLosses(now: Duration) {
-        log(lossLog.takeDue(now: now))
+        log(durables.lossLog.takeDue(now: now))
     }
 
     /// Logs all pending losses, because the daemon stops.
     mutating func logAllLosses() {
-        log(lossLog.takeAll())
+        log(durables.lossLog.takeAll())
     }
 
     private mutating func log(_ due: (reports: [LossLog.Report], others: Int)) {

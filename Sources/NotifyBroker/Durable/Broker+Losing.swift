@@ -5,7 +5,7 @@ import NotifyWire
 extension Broker {
     /// Must be called when the store has deleted messages by itself, or retention has found something else.
     package mutating func deleted(_ deletion: Deletion, now: BrokerTime) {
-        storedUsages.remove(deletion.usage)
+        ledger.stored.remove(deletion.usage)
         if !deletion.usage.isEmpty {
             redeliveryReads.retry()
             actions.append(.scheduleTick)
@@ -24,7 +24,7 @@ extension Broker {
         readers.evictRing(through: deletion.deadLettersThrough)
         for name in deletion.names { ledger.nameRemoved(name, unlessIn: commits.unfinishedBatches) }
         for range in deletion.emptied { logChecks.forget(range) }
-        if deletion.madeRoom, lossLog.logsRoom(now: now.monotonic) {
+        if deletion.madeRoom, durables.lossLog.logsRoom(now: now.monotonic) {
             actions.append(
                 .warn(
                     "read messages were deleted before their time, because new ones had no room: see log.max_bytes and "

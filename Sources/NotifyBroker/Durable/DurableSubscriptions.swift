@@ -27,6 +27,8 @@ struct DurableSubscriptions {
     /// Some are out of date.
     private var timers = Heap<Timer>()
 
+    var unsavedRedeliveries = UnsavedRedeliveries()
+    var lossLog = LossLog()
     /// The number of subscriptions with a member.
     private(set) var attachedCount = 0
 

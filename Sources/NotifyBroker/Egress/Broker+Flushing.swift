@@ -9,7 +9,7 @@ extension Broker {
     package mutating func nextTouchedConnection() -> ConnectionID? {
         if let id = Self.nextToFlush(&egress, connections) { return id }
         resumePacedPosters()
-        if egress.isBehind || !pacer.isEmpty { actions.append(.scheduleTick) }
+        if egress.isBehind || !egress.pacer.isEmpty { actions.append(.scheduleTick) }
         return nil
     }
 
@@ -142,7 +142,7 @@ extension Broker {
         if egress[slot].droppableBytes > target {
             let oldest = egress[slot].dropOldest(downTo: target)
             dropped += oldest.count
-            if nameCounts.isCounting { recordDropped(oldest.frames) }
+            if recorder.nameCounts.isCounting { recordDropped(oldest.frames) }
         }
         if dropped > 0 {
             statistics.dropped += dropped
@@ -158,7 +158,7 @@ extension Broker {
     @inline(__always)
     mutating func pace(_ slot: ConnectionSlot, subscribers: Int, bytes: Int) {
         guard egress.isBehind, subscribers > 0 else { return }
-        pacer.posted(
+        egress.pacer.posted(
             by: connections[slot].uid, units: subscribers * (1 + bytes >> FlushBudget.bytesShift),
             flushed: egress.flushBudget.spent)
     }
@@ -168,14 +168,14 @@ extension Broker {
     /// - Returns: Whether the connection was paused.
     mutating func pauseIfOutputBehind(_ slot: ConnectionSlot) -> Bool {
         let uid = connections[slot].uid
-        guard pacer.mustWait(uid, flushed: egress.flushBudget.spent) else { return false }
-        pacer.wait(connections[slot].id, of: uid)
+        guard egress.pacer.mustWait(uid, flushed: egress.flushBudget.spent) else { return false }
+        egress.pacer.wait(connections[slot].id, of: uid)
         pause(slot, .outputBehind)
         return true
     }
 
     private mutating func resumePacedPosters() {
-        for id in pacer.takeReady(flushed: egress.flushBudget.spent, isBehind: egress.isBehind)
+        for id in egress.pacer.takeReady(flushed: egress.flushBudget.spent, isBehind: egress.isBehind)
         where connections.contains(id) {
             resume(id.slot, .outputBehind)
         }

@@ -8,20 +8,6 @@ import NotifyWire
 /// During a tick, outboxes collect spans of buffers that are still growing. At the end of the tick, `seal` turns the
 /// spans into chunks.
 struct Egress {
-    /// A buffer that outboxes refer to.
-    struct Source {
-        /// A placeholder for a source that is still being written.
-        static let unfinished = Source(ByteBuffer())
-
-        let buffer: ByteBuffer
-        let block: SharedBlock
-
-        init(_ buffer: ByteBuffer) {
-            self.buffer = buffer
-            block = SharedBlock(buffer)
-        }
-    }
-
     /// The numbers of messages delivered in a tick.
     struct Counts {
         var delivered: UInt64 = 0
@@ -41,6 +27,8 @@ struct Egress {
     private var flushes = FlushQueue()
     /// The work of flushing.
     var flushBudget = FlushBudget()
+    var pacer = OutputPacer()
+    var unreadSockets = UnreadSockets()
     /// More connections than this are flushed through the queue, so that users take turns.
     private static let unqueuedConnections = 64
     /// The size at which a block is sealed. Bounds the memory that a slow connection keeps alive with a slice of a

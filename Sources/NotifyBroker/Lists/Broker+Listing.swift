@@ -19,8 +19,8 @@ extension Broker {
             source = .backlogs(durables(of: uid))
             prepareBacklogs(for: slot, now: now)
         case .names:
-            nameCounts.requested(now: now.monotonic)
-            source = .names(nameCounts.entries.indices)
+            recorder.nameCounts.requested(now: now.monotonic)
+            source = .names(recorder.nameCounts.entries.indices)
         }
         connections[slot].listing = Listing(request: list.request, source: source)
         continueList(slot)
@@ -70,7 +70,7 @@ extension Broker {
             scheduler.spend(FairScheduler.Cost.listEntry)
             if let entry = nameEntry(index, for: connections[slot].identity, request: request) { answer(slot, entry) }
         case .post?:
-            guard var post = monitors.next(for: connections[slot].id) else {
+            guard var post = recorder.monitors.next(for: connections[slot].id) else {
                 return endList(slot, request: request)
             }
             scheduler.spend(FairScheduler.Cost.listEntry)

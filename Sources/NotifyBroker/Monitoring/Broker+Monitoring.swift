@@ -24,11 +24,11 @@ extension Broker {
         scheduler.spend(FairScheduler.Cost.statistics)
         let (id, uid) = (connections[slot].id, connections[slot].uid)
         let isManager = access.mayManageEverything(connections[slot].identity)
-        let count = monitors.extend(id, patterns, isManager: isManager, now: now.monotonic)
+        let count = recorder.monitors.extend(id, patterns, isManager: isManager, now: now.monotonic)
         if count == nil {
             endMonitor(of: slot)
             try ledger.checkRoom(for: Monitors.chargedBytes, uid: uid)
-            try monitors.add(for: id, uid: uid, patterns, isManager: isManager, now: now.monotonic)
+            try recorder.monitors.add(for: id, uid: uid, patterns, isManager: isManager, now: now.monotonic)
             ledger.change(.connectionBytes, by: Monitors.chargedBytes, uid: uid)
         }
         connections[slot].listing = Listing(request: monitor.request, source: .posts(count ?? 0))
@@ -37,23 +37,19 @@ extension Broker {
 
     /// Ends the monitor of a connection, if there is one.
     mutating func endMonitor(of slot: ConnectionSlot) {
-        guard monitors.remove(connections[slot].id) else { return }
+        guard recorder.monitors.remove(connections[slot].id) else { return }
         ledger.change(.connectionBytes, by: -Monitors.chargedBytes, uid: connections[slot].uid)
     }
 
     /// Stops counting names, and ends each monitor, if the last request for it is older than the lease.
     mutating func expireMonitoring(now: Duration) {
-        nameCounts.expire(now: now)
-        for uid in monitors.expire(now: now) {
+        recorder.nameCounts.expire(now: now)
+        for uid in recorder.monitors.expire(now: now) {
             ledger.change(.connectionBytes, by: -Monitors.chargedBytes, uid: uid)
         }
     }
 
     // MARK: Recording
-
-    /// Whether posts are recorded. Checked at every post.
-    @inline(__always)
-    var recordsPosts: Bool { !monitors.isEmpty || nameCounts.isCounting }
 
     /// Records an accepted post.
     ///
@@ -64,19 +60,19 @@ extension Broker {
         now: BrokerTime
     ) {
         scheduler.spend(FairScheduler.Cost.recording)
-        if nameCounts.isCounting {
-            nameCounts.posted(parts, subscribers: receipt.subscribers, durables: receipt.stored)
+        if recorder.nameCounts.isCounting {
+            recorder.nameCounts.posted(parts, subscribers: receipt.subscribers, durables: receipt.stored)
         }
-        for index in monitors.all.indices
-        where monitors.all[index].selects(parts.name, now: now.monotonic)
-            && mayReceive(parts, monitors.all[index])
+        for index in recorder.monitors.all.indices
+        where recorder.monitors.all[index].selects(parts.name, now: now.monotonic)
+            && mayReceive(parts, recorder.monitors.all[index])
         {
             var entry = PostEntry(stamp: stamp, parts)
             entry.client = slot.map { connections[$0].number } ?? 0
             entry.subscribers = receipt.subscribers
             entry.stored = receipt.stored
             entry.durability = receipt.durability
-            monitors.all[index].record(entry, isWaiting: isStored, now: now.monotonic)
+            recorder.monitors.all[index].record(entry, isWaiting: isStored, now: now.monotonic)
         }
     }
 
@@ -86,10 +82,10 @@ extension Broker {
     ) {
         guard let post = try? Post(frame) else { return }
         let connection = connections[slot]
-        for index in monitors.all.indices {
-            let monitor = monitors.all[index]
+        for index in recorder.monitors.all.indices {
+            let monitor = recorder.monitors.all[index]
             guard monitor.isManager || monitor.uid == connection.uid,
-                monitors.all[index].selects(post.parts.name, now: now.monotonic)
+                recorder.monitors.all[index].selects(post.parts.name, now: now.monotonic)
             else { continue }
             let stamp = Stamp(
                 sequence: 0, timeMicroseconds: now.wallMicroseconds, uid: connection.uid, gid: connection.gid,
@@ -99,7 +95,7 @@ extension Broker {
             entry.client = connection.number
             entry.durability = post.durability
             entry.refused(monitor.isManager ? withRule(error, post.parts.name, connection.identity) : error)
-            monitors.all[index].record(entry, isWaiting: false, now: now.monotonic)
+            recorder.monitors.all[index].record(entry, isWaiting: false, now: now.monotonic)
         }
     }
 
@@ -130,7 +126,7 @@ extension Broker {
                 frame.withUnsafeReadableBytes { bytes in
                     // The broker encoded these frames, so decoding does not fail.
                     if let delivery = try? Delivery(reading: bytes.slice(from: FrameHeader.size)) {
-                        nameCounts.dropped(delivery.parts.name)
+                        recorder.nameCounts.dropped(delivery.parts.name)
                     }
                 }
             }
@@ -142,8 +138,8 @@ extension Broker {
     /// The entry of a counted name; nil if the identity may not receive the name.
     func nameEntry(_ index: Int, for identity: IdentityID, request: UInt64) -> NameEntry? {
         // Counting may have ended since the list began.
-        guard index < nameCounts.entries.count else { return nil }
-        let entry = nameCounts.entries[index]
+        guard index < recorder.nameCounts.entries.count else { return nil }
+        let entry = recorder.nameCounts.entries[index]
         var name = entry.name
         let isReadable = name.withUTF8 { bytes in
             let bytes = UnsafeRawBufferPointer(bytes)

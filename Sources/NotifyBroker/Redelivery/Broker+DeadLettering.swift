@@ -14,7 +14,7 @@ extension Broker {
 
     private func ownerHasRoomForDeadLetters(_ durable: DurableSubscription) -> Bool {
         guard let limit = access.limits(of: durable.owner).storedBytes else { return true }
-        return UInt64(storedUsages.usage(of: durable.uid).deadLetterBytes) < limit
+        return UInt64(ledger.stored.usage(of: durable.uid).deadLetterBytes) < limit
     }
 
     /// Whether messages are given up, but can't become dead letters, because those of the owner use up its share.
@@ -27,7 +27,7 @@ extension Broker {
     /// further messages.
     func ownerHasRoomForFailures(_ slot: DurableSlot) -> Bool {
         guard let limit = access.limits(of: durables[slot].owner).storedBytes else { return true }
-        return UInt64(storedUsages.failedBytes(of: durables[slot].uid)) < limit
+        return UInt64(ledger.stored.failedBytes(of: durables[slot].uid)) < limit
     }
 
     /// Makes dead letters of messages, with the next batch. A message that is a dead letter itself is finished: it

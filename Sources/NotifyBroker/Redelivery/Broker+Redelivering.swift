@@ -16,7 +16,7 @@ extension Broker {
     /// If they take long, the rest is left for the next turn of the event loop.
     mutating func timeOfDurablesPassed(now: BrokerTime) {
         var work = 0
-        while work < FairScheduler.unitsPerTurn, !unsavedRedeliveries.areMany,
+        while work < FairScheduler.unitsPerTurn, !durables.unsavedRedeliveries.areMany,
             let slot = durables.takeTimer(now: now.monotonic)
         {
             let before = durables[slot].redeliveryWork

@@ -46,7 +46,7 @@ extension Broker {
         if let failure = commits.health.failure, failure.kind != .damaged {
             problems.append(LogProblem(.storage, failure.message))
         }
-        if let configurationProblem { problems.append(LogProblem(.configuration, configurationProblem)) }
+        if let problem = daemon.configurationProblem { problems.append(LogProblem(.configuration, problem)) }
         return problems
     }
 

@@ -15,7 +15,7 @@ extension Broker {
             let resolution = try resolve(post.parts, for: slot)
             try accept(post, from: slot, resolution, now: now)
         } catch {
-            if !monitors.isEmpty { recordRefused(frame, from: slot, error, now: now) }
+            if !recorder.monitors.isEmpty { recordRefused(frame, from: slot, error, now: now) }
             reject(slot, request: Post.request(of: frame), error, now: now)
         }
     }
@@ -122,7 +122,7 @@ extension Broker {
             if commits.isOpenBlockFull { egress.openBlockEnded(commits.sealOpenBlock()) }
             let place = commits.append(stamp, post.parts, resolution)
             let account = storedAccount(of: slot)
-            storedUsages.add(place.end - place.start, to: account)
+            ledger.stored.add(place.end - place.start, to: account)
             if volatileCount > 0 {
                 egress.fanOut(resolution, count: volatileCount, egress.rangeInOpenBlock(place), sequence: sequence)
             }
@@ -136,7 +136,7 @@ extension Broker {
             }
             if post.wantsReceipt { answer(slot, receipt: receipt) }
         }
-        if recordsPosts {
+        if recorder.isRecording {
             recordAccepted(post.parts, stamp, receipt, isStored: isStored, from: slot, now: now)
         }
     }
@@ -154,7 +154,7 @@ extension Broker {
         try commits.checkRoom()
         try ledger.checkRoom(for: 0, uid: connections[slot].uid)
         let account = storedAccount(of: slot)
-        try storedUsages.check(
+        try ledger.stored.check(
             adding: StoredUsage.bytes(of: post.parts), to: account, of: connections[slot].uid,
             limit: access.limits(of: connections[slot].identity).storedBytes)
         try ledger.noteStored(post.parts.name, uid: connections[slot].uid, in: commits.nextBatchID)
@@ -163,7 +163,7 @@ extension Broker {
     @inline(__always)
     private mutating func storedAccount(of slot: ConnectionSlot) -> StoredUsages.Account {
         if let account = connections[slot].storedAccount { return account }
-        let account = storedUsages.account(of: connections[slot].uid)
+        let account = ledger.stored.account(of: connections[slot].uid)
         connections[slot].storedAccount = account
         return account
     }

@@ -220,7 +220,7 @@ extension Broker {
         if commits.isOpenBlockFull { egress.openBlockEnded(commits.sealOpenBlock()) }
         let place = commits.append(stamp, parts, resolution)
         let usage = StoredUsage(bytes: place.end - place.start, name: parts.name)
-        storedUsages.add(usage, to: storedUsages.account(of: stamp.uid))
+        ledger.stored.add(usage, to: ledger.stored.account(of: stamp.uid))
         let count = resolution.volatileCount
         if count > 0 {
             egress.fanOut(resolution, count: count, egress.rangeInOpenBlock(place), sequence: stamp.sequence)
@@ -231,7 +231,7 @@ extension Broker {
     mutating func recordOwn(
         _ parts: MessageParts, _ stamp: Stamp, _ resolution: Resolution, isStored: Bool, now: BrokerTime
     ) {
-        guard recordsPosts else { return }
+        guard recorder.isRecording else { return }
         let volatileCount = resolution.volatileCount
         let receipt = Receipt(
             request: 0, sequence: stamp.sequence, subscribers: UInt32(volatileCount),

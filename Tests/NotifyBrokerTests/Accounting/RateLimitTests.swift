@@ -94,7 +94,7 @@ struct RateLimitTests {
             host.run()
             host.closed(client)
         }
-        #expect(host.core.broker.rates.takeAll().isEmpty)
+        #expect(host.core.broker.ledger.rates.takeAll().isEmpty)
     }
 
     @Test func `connections above the limit are refused with the setting`() {

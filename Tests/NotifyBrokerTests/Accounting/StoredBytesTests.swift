@@ -31,7 +31,7 @@ struct StoredBytesTests {
     }
 
     private func stored(_ host: TestHost, _ uid: UInt32 = 1000) -> StoredUsage {
-        host.core.broker.storedUsages.usage(of: uid)
+        host.core.broker.ledger.stored.usage(of: uid)
     }
 
     @Test(arguments: [(-1, 1), (0, 2), (1, 2)])

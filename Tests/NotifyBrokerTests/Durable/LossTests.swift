@@ -154,7 +154,7 @@ struct LossTests {
         var deletion = host.store.drop(sequences[0]...sequences[5], of: "inbox")
         deletion.names = [Array("a".utf8), Array("never stored".utf8)]
         host.core.broker.deleted(deletion, now: host.now)
-        #expect(host.core.broker.storedUsages.usage(of: 1000) == StoredUsage())
+        #expect(host.core.broker.ledger.stored.usage(of: 1000) == StoredUsage())
         #expect(host.counter("deleted_messages") == 6)
         #expect(host.amount(of: .nameBytes, 1000) == 0)
         let poster = host.connect()

@@ -72,7 +72,7 @@ struct NameCountsTests {
         #expect(names(client, host).count == 1)
         host.advance(.seconds(10))
         #expect(!host.recordsPosts && host.nextDeadline == nil)
-        let bytes = host.core.broker.nameCounts.byteCount
+        let bytes = host.core.broker.recorder.nameCounts.byteCount
         #expect(bytes == 0)
         #expect(names(client, host).isEmpty)
     }
@@ -87,7 +87,7 @@ struct NameCountsTests {
             for _ in 0..<(index < 10 ? 2 : 1) { client.post("n\(index)", .volatile, receipt: false) }
         }
         host.run()
-        let counts = host.core.broker.nameCounts
+        let counts = host.core.broker.recorder.nameCounts
         #expect(counts.entries.count == (excess <= 0 ? count : NameCounts.maximumNames / 2 + 1))
         let listed = names(client, host)
         #expect(listed.count == counts.entries.count && listed.contains { $0.name == "n\(count - 1)" })

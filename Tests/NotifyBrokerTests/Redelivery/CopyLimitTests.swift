@@ -33,7 +33,7 @@ struct CopyLimitTests {
         host.run()
     }
 
-    private func failedBytes(_ host: TestHost) -> Int { host.core.broker.storedUsages.failedBytes(of: 1000) }
+    private func failedBytes(_ host: TestHost) -> Int { host.core.broker.ledger.stored.failedBytes(of: 1000) }
 
     @Test func `a copy counts among the owner's failed bytes until the message is finished`() throws {
         let host = host(storedBytes: nil)
@@ -205,7 +205,7 @@ struct CopyLimitTests {
         host.advance(.milliseconds(60))
         host.run()
         let bytes = failedBytes(host)
-        #expect(bytes > Self.payload && host.core.broker.storedUsages.usage(of: 1000).postedBytes == 0)
+        #expect(bytes > Self.payload && host.core.broker.ledger.stored.usage(of: 1000).postedBytes == 0)
         let restarted = TestHost(store: store)
         #expect(failedBytes(restarted) == bytes)
     }

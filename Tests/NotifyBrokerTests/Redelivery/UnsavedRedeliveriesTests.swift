@@ -8,6 +8,7 @@ import WireTestSupport
 /// A batch makes a limited number of copies, so that posts do not wait for it long.
 struct UnsavedRedeliveriesTests {
     private let host = TestHost()
+    private var unsaved: UnsavedRedeliveries { host.core.broker.durables.unsavedRedeliveries }
 
     private func post(_ count: Int) {
         let poster = host.connect(uid: 1001)
@@ -36,8 +37,8 @@ struct UnsavedRedeliveriesTests {
         host.advance(.milliseconds(60))
         host.run()
         #expect(copiesPerBatch.reduce(0, +) == 10_000 && copiesPerBatch.allSatisfy { $0 <= 4_096 })
-        #expect(client.isRead && host.core.broker.unsavedRedeliveries.rows == 0)
-        #expect(host.core.broker.unsavedRedeliveries.bytes == 0)
+        #expect(client.isRead && unsaved.rows == 0)
+        #expect(unsaved.bytes == 0)
         #expect(host.durable("jobs")?.redeliveryCount == 10_000)
     }
 
@@ -57,7 +58,9 @@ struct UnsavedRedeliveriesTests {
             host.run()
         }
         #expect(copiesPerBatch.reduce(0, +) == 20_000 && copiesPerBatch.allSatisfy { $0 <= 4_096 + 512 })
-        #expect(host.core.broker.unsavedRedeliveries.rows == 0 && host.core.broker.unsavedRedeliveries.bytes == 0)
+        #expect(
+            unsaved.rows == 0
+                && unsaved.bytes == 0)
     }
 
     @Test func `rows that fail to be saved still count`() {
@@ -70,9 +73,11 @@ struct UnsavedRedeliveriesTests {
         host.advance(.milliseconds(60))
         host.runTicks()
         host.work(failingWith: StorageFailure(kind: .inputOutput, message: "no"))
-        #expect(host.core.broker.unsavedRedeliveries.rows == 3)
+        #expect(unsaved.rows == 3)
         host.advance(.seconds(5))
         host.run()
-        #expect(host.core.broker.unsavedRedeliveries.rows == 0 && host.core.broker.unsavedRedeliveries.bytes == 0)
+        #expect(
+            unsaved.rows == 0
+                && unsaved.bytes == 0)
     }
 }

@@ -122,7 +122,7 @@ struct PurgeTests {
         #expect(worker.takeMessages().isEmpty)
         #expect(host.store.copies.values.allSatisfy { $0.isEmpty } && host.warnings.count == 1)
         #expect(host.durable("jobs")?.redeliveryCount == 0)
-        #expect(host.core.broker.storedUsages.failedBytes(of: 1000) == 0)
+        #expect(host.core.broker.ledger.stored.failedBytes(of: 1000) == 0)
     }
 
     @Test func `a purge of other names, or of earlier messages, leaves what waits`() throws {
@@ -197,7 +197,7 @@ struct PurgeTests {
         host.run()
         #expect(stored(on: host) == [] && host.durable("jobs")?.redeliveryCount == 0)
         #expect(worker.takeMessages().isEmpty && !host.warnings.contains { $0.contains("damaged") })
-        #expect(host.core.broker.storedUsages.failedBytes(of: 1000) == 0)
+        #expect(host.core.broker.ledger.stored.failedBytes(of: 1000) == 0)
     }
 
     @Test(arguments: 0..<8)

@@ -186,7 +186,7 @@ final class TestHost: BrokerHost {
     // MARK: The broker's state
 
     var isReady: Bool { core.broker.isReady }
-    var recordsPosts: Bool { core.broker.recordsPosts }
+    var recordsPosts: Bool { core.broker.recorder.isRecording }
     var configuration: BrokerConfiguration { core.broker.configuration }
     /// The earliest deadline other than that of the next check for warnings.
     var nextDeadline: Duration? { core.broker.workDeadline }

@@ -159,7 +159,7 @@ struct WarningsTests {
         host.run()
         let stored = try #require(host.store.messages.last)
         #expect(stored.name == Array("notifyd.limits.connections".utf8))
-        let usage = host.core.broker.storedUsages.usage(of: 9)
+        let usage = host.core.broker.ledger.stored.usage(of: 9)
         #expect(usage.messages == 1 && usage.bytes > 0)
         let later = host.connect(uid: 0)
         later.subscribe(1, ["notifyd.limits.>"], durable: "warnings")

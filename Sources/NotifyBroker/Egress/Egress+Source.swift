@@ -1,0 +1,17 @@
+import NIOCore
+
+extension Egress {
+    /// A buffer that outboxes refer to.
+    struct Source {
+        /// A placeholder for a source that is still being written.
+        static let unfinished = Source(ByteBuffer())
+
+        let buffer: ByteBuffer
+        let block: SharedBlock
+
+        init(_ buffer: ByteBuffer) {
+            self.buffer = buffer
+            block = SharedBlock(buffer)
+        }
+    }
+}
