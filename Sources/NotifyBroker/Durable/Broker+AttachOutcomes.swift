@@ -36,14 +36,6 @@ extension Broker {
         }
     }
 
-    private mutating func openReader(of slot: DurableSlot) {
-        let durable = durables[slot]
-        let interest = LogReader.Interest(
-            filter: durable.filter, registration: durable.registration, subscription: durable.id)
-        durables.opened(
-            readers.open(LogReader(for: .durable(slot), interest, after: durable.readPosition)), of: slot)
-    }
-
     /// Records that an identity attached. If it is new, earlier decisions about rights no longer hold.
     private mutating func attached(_ identity: IdentityID, to slot: DurableSlot) {
         let change = durables[slot].identities.attached(identity)
