@@ -5,7 +5,7 @@ protocol SlicedWork: AnyObject {
     ///
     /// - Returns: Whether work remains.
     func advance(until end: ContinuousClock.Instant) -> Bool
-    /// Releases what belongs to the open log, which is about to be closed, and perhaps to be replaced. The next slice
+    /// Releases all state of the open log, which is about to be closed, and perhaps to be replaced. The next slice
     /// begins again, or reports the failure.
     func releaseLog()
 }

@@ -73,8 +73,8 @@ package final class Store: LogStore {
         let current = current
         queue.add {
             completion(current.commit(batch))
-            current.log?.checkpointIfDue()
-            if current.log?.pace.isRequested ?? false { current.beginMaintaining() }
+            current.log?.disk.checkpointIfDue()
+            if current.log?.retention.pace.isRequested ?? false { current.beginMaintaining() }
         }
     }
 
@@ -208,7 +208,7 @@ package final class Store: LogStore {
     /// The work of reading pages so far. Waits for all earlier requests.
     package func readWork() -> ReadWork {
         let current = current
-        return queue.wait { current.log?.readWork ?? ReadWork() }
+        return queue.wait { current.log?.pageCaches.work ?? ReadWork() }
     }
 
     /// Closes the log after all earlier requests. Blocks; must not be called from a completion.

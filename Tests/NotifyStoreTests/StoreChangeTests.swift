@@ -89,6 +89,33 @@ struct StoreChangeTests {
         #expect(try recovered() == [record])
     }
 
+    @Test func `a change builds on the earlier ones of its batch`() async throws {
+        let store = try Store.open(path: folder.database)
+        var record = try record()
+        await store.commit((1...20).map { StoredMessage($0, "a.b", object: "o") }, changes: [.create(record)])
+        record.progress = DurableProgress(cursor: 16, seenThrough: 20)
+        await store.commit([], changes: [.update(id: 1, record.progress), .delete(sequences: [11, 15])])
+        #expect(try recovered() == [record], "what is acknowledged is not lost")
+        record.loss = Loss(first: 17, last: 17, count: 1, isUpperBound: true)
+        await store.commit([], changes: [.delete(sequences: [17])])
+        #expect(try recovered() == [record])
+    }
+
+    @Test func `a batch that fails changes no progress`() async throws {
+        let store = try Store.open(path: folder.database)
+        var record = try record()
+        await store.commit((1...20).map { StoredMessage($0, "a.b", object: "o") }, changes: [.create(record)])
+        let unordered = DurableProgress(
+            cursor: 18, seenThrough: 20,
+            acknowledged: [SequenceRange(first: 20, last: 20), SequenceRange(first: 19, last: 19)])
+        let progress = DurableProgress(cursor: 16, seenThrough: 20)
+        let outcome = await store.commit([], changes: [.update(id: 1, progress), .update(id: 1, unordered)])
+        #expect(outcome.failure != nil)
+        record.loss = Loss(first: 15, last: 15, count: 1, isUpperBound: true)
+        await store.commit([], changes: [.delete(sequences: [14, 15])])
+        #expect(try recovered() == [record])
+    }
+
     @Test func `an edit keeps progress and losses`() async throws {
         let store = try Store.open(path: folder.database)
         var record = try record()

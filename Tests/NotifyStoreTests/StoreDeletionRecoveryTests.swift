@@ -24,8 +24,8 @@ struct StoreDeletionRecoveryTests {
     }
 
     /// A store with 20 messages of "a" and "b" in turn, in segments of four, and its mark.
-    private func makeStore() async throws -> (Store, mark: UInt64) {
-        let store = try Store.open(path: folder.database, options: Self.options)
+    private func makeStore(_ options: StoreOptions = Self.options) async throws -> (Store, mark: UInt64) {
+        let store = try Store.open(path: folder.database, options: options)
         await store.commit((1...20).map { StoredMessage($0, $0 % 2 == 1 ? "a" : "b") }, reserveBelow: 100)
         return (store, try await store.deletionMark())
     }
@@ -257,7 +257,7 @@ struct StoreDeletionRecoveryTests {
         let (store, mark) = try await makeStore()
         let page = try store.withLog { log in
             // The database has all pages, and SQLite keeps none of them in memory.
-            try log.checkpoints.run(.truncate)
+            try log.disk.checkpoints.run(.truncate)
             return try log.connection.integer("SELECT rootpage FROM sqlite_schema WHERE name = 'deletions'")
         }
         let child = Process()
@@ -358,7 +358,13 @@ struct StoreDeletionRecoveryTests {
 
     @Test func `a deletion on a full disk does not need room for its row`() async throws {
         FaultyDisk.watch(folder.path)
-        let (store, mark) = try await makeStore()
+        let isScarce = LateValue<Bool>()
+        var options = Self.options
+        options.disk = StoreDisk { path in
+            isScarce.value ?? false
+                ? DiskSpace(freeBytes: 1 << 19, totalBytes: 1 << 30) : StoreDisk.system.space(path)
+        }
+        let (store, mark) = try await makeStore(options)
         try store.withLog { log in
             FaultyDisk.set(.full, in: folder.path, count: 1)
             #expect(throws: SQLiteFailure.self) {
@@ -366,8 +372,8 @@ struct StoreDeletionRecoveryTests {
             }
             FaultyDisk.set(nil, in: folder.path)
             #expect(!log.deletions.isWritable)
-            log.options.disk = StoreDisk { _ in DiskSpace(freeBytes: 1 << 19, totalBytes: 1 << 30) }
         }
+        isScarce.value = true
         try await store.purge("a", before: 16)
         #expect(try await store.missed("a", after: 8, since: mark) == Loss(9...15, 4))
         let crashed = try TemporaryFolder()
@@ -375,7 +381,7 @@ struct StoreDeletionRecoveryTests {
         #expect(try crashed.rows("SELECT count(*) FROM deletions") == ["0"])
 
         // The next transaction finds room again.
-        try store.withLog { $0.options.disk = .system }
+        isScarce.value = false
         #expect(await store.commit([StoredMessage(21, "a")]).failure == nil)
         let later = try TemporaryFolder()
         try folder.copyDatabase(to: later)

@@ -2,8 +2,8 @@
 package struct PageRequest: Sendable {
     /// Identifies the reader. Returned with the page.
     package var reader: ReaderID
-    /// The durable subscription for which the page is read; nil if there is none. The filter of a durable subscription
-    /// never changes, so the store may cache the matching names under this id.
+    /// The durable subscription for which the page is read; nil if there is none. Under this id, the store may cache which
+    /// names match, as long as the filter and the rights stay the same.
     package var subscription: DurableID?
     package var filter: SubscriptionFilter
     /// The reader's rights. Messages that the reader may not receive are skipped.

@@ -10,8 +10,8 @@ package struct DurableRecord: Equatable, Sendable {
     package var name: String
     package var filter: SubscriptionFilter
     package var settings: DurableSettings
-    /// The sequence after which the subscription began: its cursor when it was created. Also 0 if the start is unknown,
-    /// because an earlier version created the subscription.
+    /// The sequence after which the subscription begins: its cursor when it was created, or an earlier one to which it
+    /// was reset since. Also 0 if the start is unknown, because an earlier version created the subscription.
     package var startedAfter: UInt64
     /// When the subscription was created, in microseconds since 1970; 0 if unknown, because an earlier version created
     /// it.
@@ -86,8 +86,8 @@ package struct DurableProgress: Equatable, Sendable {
     package var seenThrough: UInt64
     /// Acknowledged ranges above the cursor, ascending and disjoint.
     package var acknowledged: [SequenceRange]
-    /// The number of times the cursor was reset. Clients compare this number and the id to detect that their record of
-    /// earlier deliveries is stale.
+    /// Changes when the cursor is reset, and when a repair has lost the progress. Clients compare this number and the id
+    /// to detect that their record of earlier deliveries is stale.
     package var generation: UInt32
     /// Whether a client is attached. If true at startup, the last run did not end cleanly, and `seenThrough` may be too
     /// low. In this case, clients may have seen every stored message.

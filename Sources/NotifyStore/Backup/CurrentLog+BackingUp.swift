@@ -53,8 +53,8 @@ extension CurrentLog {
         do {
             try checkTarget(target)
             let log = try openLog()
-            if let corruption = log.corruption { throw corruption }
-            if let damage = log.findDamage() { throw damage.storageFailure }
+            if let corruption = log.database.corruption { throw corruption }
+            if let damage = log.disk.findDamage() { throw damage.storageFailure }
             try checkRoom(for: UInt64(log.connection.integer("PRAGMA page_count")) * UInt64(Schema.pageSize))
             backup = .copying(try DatabaseCopy(of: log.connection, to: copyPath), completion)
             if slices.active(BackupWork.self) == nil { slices.add(BackupWork(self)) }

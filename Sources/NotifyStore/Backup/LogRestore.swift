@@ -60,7 +60,7 @@ private struct LogRestore {
         let (log, recovered) = try openCopy()
         defer { log.close() }
         let replaced = try readReplaced()
-        let next = max(recovered.nextSequence, replaced.firstUnused(for: log.state))
+        let next = max(recovered.nextSequence, replaced.firstUnused(for: log.database.state))
         guard next < Limits.sequenceEnd else { throw StoreError(.damaged, "the next sequence \(next) is out of range") }
         try log.renew(nextSequence: next, recovered.subscriptions, replacing: replaced.deletionMark)
         log.close()
@@ -139,7 +139,7 @@ private struct LogRestore {
         do throws(StoreError) {
             let opened = try Log.open(at: path, StoreOptions())
             defer { opened.log.close() }
-            replaced.logID = opened.log.state.logID
+            replaced.logID = opened.log.database.state.logID
             replaced.nextSequence = max(replaced.nextSequence, opened.recovered.nextSequence)
             replaced.deletionMark = opened.log.deletions.mark
             if let mark = opened.mark { replaced.marks.append(mark) }
@@ -199,9 +199,9 @@ extension Log {
         deletions.raiseMarks(above: deletionMark)
         try inTransaction(.full) { statements in
             try replaceDeletions(through: UInt64(Int64.max), statements)
-            try DeletionRow(mark: deletions.mark, events: []).write(with: statements.insertDeletion)
+            try DeletionRow(mark: deletions.mark, events: []).write(with: statements.deletions.insert)
             for record in subscriptions { try update(record.id, record.progress, used: clock.now, statements) }
-            try changeState(statements) { state in
+            try database.changeState(statements) { state in
                 state.isClean = true
                 state.nextSequence = nextSequence
                 state.reservedThrough = max(state.reservedThrough, nextSequence)
@@ -209,7 +209,7 @@ extension Log {
                 state.logID = (0..<16).map { _ in .random(in: 0 ... .max) }
             }
         }
-        try checkpoints.run(.truncate)
+        try disk.checkpoints.run(.truncate)
     }
 }
 

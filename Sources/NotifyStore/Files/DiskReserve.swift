@@ -25,7 +25,7 @@ final class DiskReserve {
     }
 
     /// The part for deletions: the first ones, and a checkpoint of a write-ahead log that is kept short.
-    private static let deletionBytes: UInt64 = 4 << 20 + UInt64(Log.shortCheckpointBytes)
+    private static let deletionBytes: UInt64 = 4 << 20 + UInt64(LogDisk.shortCheckpointBytes)
     /// The size of the reserve of a small disk. It differs from that of the part, so that the next start can tell them
     /// apart.
     private static let smallBytes = deletionBytes + 4096

@@ -38,7 +38,7 @@ struct LogFiles {
     }
 
     /// The sizes of both files in bytes.
-    struct Sizes {
+    struct Sizes: Equatable {
         var database: UInt64 = 0
         var wal: UInt64 = 0
     }

@@ -3,7 +3,7 @@ import NotifyWire
 
 /// Checks every row of the log, or of a damaged database that can't be opened as a log.
 final class CheckWork: SlicedWork {
-    /// Who gets the progress in percent, and what was found.
+    /// The handlers of a request: for the progress in percent, and for the findings.
     struct Handlers {
         var progress: @Sendable (Int) -> Void
         var completion: @Sendable (LogFindings) -> Void
@@ -37,7 +37,7 @@ final class CheckWork: SlicedWork {
             }
             findings = scan.findings
         }
-        if let corruption = current.log?.corruption ?? current.corruption {
+        if let corruption = current.log?.database.corruption ?? current.corruption {
             findings.add(.database, corruption.message)
         }
         handlers.completion(findings)
@@ -51,7 +51,7 @@ final class CheckWork: SlicedWork {
 
     private func advance(_ scan: LogScan, until end: ContinuousClock.Instant) throws -> Bool {
         guard let log = current.log else { return try scan.advance(&fileNames, until: end) }
-        return try scan.advance(&log.names, until: end)
+        return try log.contents.withNames { try scan.advance(&$0, until: end) }
     }
 
     private func reportProgress(of scan: LogScan) -> Bool {

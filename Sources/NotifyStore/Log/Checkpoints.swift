@@ -85,29 +85,9 @@ final class Checkpoints {
     }
 }
 
-extension Log {
+extension LogDisk {
     func checkpointIfDue() {
         // A checkpoint would leave holes in a truncated database.
-        if statements != nil, damage == nil { checkpoints.runIfDue(bytes: checkpointBytes) }
-    }
-
-    /// Updates the sizes of the files and the space of the file system in the statistics.
-    func measureFiles() {
-        measureSizes()
-        measureDisk()
-    }
-
-    /// Updates the space of the file system, and the used bytes, in the statistics, at most once per second.
-    func measureDisk() {
-        let now = ContinuousClock.now
-        guard diskMeasured.map({ now - $0 >= .seconds(1) }) ?? true else { return }
-        diskMeasured = now
-        unmeasuredBytes = 0
-        statistics.disk = options.disk.space(path).map {
-            .init(freeBytes: $0.freeBytes, totalBytes: $0.totalBytes, isNearlyFull: $0.isNearlyFull)
-        }
-        if options.retention.maximumBytes != nil, let used = try? countUsedBytes() {
-            statistics.usedBytes = used + UInt64(checkpoints.walPages) * UInt64(Schema.pageSize)
-        }
+        if isOpen, damage == nil { checkpoints.runIfDue(bytes: checkpointBytes) }
     }
 }

@@ -10,7 +10,7 @@ extension CurrentLog {
     func repair(with continuation: LogContinuation) -> LogRepair {
         if log == nil, let corruption { return .failed(corruption.message) }
         // If there is no log yet, each commit tries to create it.
-        guard let log, let damage = log.findDamage() else { return .notNeeded }
+        guard let log, let damage = log.disk.findDamage() else { return .notNeeded }
         do {
             switch (damage.file, damage.kind) {
             case (.writeAheadLog, .missing): return try reopen(log)
@@ -26,7 +26,7 @@ extension CurrentLog {
     /// and opens the log again.
     private func reopen(_ old: Log) throws -> LogRepair {
         try old.undoRefusedBatch()
-        try old.checkpoints.run(.truncate)
+        try old.disk.checkpoints.run(.truncate)
         closeLog()
         let opened = try Log.open(at: path, options)
         opened.log.adopt(old)
@@ -66,15 +66,15 @@ extension CurrentLog {
     /// Removes the write-ahead log of a missing database. Before that, moves its content to the database, which may
     /// still exist at another path.
     private func clearWAL(of log: Log) throws {
-        let walPath = log.files.walPath
+        let walPath = log.disk.files.walPath
         guard DatabaseFile(path: walPath).exists else { return }
-        guard log.files.isWALInPlace, !log.files.isTruncated else {
+        guard log.disk.files.isWALInPlace, !log.disk.files.isTruncated else {
             throw StorageFailure(
                 kind: .inputOutput,
                 message: "'\(walPath)' belongs to a database that was moved away: move it as well, then reload notifyd")
         }
         try? log.undoRefusedBatch()
-        try log.checkpoints.run(.truncate)
+        try log.disk.checkpoints.run(.truncate)
         try Errno.check(unlink(walPath))
     }
 }
@@ -118,21 +118,21 @@ extension Log {
             // The messages were in the lost log.
             (options.retention.maximumBytes, options.retention.minimumFreeBytes) = (nil, 0)
             let log = try Log(connection: Schema.open(file.path).connection, path: file.path, options: options)
-            log.makesRoom = false
-            try log.readState()
+            log.writer.makesRoom = false
+            try log.database.readState()
             log.clock = LogClock(options.clock, continuing: old.clock.mark)
             log.deletions = old.deletions
             log.deletions.moveToNewDatabase()
             for block in continuation.messages {
                 try log.commit(CommitBatch(id: 0, blocks: [block])).result.get()
-                log.checkpointIfDue()
+                log.disk.checkpointIfDue()
             }
             try log.inTransaction(.full) { statements in
                 for record in continuation.subscriptions { try log.apply(.create(record), statements) }
                 log.noteLost(by: old, exceptFrom: continuation)
-                try log.changeState(statements) { state in
+                try log.database.changeState(statements) { state in
                     state.isClean = false
-                    state.epoch = old.state.epoch
+                    state.epoch = old.database.state.epoch
                     state.clock = log.clock.mark
                     state.reservedThrough = continuation.reservedBelow
                     state.nextSequence = continuation.reservedBelow
@@ -140,7 +140,7 @@ extension Log {
                 }
             }
             let copies = try log.takeCopies(of: old, for: continuation.subscriptions)
-            try log.checkpoints.run(.truncate)
+            try log.disk.checkpoints.run(.truncate)
             log.close()
             return copies
         } catch {
@@ -172,23 +172,21 @@ extension Log {
                     }
                     guard let copy = RedeliveryRow(row), ids.contains(copy.subscription), copy.message(in: row) != nil
                     else { continue }
-                    try copy.insert(row.bytes(RedeliveryRow.frameColumn), with: statements.insertRedelivery)
+                    try copy.insert(row.bytes(RedeliveryRow.frameColumn), with: statements.redeliveries.insert)
                     copies += 1
                     bytes += Int(copy.bytes)
                 }
             }
-            checkpointIfDue()
+            disk.checkpointIfDue()
         }
         return copies
     }
 
     /// Takes over the statistics and the highest committed sequence of the log that this one replaces.
     fileprivate func adopt(_ old: Log) {
-        persistedThrough = max(persistedThrough, old.persistedThrough)
-        readWork = old.readWork
-        statistics.commits = old.statistics.commits
-        statistics.syncs = old.statistics.syncs
-        statistics.pagesRead = old.statistics.pagesRead
+        contents.adopt(persistedThrough: old.persistedThrough)
+        writer.adopt(old.writer)
+        pageCaches.adopt(old.pageCaches)
     }
 }
 

@@ -18,12 +18,12 @@ final class CurrentLog: @unchecked Sendable {
     private(set) var options: StoreOptions
     /// Nil until the log can be created, and after it is closed.
     var log: Log? {
-        didSet { log?.policy = policy }
+        didSet { log?.subscriptions.policy = policy }
     }
     private var policy: AccessPolicy?
     /// Called with what the store deletes by itself.
     var deletionHandler: (@Sendable (Deletion) -> Void)?
-    /// What is done in slices between the requests.
+    /// The work that is done in slices between the requests.
     let slices: SliceRunner
     /// Whether retention is at work.
     var isMaintaining = false
@@ -101,8 +101,8 @@ final class CurrentLog: @unchecked Sendable {
         } catch {
             throw StoreError(opening: path, error)
         }
-        opened.log.keepReserve()
-        recovered.hasReserve = opened.log.reserve.isForDeletions
+        opened.log.disk.keepReserve()
+        recovered.hasReserve = opened.log.disk.reserve.isForDeletions
         return recovered
     }
 
@@ -169,12 +169,12 @@ final class CurrentLog: @unchecked Sendable {
     func setRetention(_ policy: RetentionPolicy) {
         options.retention = policy
         log?.options.retention = policy
-        log?.retentionChanged()
+        log?.retention.restart()
     }
 
     func setPolicy(_ policy: AccessPolicy) {
         self.policy = policy
-        log?.policy = policy
+        log?.subscriptions.policy = policy
     }
 
     /// Records that peers may see sequences below `next` from now on. Can be called on any thread.

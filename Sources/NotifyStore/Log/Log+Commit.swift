@@ -10,17 +10,17 @@ extension Log {
     func commit(_ batch: CommitBatch) -> CommitOutcome {
         var result: Result<Void, StorageFailure> = .success(())
         var remaining: StorageFailure?
-        missingCopies = [:]
+        writer.begin()
         do {
-            if let corruption { throw corruption }
-            try checkDamage()
+            if let corruption = database.corruption { throw corruption }
+            try disk.checkDamage()
             try undoRefusedBatch()
             do {
                 do { try write(batch) } catch is UnwritableDeletions { try write(batch) }
             } catch {
                 guard failure(error).kind == .full else { throw error }
                 do {
-                    guard makesRoom, makeRoom(for: batch) else { throw error }
+                    guard writer.makesRoom, makeRoom(for: batch) else { throw error }
                     try write(batch)
                 } catch {
                     guard batch.blocks.isEmpty, !batch.changes.isEmpty else { throw error }
@@ -34,81 +34,69 @@ extension Log {
             result = .failure(failure(error))
         }
         return CommitOutcome(
-            batchID: batch.id, result: result, statistics: statistics, missingCopies: missingCopies,
+            batchID: batch.id, result: result, statistics: statistics, missingCopies: writer.missingCopies,
             remainingFailure: remaining)
     }
 
     /// Runs `body` in a transaction. On an error, the database is rolled back; the caller restores the state in memory.
-    func inTransaction(_ synchronous: Synchronous, _ body: (Statements) throws -> Void) throws {
+    func inTransaction(_ synchronous: LogDatabase.Synchronous, _ body: (Statements) throws -> Void) throws {
         let statements = try openStatements()
-        let state = state
-        try checkpoints.repairIfNeeded()
-        try set(synchronous)
-        try statements.begin.run()
+        let state = database.state
+        try disk.checkpoints.repairIfNeeded()
+        try database.set(synchronous)
         do {
-            try body(statements)
-            if deletions.hasRows { try writeDeletions(statements) }
-            try statements.commit.run()
+            try statements.transaction.run {
+                try body(statements)
+                if deletions.hasRows { try writeDeletions(statements) }
+            }
         } catch {
-            if connection.isInTransaction { try? statements.rollBack.run() }
-            self.state = state
+            database.restore(state)
             deletions.rollBack(isFull: (error as? SQLiteFailure)?.isFull ?? false)
-            checkpoints.noteFailure(error)
+            disk.checkpoints.noteFailure(error)
             throw error
         }
         if deletions.commit() { replaceStaleDeletions() }
     }
 
     private func write(_ batch: CommitBatch) throws {
-        let isFlushed = batch.isSynced || batch.reserveBelow != nil || !isMarkedInUse
-        let nextName = names.nextID
+        let isFlushed = batch.isSynced || batch.reserveBelow != nil || !writer.isMarkedInUse
         var last = persistedThrough
         let removed = try recordsRemoved(by: batch)
-        openSegment.begin()
-        batchDeletion = nil
-        replacedInBatch = []
-        missingCopies = [:]
+        contents.begin()
+        writer.begin()
         do {
             try inTransaction(isFlushed ? .full : .normal) { statements in
                 try write(batch, last: &last, isFlushed: isFlushed, statements)
                 // Undoing a refused batch does not restore what it has deleted.
-                if batch.changesCopies, let damage = findDamage() { throw damage.storageFailure }
+                if batch.changesCopies, let damage = disk.findDamage() { throw damage.storageFailure }
             }
         } catch {
-            names.rollBack(toNextID: nextName)
-            rollBackOpenSegment()
-            measureFiles()
+            contents.rollBack()
+            subscriptions.rollBack()
+            disk.measure()
             throw error
         }
-        if let damage = findDamage() {
-            rollBackOpenSegment()
-            refusedBatch = RefusedBatch(batch, after: self, removed: removed)
+        if let damage = disk.findDamage() {
+            contents.rollBack(keepingNames: true)
+            subscriptions.rollBack()
+            writer.refusedBatch = RefusedBatch(batch, after: contents, removed: removed)
             // If undoing the batch fails, it is retried before the next commit and when the log is closed.
             try? undoRefusedBatch()
             throw damage.storageFailure
         }
-        openSegment.commit()
-        persistedThrough = last
-        isMarkedInUse = true
-        measureDisk()
-        for change in batch.changes {
-            forgetCaches(after: change)
-            subscriptions.apply(change, at: clock.now)
-        }
-        copyBytes = batch.copyBytes
-        if !batch.changes.isEmpty { pace.changed() }
-        statistics.commits += 1
-        statistics.syncs += isFlushed ? 1 : 0
-        for block in batch.blocks { statistics.logMessages += UInt64(block.entries.count) }
-        // The batch may delete messages that it appends.
-        noteDeletedMessages()
+        contents.commit(through: last, messages: batch.blocks.reduce(0) { $0 + UInt64($1.entries.count) })
+        disk.measureSpace()
+        for change in batch.changes { forgetCaches(after: change) }
+        subscriptions.commit(batch, at: clock.now)
+        if !batch.changes.isEmpty { retention.pace.changed() }
+        if let deleted = writer.commit(isFlushed: isFlushed) { noteDeleted(deleted) }
     }
 
     /// Forgets the matching names of a subscription whose filter changes.
     private func forgetCaches(after change: DurableChange) {
         switch change {
-        case .remove(let id): matchCaches[id] = nil
-        case .replace(let record): matchCaches[record.id] = nil
+        case .remove(let id): pageCaches.forget(id)
+        case .replace(let record): pageCaches.forget(record.id)
         case .create, .countDeleted, .update, .setOwner, .addLoss, .forgetLoss, .keep, .forget, .delete: break
         }
     }
@@ -116,19 +104,19 @@ extension Log {
     private func write(
         _ batch: CommitBatch, last: inout UInt64, isFlushed: Bool, _ statements: Statements
     ) throws {
-        if !isMarkedInUse { try markInUse(statements) }
+        if !writer.isMarkedInUse { try markInUse(statements) }
         if !batch.blocks.isEmpty {
             let now = clock.now
             for block in batch.blocks { try append(block, after: &last, now: now, statements) }
         }
-        if !batch.blocks.isEmpty || batch.isProbe { try checkCapacity(batch) }
+        if !batch.blocks.isEmpty || batch.isProbe { try disk.checkCapacity(batch) }
         for change in batch.changes {
             try apply(change, statements)
         }
         // SQLite flushes only if a transaction writes pages, so a batch without changes would leave earlier commits
         // unflushed. This update always writes a page, because it increments the column `flushes`.
         if batch.reserveBelow != nil || (isFlushed && last == persistedThrough) {
-            try changeState(statements) { state in
+            try database.changeState(statements) { state in
                 state.reservedThrough = max(state.reservedThrough, batch.reserveBelow ?? 0)
                 state.flushes &+= 1
             }
@@ -138,7 +126,7 @@ extension Log {
     private func append(
         _ block: LogBlock, after last: inout UInt64, now: Duration, _ statements: Statements
     ) throws {
-        let insert = statements.insertMessage
+        let insert = statements.messages.insert
         defer { insert.clearBindings() }
         try block.frames.withUnsafeReadableBytes { bytes in
             for entry in block.entries {
@@ -151,53 +139,22 @@ extension Log {
                 let end = Int(entry.offset) + Int(entry.length)
                 let body = UnsafeRawBufferPointer(rebasing: bytes[start..<end])
                 let message = try Delivery(reading: body)
-                try append(message, body, bytes: Int(entry.length), now: now, insert, statements)
+                if contents.openSegment.isFull(adding: Int(entry.length), now: now, options) {
+                    try closeSegment(statements)
+                }
+                try contents.append(
+                    message, body, bytes: Int(entry.length), now: now, with: insert, statements)
             }
         }
     }
 
-    private func append(
-        _ message: Delivery, _ body: UnsafeRawBufferPointer, bytes: Int, now: Duration, _ insert: PreparedStatement,
-        _ statements: Statements
-    ) throws {
-        let stamp = message.stamp
-        if openSegment.isFull(adding: bytes, now: now, options) { try closeSegment(statements) }
-        let name = try intern(message.parts.name, statements)
-        let key = SegmentEntry.Key(name: names.id(of: name), uid: stamp.uid)
-        openSegment.insert(
-            stamp.sequence, key.name, number: name, uid: stamp.uid, time: stamp.timeMicroseconds,
-            bytes: bytes, now: now)
-        try insert.bind(1, stamp.sequence)
-        try insert.bind(2, key.column)
-        try insert.bind(3, MessageRow.checksums(stamp.sequence, key, object: message.parts.object, body: body))
-        try insert.bind(4, stamp.timeMicroseconds)
-        try insert.bind(5, MessageRow.process(of: stamp))
-        try insert.bindText(6, message.parts.object)
-        try insert.bindText(7, message.parts.messageID)
-        try insert.bindBlob(8, message.parts.headers)
-        try insert.bindBlob(9, message.parts.payload)
-        try insert.run()
-    }
-
-    private func intern(_ name: UnsafeRawBufferPointer, _ statements: Statements) throws -> NameTable.Number {
-        if let number = names.find(name) { return number }
-        guard !names.isExhausted else {
-            throw StorageFailure(kind: .full, message: "the log has no id left for another name")
-        }
-        let number = names.add(name)
-        try statements.insertName.bind(1, names.id(of: number))
-        try statements.insertName.bindText(2, name)
-        try statements.insertName.bind(3, NameRow.checksum(id: names.id(of: number), name))
-        defer { statements.insertName.clearBindings() }
-        try statements.insertName.run()
-        return number
-    }
-
-    /// Sets SQLite's `synchronous` level. Must be called outside of transactions.
-    func set(_ level: Synchronous) throws(SQLiteFailure) {
-        guard synchronous != level else { return }
-        synchronous = nil
-        try connection.execute("PRAGMA synchronous = \(level.rawValue)")
-        synchronous = level
+    /// Writes the row of the open segment, if it has messages, and the time of the log. Opens the next segment.
+    func closeSegment(_ statements: Statements) throws {
+        guard !contents.openSegment.isEmpty else { return }
+        let row = contents.closedRow(at: clock.now)
+        try row.write(with: statements.segments.insert)
+        try database.changeState(statements) { $0.clock = clock.mark }
+        retention.closed(row.segment, contents.openSegment.entries, contents.names)
+        contents.openNextSegment()
     }
 }

@@ -11,18 +11,15 @@ extension Log {
     ///
     /// - Parameter usedBelow: The lowest sequence not used by any process since boot; 0 if unknown.
     func recover(usedBelow: UInt64) throws -> RecoveredLog {
+        let state = database.state
         let wasClean = state.isClean
         // `usedBelow` can be higher than the sequence recorded at the clean stop: on a full disk, a later run may have
         // used sequences although it could not mark the log as in use.
         let mark =
             wasClean ? max(state.nextSequence, usedBelow) : usedBelow > 0 ? usedBelow : state.reservedThrough
         clock = LogClock(options.clock, continuing: state.clock)
-        names.skipIDs(below: UInt32(clamping: state.nextName))
-
-        try readNames()
-        var contents = try readSegments()
-        try readOpenSegment()
-        contents.add(openSegment.entries, names)
+        contents.skipNameIDs(below: UInt32(clamping: state.nextName))
+        let found = try contents.read(connection, now: clock.now)
         let next = max(mark, persistedThrough + 1)
         guard next < Limits.sequenceEnd else {
             throw StoreError(.damaged, "the log's next sequence \(next) is out of range")
@@ -30,18 +27,18 @@ extension Log {
         let damagedDeletions = try readDeletions(before: next)
         let records = try readSubscriptions()
         try track(records)
-        isMarkedInUse = !wasClean
-        measureFiles()
+        writer.isMarkedInUse = !wasClean
+        disk.measure()
         var recovered = RecoveredLog(
             nextSequence: next, persistedThrough: persistedThrough,
-            subscriptions: records, usage: contents.usage, names: contents.names, wasClosedCleanly: wasClean,
+            subscriptions: records, usage: found.usage, names: found.names, wasClosedCleanly: wasClean,
             nextSubscriptionID: DurableID(UInt32(clamping: state.nextSubscription)), epoch: state.epoch)
         let (redeliveries, reasons, damaged) = try readRedeliveries()
         recovered.redeliveries = redeliveries
         recovered.failureReasons = reasons.mapValues { ($0.sequence, $0.failures, $0.reason) }
         for record in records {
             let bytes = redeliveries[record.id, default: []].reduce(0) { $0 + Int($1.bytes) }
-            if bytes > 0 { copyBytes[record.owner.uid, default: 0] += bytes }
+            subscriptions.addCopies(bytes: bytes, of: record.owner.uid)
         }
         if damaged > 0 {
             recovered.problem =
@@ -58,22 +55,22 @@ extension Log {
     /// Marks the log as in use, so that the next start detects a crash. On a full disk the first commit does this:
     /// until then no message is stored, and none is delivered to a durable subscription.
     func markInUse() throws {
-        guard !isMarkedInUse else { return }
+        guard !writer.isMarkedInUse else { return }
         do {
             try inRepeatableTransaction(.full, markInUse)
-            isMarkedInUse = true
+            writer.isMarkedInUse = true
         } catch let failure as SQLiteFailure where failure.isFull {}
     }
 
     func markInUse(_ statements: Statements) throws {
-        try changeState(statements) { $0.isClean = false }
+        try database.changeState(statements) { $0.isClean = false }
     }
 
     /// Records the exact next sequence for the next start, checkpoints the write-ahead log, and releases the
     /// statements. Must be the last call.
     func finish(nextSequence: UInt64) throws {
-        defer { statements = nil }
-        if let damage = findDamage(), damage.file == .database || files.isTruncated {
+        defer { database.finalizeStatements() }
+        if let damage = disk.findDamage(), damage.file == .database || disk.files.isTruncated {
             // The damage may be that the files were moved away. The refused batch is removed from them even then,
             // because they may be moved back before the next start.
             try? undoRefusedBatch()
@@ -81,7 +78,7 @@ extension Log {
         }
         try undoRefusedBatch()
         try inRepeatableTransaction(.full) { statements in
-            try changeState(statements) { state in
+            try database.changeState(statements) { state in
                 state.clock = clock.mark
                 state.isClean = true
                 state.nextSequence = nextSequence
@@ -89,60 +86,8 @@ extension Log {
                 state.reservedThrough = max(state.reservedThrough, nextSequence)
             }
         }
-        if damage != nil { return try checkpoints.run(.truncate) }
+        if disk.damage != nil { return try disk.checkpoints.run(.truncate) }
         // If this fails, the next start recovers from the write-ahead log.
-        try? checkpoints.run(.truncate)
-    }
-
-    private func readNames() throws {
-        let rows = try PreparedStatement(connection, "SELECT \(NameRow.columns) FROM names")
-        while try rows.step() {
-            guard let id = NameRow.id(in: rows), names.number(ofID: id) == nil else {
-                throw StoreError(.damaged, "the log's name \(rows.integer(0)) is damaged")
-            }
-            names.add(rows.bytes(1), id: id)
-        }
-    }
-
-    /// Reads the totals of the closed segments.
-    ///
-    /// - Returns: The contents of the segments by user.
-    private func readSegments() throws -> SegmentContents {
-        let rows = try PreparedStatement(connection, "SELECT \(SegmentRow.columns) FROM segments ORDER BY first")
-        var contents = SegmentContents()
-        while try rows.step() {
-            guard let row = SegmentRow(rows), row.segment.first > persistedThrough else {
-                throw StoreError(.damaged, "the log's segment at \(rows.integer(0)) is damaged")
-            }
-            persistedThrough = row.segment.last
-            statistics.logMessages += UInt64(row.segment.messages)
-            row.withEntries { contents.add($0, names) }
-        }
-        return contents
-    }
-
-    /// Reads the messages after the closed segments, at most one segment. Their age counts from now on.
-    private func readOpenSegment() throws {
-        let rows = try PreparedStatement(
-            connection,
-            """
-            SELECT \(MessageRow.keyColumns), time, \(MessageRow.byteCount)
-            FROM messages WHERE sequence > ? ORDER BY sequence
-            """)
-        try rows.bind(1, persistedThrough)
-        let now = clock.now
-        while try rows.step() {
-            persistedThrough = rows.integer(0)
-            let key = MessageRow.key(rows)
-            guard MessageRow.isKeySound(rows), let number = names.number(ofID: key.name) else {
-                openSegment.insertDamaged(persistedThrough, time: rows.integer(4), now: now)
-                continue
-            }
-            let nameBytes = names.withBytes(of: number) { $0.count }
-            openSegment.insert(
-                persistedThrough, key.name, number: number, uid: key.uid, time: rows.integer(4),
-                bytes: StoredUsage.messageOverhead + nameBytes + Int(rows.integer(5)), now: now)
-        }
-        statistics.logMessages += UInt64(openSegment.segment.messages)
+        try? disk.checkpoints.run(.truncate)
     }
 }

@@ -12,9 +12,10 @@ struct RefusedBatch {
     var created: [DurableID]
     var removed: [DurableRecord]
 
-    init(_ batch: CommitBatch, after log: Log, removed: [DurableRecord]) {
-        persistedThrough = log.persistedThrough
-        openFrom = log.openSegment.isEmpty ? log.persistedThrough + 1 : log.openSegment.segment.first
+    init(_ batch: CommitBatch, after contents: borrowing LogContents, removed: [DurableRecord]) {
+        persistedThrough = contents.persistedThrough
+        openFrom =
+            contents.openSegment.isEmpty ? contents.persistedThrough + 1 : contents.openSegment.segment.first
         let created = batch.changes.compactMap { if case .create(let record) = $0 { record.id } else { nil } }
         self.created = created
         self.removed = removed.filter { !created.contains($0.id) }
@@ -22,37 +23,10 @@ struct RefusedBatch {
 }
 
 extension Log {
-    /// Checks the size of the write-ahead log before a commit, or both files if they were damaged at the last check.
-    func checkDamage() throws(StorageFailure) {
-        do throws(LogFiles.Damage) {
-            if damage == nil {
-                guard let size = connection.walBytes else { return }
-                return try files.checkWAL(size: size, pages: checkpoints.walPages)
-            }
-            if let damage = findDamage() { throw damage }
-        } catch {
-            damage = error
-            throw error.storageFailure
-        }
-    }
-
-    /// Checks the files, and updates ``damage`` and the sizes in the statistics.
-    func findDamage() -> LogFiles.Damage? {
-        switch files.check(walPages: checkpoints.walPages) {
-        case .success(let sizes):
-            statistics.logBytes = sizes.database
-            statistics.walBytes = sizes.wal
-            damage = nil
-        case .failure(let found):
-            damage = found
-        }
-        return damage
-    }
-
     /// Removes the refused batch from the database. The names of the batch stay, on disk and in memory. The progress of
     /// subscriptions stays, too, because the broker reports progress again.
     func undoRefusedBatch() throws {
-        guard let batch = refusedBatch else { return }
+        guard let batch = writer.refusedBatch else { return }
         try inTransaction(.normal) { statements in
             try connection.execute(
                 """
@@ -65,6 +39,6 @@ extension Log {
                 try apply(.create(record), statements)
             }
         }
-        refusedBatch = nil
+        writer.refusedBatch = nil
     }
 }

@@ -11,18 +11,16 @@ extension Log {
         case .countDeleted(let record):
             try countDeleted(record, statements)
         case .update(let id, let progress):
-            let used =
-                replacedInBatch.contains(id)
-                ? clock.now : subscriptions.lastUse(of: id, afterUpdateTo: progress, at: clock.now)
-            try update(id, subscriptions.raised(progress, of: id), used: used, statements)
+            let (progress, used) = subscriptions.update(id, progress, at: clock.now)
+            try update(id, progress, used: used, statements)
         case .replace(let record):
             try replace(record, statements)
         case .setOwner(let id, let owner, let attachment):
             try setOwner(of: id, to: owner, attachment, statements)
         case .addLoss(let id, let loss):
-            try statements.addLoss(loss, of: id)
+            try statements.losses.add(loss, of: id)
         case .forgetLoss(let id, let loss):
-            try statements.forgetLoss(loss, of: id)
+            try statements.losses.forget(loss, of: id)
         case .keep(let id, let row, let reason, let frame):
             try keep(row, reason, frame, for: id, statements)
         case .forget(let id, let sequences):
@@ -30,38 +28,38 @@ extension Log {
         case .delete(let sequences):
             try delete(sequences, statements)
         case .remove(let id):
-            try statements.forgetRedeliveries.bind(1, id.rawValue)
-            try statements.forgetRedeliveries.run()
-            try statements.forgetLoss(of: id)
-            try statements.removeSubscription.bind(1, id.rawValue)
-            try statements.removeSubscription.run()
+            try statements.redeliveries.forgetAll(of: id)
+            try statements.losses.forget(of: id)
+            try statements.subscriptions.remove.bind(1, id.rawValue)
+            try statements.subscriptions.remove.run()
         }
     }
 
     /// Adds the known deletions since the start of a new subscription to its loss.
     private func countDeleted(_ record: DurableRecord, _ statements: Statements) throws {
         let access =
-            policy.map { ReadAccess(policy: $0, identities: record.owners) } ?? .unrestricted(AccessPolicy())
+            subscriptions.policy.map { ReadAccess(policy: $0, identities: record.owners) }
+            ?? .unrestricted(AccessPolicy())
         let request = PageRequest(
             reader: ReaderID(slot: 0, generation: 0), filter: record.filter, access: access,
             after: record.progress.cursor, through: persistedThrough, maximumMessages: 1, deletionMark: DeletionLog.all)
         guard let loss = deletions.missed(by: request, scanned: persistedThrough, isEnd: true) else { return }
-        try statements.addLoss(loss, of: record.id)
+        try statements.losses.add(loss, of: record.id)
         var result = Deletion()
         result.began(record.progress.generation, of: record.id)
         result.add(loss, of: record.id)
-        if batchDeletion?.add(result) == nil { batchDeletion = result }
+        writer.add(result)
     }
 
     /// Writes the progress of a subscription, and the log's time of its last use.
     func update(_ id: DurableID, _ progress: DurableProgress, used: Duration, _ statements: Statements) throws {
-        try statements.updateSubscription.bind(8, id.rawValue)
-        try run(statements.updateSubscription, with: progress, used: used, of: id)
+        try statements.subscriptions.update.bind(8, id.rawValue)
+        try run(statements.subscriptions.update, with: progress, used: used, of: id)
     }
 
     /// Adds the subscriptions to those by which retention decides.
     func track(_ records: [DurableRecord]) throws {
-        opened = clock.now
+        retention.noteOpened(at: clock.now)
         for record in records { subscriptions.add(record, at: clock.now) }
         let rows = try PreparedStatement(connection, "SELECT id, used FROM subscriptions")
         while try rows.step() {
@@ -76,7 +74,7 @@ extension Log {
         guard var record = try readSubscriptions(where: "id = \(id)").first else { return }
         record.attached(owner)
         record.lastAttachment = attachment
-        let update = statements.setOwner
+        let update = statements.subscriptions.setOwner
         try update.bind(1, owner.gid)
         try update.bindText(2, copying: OwnerEncoding.groups(of: owner))
         try update.bindText(3, copying: OwnerEncoding.encode(record.earlierOwners))
@@ -88,7 +86,7 @@ extension Log {
     }
 
     private func create(_ record: DurableRecord, _ statements: Statements) throws {
-        let insert = statements.createSubscription
+        let insert = statements.subscriptions.create
         try insert.bind(8, record.id.rawValue)
         try insert.bind(9, record.owner.uid)
         try insert.bind(10, record.owner.gid)
@@ -105,8 +103,8 @@ extension Log {
         try insert.bindText(21, copying: record.settings.encoded)
         try insert.bindText(22, copying: OwnerEncoding.encode(record.earlierOwners))
         try run(insert, with: record.progress, used: clock.now, of: record.id)
-        if let loss = record.loss { try statements.addLoss(loss, of: record.id) }
-        try changeState(statements) { state in
+        if let loss = record.loss { try statements.losses.add(loss, of: record.id) }
+        try database.changeState(statements) { state in
             state.nextSubscription = max(state.nextSubscription, UInt64(record.id.rawValue) + 1)
         }
     }
@@ -114,7 +112,7 @@ extension Log {
     /// Replaces the filter, the settings, the start and the progress of a subscription. A new generation has lost
     /// nothing, and gets every message from the log.
     private func replace(_ record: DurableRecord, _ statements: Statements) throws {
-        let statement = statements.replaceFilter
+        let statement = statements.subscriptions.replaceFilter
         try statement.bindText(1, copying: patterns(of: record))
         try statement.bindText(2, copying: record.filter.object ?? "")
         try statement.bind(3, record.startedAfter)
@@ -123,13 +121,11 @@ extension Log {
         try statement.bind(6, record.id.rawValue)
         try statement.run()
         if subscriptions.generation(of: record.id) != record.progress.generation {
-            try statements.forgetLoss(of: record.id)
-            try statements.forgetRedeliveries.bind(1, record.id.rawValue)
-            try statements.forgetRedeliveries.run()
+            try statements.losses.forget(of: record.id)
+            try statements.redeliveries.forgetAll(of: record.id)
         }
-        replacedInBatch.insert(record.id)
-        try update(
-            record.id, subscriptions.raised(record.progress, of: record.id), used: clock.now, statements)
+        let (progress, used) = subscriptions.update(record.id, record.progress, at: clock.now, isUse: true)
+        try update(record.id, progress, used: used, statements)
     }
 
     private func definitionChecksum(_ record: DurableRecord) -> UInt32 {

@@ -26,9 +26,9 @@ extension Log {
             let database = try Schema.open(path, isForeign: isForeign)
             try file.restrictToOwner()
             let log = try Log(connection: database.connection, path: path, options: options)
-            try log.readState()
+            try log.database.readState()
             // The log also works without shared memory.
-            let mark = try? SequenceMark(logID: log.state.logID, databasePath: path)
+            let mark = try? SequenceMark(logID: log.database.state.logID, databasePath: path)
             var recovered = try log.recover(usedBelow: mark?.value ?? 0)
             recovered.problem = database.rewriteProblem ?? recovered.problem
             return OpenedLog(log: log, recovered: recovered, mark: mark)

@@ -1,6 +1,6 @@
 import NotifyLog
 
-/// Counts what durable subscriptions have not acknowledged, for the requests that wait for it.
+/// Counts the unacknowledged messages of durable subscriptions, for the requests that wait for the result.
 final class BacklogWork: SlicedWork {
     typealias Completion = @Sendable ([DurableID: Backlog]) -> Void
 

@@ -29,9 +29,10 @@ extension Log {
     func beginBacklogs(under policy: AccessPolicy?) -> BacklogSurvey {
         var survey = BacklogSurvey(
             subscriptions.all, under: policy, below: persistedThrough + 1, now: clock.now)
-        if !openSegment.isEmpty {
+        if !contents.openSegment.isEmpty {
             survey.current = .init(
-                segment: openSegment.segment, entries: openSegment.entries, scannedDownTo: persistedThrough + 1)
+                segment: contents.openSegment.segment, entries: contents.openSegment.entries,
+                scannedDownTo: persistedThrough + 1)
         }
         return survey
     }
@@ -67,7 +68,7 @@ extension Log {
         guard !(survey.current?.isAdded ?? true) else { return }
         survey.current?.isAdded = true
         for entry in current.entries {
-            guard let name = names.number(ofID: entry.name) else { continue }
+            guard let name = contents.names.number(ofID: entry.name) else { continue }
             survey.add(entry, group(of: name, &survey), of: current.segment)
         }
     }
@@ -75,7 +76,7 @@ extension Log {
     private func group(of name: NameTable.Number, _ survey: inout BacklogSurvey) -> Int32 {
         let policy = survey.policy
         return survey.group(of: name) {
-            names.withBytes(of: name) { name in
+            contents.names.withBytes(of: name) { name in
                 (subscriptions.slots(for: name, under: policy), DeadLetterHeaders.isDeadLetter(name))
             }
         }
@@ -97,8 +98,9 @@ extension Log {
         while try rows.step() {
             count += 1
             current.scannedDownTo = rows.integer(0)
-            guard let name = names.number(ofID: MessageRow.key(rows).name) else { continue }
-            let bytes = StoredUsage.messageOverhead + names.withBytes(of: name) { $0.count } + Int(rows.integer(3))
+            guard let name = contents.names.number(ofID: MessageRow.key(rows).name) else { continue }
+            let bytes =
+                StoredUsage.messageOverhead + contents.names.withBytes(of: name) { $0.count } + Int(rows.integer(3))
             survey.scanned(rows.integer(0), group(of: name, &survey), bytes: UInt64(bytes), time: rows.integer(2))
         }
         if count < Self.rowsPerStep {

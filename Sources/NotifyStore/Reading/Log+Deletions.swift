@@ -27,7 +27,7 @@ extension Log {
     }
 
     private func name(of key: SegmentEntry.Key) -> [UInt8]? {
-        names.number(ofID: key.name).map { names.withBytes(of: $0) { Array($0) } }
+        contents.names.number(ofID: key.name).map { contents.names.withBytes(of: $0) { Array($0) } }
     }
 
     /// The free space of the disk from which rows that had no room are written.
@@ -37,11 +37,11 @@ extension Log {
     ///
     /// - Throws: ``UnwritableDeletions`` if the table is damaged.
     func writeDeletions(_ statements: Statements) throws {
-        if deletions.room == .scarce, options.disk.space(path)?.freeBytes ?? .max >= Self.roomForDeletions {
+        if deletions.room == .scarce, disk.freeBytes ?? .max >= Self.roomForDeletions {
             deletions.room = .enough
         }
         do {
-            for row in deletions.takeRows() { try row.write(with: statements.insertDeletion) }
+            for row in deletions.takeRows() { try row.write(with: statements.deletions.insert) }
         } catch let failure as SQLiteFailure where failure.isCorruption {
             deletions.isUnwritable = true
             throw UnwritableDeletions()
@@ -49,7 +49,7 @@ extension Log {
     }
 
     /// Runs `body`, which can run twice, in a transaction that a damaged table of deletions does not stop.
-    func inRepeatableTransaction(_ synchronous: Synchronous, _ body: (Statements) throws -> Void) throws {
+    func inRepeatableTransaction(_ synchronous: LogDatabase.Synchronous, _ body: (Statements) throws -> Void) throws {
         do {
             try inTransaction(synchronous, body)
         } catch is UnwritableDeletions {
@@ -61,7 +61,7 @@ extension Log {
     /// tried again: nothing is lost.
     func replaceStaleDeletions() {
         // On a full disk, the room is for deletions.
-        guard let end = deletions.staleThrough, deletions.isWritable, !reserve.isReleased else { return }
+        guard let end = deletions.staleThrough, deletions.isWritable, !disk.reserve.isReleased else { return }
         do {
             try inTransaction(.normal) { try replaceDeletions(through: end, $0) }
             deletions.rewritten(through: end)
@@ -72,9 +72,9 @@ extension Log {
 
     /// Replaces the rows up to a mark by those of the deletions in memory.
     func replaceDeletions(through end: UInt64, _ statements: Statements) throws {
-        try statements.forgetDeletions.bind(1, end)
-        try statements.forgetDeletions.run()
-        for row in deletions.rows(through: end) { try row.write(with: statements.insertDeletion) }
+        try statements.deletions.forget.bind(1, end)
+        try statements.deletions.forget.run()
+        for row in deletions.rows(through: end) { try row.write(with: statements.deletions.insert) }
     }
 
     /// Reads the deletions. If rows are damaged, readers with a mark of an earlier opening get an upper bound: every

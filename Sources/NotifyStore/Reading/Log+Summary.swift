@@ -8,7 +8,9 @@ extension Log {
 
     func beginSummary(_ request: SummaryRequest) -> LogSummarySurvey {
         var survey = LogSummarySurvey(request, persistedThrough: persistedThrough)
-        if !openSegment.isEmpty { add(openSegment.segment, openSegment.entries, to: &survey) }
+        if !contents.openSegment.isEmpty {
+            add(contents.openSegment.segment, contents.openSegment.entries, to: &survey)
+        }
         return survey
     }
 
@@ -42,8 +44,8 @@ extension Log {
     }
 
     private func isMatching(_ name: UInt32, _ request: SummaryRequest) -> Bool {
-        guard let number = names.number(ofID: name) else { return false }
-        return names.withBytes(of: number) { request.filter.matches(name: $0) && request.access.permits($0) }
+        guard let number = contents.names.number(ofID: name) else { return false }
+        return contents.names.withBytes(of: number) { request.filter.matches(name: $0) && request.access.permits($0) }
     }
 
     /// Reads some of the messages of a segment.
@@ -64,12 +66,13 @@ extension Log {
         while try rows.step() {
             count += 1
             scan.next = rows.integer(0) + 1
-            guard MessageRow.isKeySound(rows), let name = names.number(ofID: MessageRow.key(rows).name) else {
+            guard MessageRow.isKeySound(rows), let name = contents.names.number(ofID: MessageRow.key(rows).name) else {
                 continue
             }
             let isDeadLetter = isDeadLetter(MessageRow.key(rows).name)
             if isDeadLetter, !isOriginalPermitted(name, headers: rows.bytes(6), request) { continue }
-            let bytes = StoredUsage.messageOverhead + names.withBytes(of: name) { $0.count } + Int(rows.integer(5))
+            let bytes =
+                StoredUsage.messageOverhead + contents.names.withBytes(of: name) { $0.count } + Int(rows.integer(5))
             survey.read(
                 rows.integer(0), MessageRow.key(rows).name, time: rows.integer(4), bytes: UInt64(bytes),
                 isDeadLetter: isDeadLetter, of: scan
@@ -82,7 +85,7 @@ extension Log {
     private func isOriginalPermitted(
         _ name: NameTable.Number, headers: UnsafeRawBufferPointer, _ request: SummaryRequest
     ) -> Bool {
-        names.withBytes(of: name) { name in
+        contents.names.withBytes(of: name) { name in
             let none = UnsafeRawBufferPointer(start: nil, count: 0)
             return request.access.permitsOriginal(
                 of: MessageParts(name: name, object: none, messageID: none, headers: headers, payload: none))
@@ -96,8 +99,8 @@ extension Log {
         var summary = LogSummary()
         summary.others = others
         for (id, totals) in totals {
-            guard let number = names.number(ofID: id) else { continue }
-            summary.names.append(.init(name: names.withBytes(of: number) { Array($0) }, totals: totals))
+            guard let number = contents.names.number(ofID: id) else { continue }
+            summary.names.append(.init(name: contents.names.withBytes(of: number) { Array($0) }, totals: totals))
         }
         return summary
     }

@@ -15,9 +15,10 @@ extension PageReader {
     private var first: UInt64 { request.after + 1 }
 
     private mutating func readOpenSegmentDown() throws -> Bool {
-        guard !log.openSegment.isEmpty else { return true }
+        guard !log.contents.openSegment.isEmpty else { return true }
         return try read(
-            downTo: max(first, log.openSegment.segment.first), nameMatches(in: log.openSegment.entries))
+            downTo: max(first, log.contents.openSegment.segment.first),
+            nameMatches(in: log.contents.openSegment.entries))
     }
 
     /// Returns false if the page reaches a limit before the beginning of the range.

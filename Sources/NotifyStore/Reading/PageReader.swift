@@ -49,10 +49,11 @@ struct PageReader {
     consuming func read() throws -> (content: Page.Content, matchCache: FilterMatchCache) {
         let matched = matchCache.count
         matchLimit += matched
-        block.frames.reserveCapacity(log.pageCapacity)
+        block.frames.reserveCapacity(log.pageCaches.pageCapacity)
         if request.isDescending { try readDown() } else { try readToEnd() }
-        log.readWork.namesMatched += UInt64(matchCache.count - matched)
-        log.pageCapacity = min(max(4096, block.frames.readableBytes), log.options.pageBytes)
+        log.pageCaches.note(
+            bytes: block.frames.readableBytes, maximumBytes: log.options.pageBytes,
+            namesMatched: matchCache.count - matched)
         var content = Page.Content(block: block, scannedThrough: scannedThrough, damaged: damaged)
         let isEnd = request.isDescending ? scannedThrough <= request.after + 1 : scannedThrough >= end
         content.deleted = log.deletions.missed(by: request, scanned: scannedThrough, isEnd: isEnd)
@@ -69,12 +70,12 @@ struct PageReader {
             return
         }
         guard request.maximumMessages > 0, try readClosedSegments() else { return }
-        _ = try read(through: end, nameMatches(in: log.openSegment.entries))
+        _ = try read(through: end, nameMatches(in: log.contents.openSegment.entries))
     }
 
     /// Reads the closed segments. Returns false if the page reaches a limit before the end of the last closed segment.
     private mutating func readClosedSegments() throws -> Bool {
-        let segments = statements.segmentsFrom
+        let segments = statements.segments.from
         defer { segments.reset() }
         try segments.bind(1, scannedThrough + 1)
         while scannedThrough < end, try segments.step() {
@@ -112,20 +113,20 @@ struct PageReader {
     }
 
     private mutating func isMatching(_ name: UInt32) throws(StorageFailure) -> Bool {
-        try matchCache.matches(number(ofID: name), in: log.names)
+        try matchCache.matches(number(ofID: name), in: log.contents.names)
     }
 
     /// Looks up the name of a row. In most cases a recent row had the same name.
     private mutating func number(of key: SegmentEntry.Key) -> NameTable.Number? {
         let index = Int(key.name) % Self.recentNames
         if recentNames[index].id == key.name { return recentNames[index].number }
-        guard let number = log.names.number(ofID: key.name) else { return nil }
+        guard let number = log.contents.names.number(ofID: key.name) else { return nil }
         recentNames[index] = (key.name, number)
         return number
     }
 
     private func number(ofID name: UInt32) throws(StorageFailure) -> NameTable.Number {
-        guard let number = log.names.number(ofID: name) else {
+        guard let number = log.contents.names.number(ofID: name) else {
             throw Self.damaged("refers to name \(name), which it does not have")
         }
         return number
@@ -137,13 +138,13 @@ struct PageReader {
         guard hasRoom else { return false }
         switch nameMatches {
         case .none:
-            log.readWork.segmentsSkipped += 1
+            log.pageCaches.work.segmentsSkipped += 1
             scannedThrough = last
             return true
         case .all where object == nil:
-            return try readEveryRow(statements.readMessages, scannedThrough + 1, last, end: last)
+            return try readEveryRow(statements.messages.read, scannedThrough + 1, last, end: last)
         case .some, .all:
-            return try readMatchingRows(statements.scanMessages, scannedThrough + 1, last, end: last)
+            return try readMatchingRows(statements.messages.scan, scannedThrough + 1, last, end: last)
         }
     }
 
@@ -153,13 +154,13 @@ struct PageReader {
         guard hasRoom else { return false }
         switch nameMatches {
         case .none:
-            log.readWork.segmentsSkipped += 1
+            log.pageCaches.work.segmentsSkipped += 1
             scannedThrough = first
             return true
         case .all where object == nil:
-            return try readEveryRow(statements.readMessagesDown, first, scannedThrough - 1, end: first)
+            return try readEveryRow(statements.messages.readDown, first, scannedThrough - 1, end: first)
         case .some, .all:
-            return try readMatchingRows(statements.scanMessagesDown, first, scannedThrough - 1, end: first)
+            return try readMatchingRows(statements.messages.scanDown, first, scannedThrough - 1, end: first)
         }
     }
 
@@ -201,7 +202,7 @@ struct PageReader {
             countRow()
             let sequence = rows.integer(0)
             if MessageRow.isKeySound(rows), let name = number(of: MessageRow.key(rows)) {
-                if matchCache.matches(name, in: log.names),
+                if matchCache.matches(name, in: log.contents.names),
                     object.map({ rows.bytes(2).elementsEqual($0) }) ?? true
                 {
                     guard try takeMessage(sequence) else { return false }
@@ -216,7 +217,7 @@ struct PageReader {
     }
 
     private mutating func takeMessage(_ sequence: UInt64) throws -> Bool {
-        let row = statements.readMessage
+        let row = statements.messages.readOne
         defer { row.reset() }
         try row.bind(1, sequence)
         guard try row.step() else { throw Self.damaged("lacks message \(sequence), which it lists") }
@@ -228,7 +229,7 @@ struct PageReader {
         let sequence = row.integer(0)
         let key = MessageRow.key(row)
         guard let name = number(of: key) else { return skipDamaged(sequence) }
-        return log.names.withBytes(of: name) { name in
+        return log.contents.names.withBytes(of: name) { name in
             guard let content = MessageRow.read(row, sequence: sequence, uid: key.uid, name: name) else {
                 return skipDamaged(sequence)
             }
@@ -261,7 +262,7 @@ struct PageReader {
 
     private mutating func countRow() {
         rowsLeft -= 1
-        log.readWork.rowsScanned += 1
+        log.pageCaches.work.rowsScanned += 1
     }
 
     private static func damaged(_ what: String) -> StorageFailure {

@@ -116,16 +116,3 @@ extension StateRow {
         self = read
     }
 }
-
-extension Log {
-    /// Reads the state of the log, which the log then keeps in memory.
-    func readState() throws {
-        state = try StateRow(in: connection)
-    }
-
-    /// Changes the state, in memory and in the database. If the transaction fails, both are rolled back.
-    func changeState(_ statements: Statements, _ change: (inout StateRow) -> Void) throws {
-        change(&state)
-        try state.write(with: statements.writeState)
-    }
-}

@@ -100,3 +100,13 @@ struct SubscriptionRow {
             isAttached: row.integer(11), used: row.integer(21), acknowledged: row.bytes(9))
     }
 }
+
+extension SubscriptionRow {
+    /// The damaged parts of the row.
+    var damagedParts: [String] {
+        [
+            (isDefinitionSound, "definition"), (isOwnerSound, "rights"), (isProgressSound, "progress"),
+            (isLossSound, "losses"),
+        ].filter { !$0.0 }.map(\.1)
+    }
+}

@@ -11,7 +11,7 @@ extension Log {
     ///
     /// - Returns: Whether copies are left to be examined.
     func purgeCopies(_ survey: inout PurgeSurvey) throws -> Bool {
-        let rows = try openStatements().copiesAbove
+        let rows = try openStatements().redeliveries.above
         try rows.bind(1, survey.copyPosition)
         try rows.bind(2, Self.copiesPerStep)
         let copies = try readCopies(rows)
@@ -26,7 +26,7 @@ extension Log {
     /// - Returns: Whether copies are left to be examined.
     func expireCopies(_ survey: inout RetentionSurvey) throws -> Bool {
         guard let lowestAge = options.retention.lowestMaximumAge else { return false }
-        let rows = try openStatements().agedCopies
+        let rows = try openStatements().redeliveries.aged
         try rows.bind(1, survey.copyPosition.kept.microseconds)
         try rows.bind(2, survey.copyPosition.id)
         try rows.bind(3, (survey.now - lowestAge).microseconds)
@@ -48,7 +48,7 @@ extension Log {
     /// When the first of the copies reaches the lowest age of a rule; nil if there is none.
     func nextCopyExpiry(_ survey: RetentionSurvey) throws -> Duration? {
         guard let lowestAge = options.retention.lowestMaximumAge else { return nil }
-        let rows = try openStatements().agedCopies
+        let rows = try openStatements().redeliveries.aged
         defer { rows.reset() }
         try rows.bind(1, (survey.now - lowestAge).microseconds)
         try rows.bind(2, Int64.max)
@@ -89,7 +89,7 @@ extension Log {
             }
             try write(result.losses, statements)
         }
-        deletion.add(result)
+        report.deletion.add(result)
     }
 }
 

@@ -8,7 +8,7 @@ extension Log {
     ///
     /// - Parameter sequences: Ascending. Sequences without a message are ignored.
     func delete(_ sequences: [UInt64], _ statements: Statements) throws {
-        let open = openSegment.isEmpty ? UInt64.max : openSegment.segment.first
+        let open = contents.openSegment.isEmpty ? UInt64.max : contents.openSegment.segment.first
         var rest = sequences.prefix { $0 < open }
         while let first = rest.first {
             guard let row = try segment(containing: first, statements) else {
@@ -23,12 +23,13 @@ extension Log {
         }
         let last = sequences.drop { $0 < open }
         guard !last.isEmpty else { return }
-        let kept = try delete(last, of: openSegment.entries, through: openSegment.segment.last, statements)
-        openSegment.keep(kept, names)
+        let kept = try delete(
+            last, of: contents.openSegment.entries, through: contents.openSegment.segment.last, statements)
+        contents.keep(kept)
     }
 
     private func segment(containing sequence: UInt64, _ statements: Statements) throws -> SegmentRow? {
-        let rows = statements.segmentBelow
+        let rows = statements.segments.below
         defer { rows.reset() }
         try rows.bind(1, sequence + 1)
         guard try rows.step() else { return nil }
@@ -55,14 +56,14 @@ extension Log {
         }
         let rest = entries.map { $0.reduced(by: parts[$0.key]) }
         var deletion = Deletion(
-            usage: names.usage(of: zip(entries, rest).map { $0.reduced(to: $1) }.filter { $0.messages > 0 }))
+            usage: contents.names.usage(of: zip(entries, rest).map { $0.reduced(to: $1) }.filter { $0.messages > 0 }))
         for (entry, behind) in unreadEntries(of: entries.filter { parts[$0.key] != nil }, through: end) {
             addLosses(of: entry, parts[entry.key]?.sequences ?? [], to: behind, &deletion)
         }
         try write(deletion.losses, statements)
         noteDeleted(parts)
         deletion.deadLettersThrough = sequences.last ?? 0
-        if batchDeletion?.add(deletion) == nil { batchDeletion = deletion }
+        writer.add(deletion)
         return rest.filter { $0.messages > 0 }
     }
 
@@ -70,28 +71,27 @@ extension Log {
     private func size(
         of sequence: UInt64, _ statements: Statements
     ) throws -> (key: SegmentEntry.Key, bytes: Int)? {
-        let rows = statements.messageSize
+        let rows = statements.messages.size
         defer { rows.reset() }
         try rows.bind(1, sequence)
         guard try rows.step(), MessageRow.isKeySound(rows) else { return nil }
         let key = MessageRow.key(rows)
-        guard let name = names.number(ofID: key.name) else { return nil }
+        guard let name = contents.names.number(ofID: key.name) else { return nil }
         return (key, storedBytes(rows, of: name))
     }
 
     /// The size of the message in the current row, as `StoredUsage` counts it. The row has its `MessageRow.byteCount`
     /// behind `MessageRow.keyColumns`.
     func storedBytes(_ row: PreparedStatement, of name: NameTable.Number) -> Int {
-        StoredUsage.messageOverhead + names.withBytes(of: name) { $0.count } + Int(row.integer(4))
+        StoredUsage.messageOverhead + contents.names.withBytes(of: name) { $0.count } + Int(row.integer(4))
     }
 
-    /// Reports what a committed batch has deleted, and what new subscriptions have missed.
-    func noteDeletedMessages() {
-        guard let deleted = batchDeletion.take() else { return }
-        deletion.add(deleted)
+    /// Reports what a committed batch has deleted, perhaps of its own messages, and what new subscriptions have missed.
+    func noteDeleted(_ deleted: Deletion) {
+        report.deletion.add(deleted)
         guard !deleted.usage.isEmpty else { return }
-        statistics.logMessages -= deleted.usage.values.reduce(0) { $0 + UInt64($1.messages) }
+        contents.removeMessages(deleted.usage.values.reduce(0) { $0 + UInt64($1.messages) })
         // Names without messages are removed.
-        pace.request()
+        retention.pace.request()
     }
 }

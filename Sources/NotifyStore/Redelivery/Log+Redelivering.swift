@@ -10,15 +10,15 @@ extension Log {
     ) throws {
         if let stored = try row(of: redelivery.sequence, id, statements) {
             let row = stored.updated(redelivery, at: clock.now, reason: reason)
-            defer { statements.updateRedelivery.clearBindings() }
-            try row.bind(to: statements.updateRedelivery)
-            try statements.updateRedelivery.run()
+            defer { statements.redeliveries.update.clearBindings() }
+            try row.bind(to: statements.redeliveries.update)
+            try statements.redeliveries.update.run()
             return
         }
         // A message that is delivered again on request counts as new.
         let kept = try frame == nil ? closingTime(ofSegmentWith: redelivery.sequence, statements) : clock.now
         guard let frame = try frame ?? readFrame(redelivery.sequence, statements) else {
-            return missingCopies[id, default: []].append(redelivery.sequence)
+            return writer.addMissingCopy(of: redelivery.sequence, for: id)
         }
         // A damaged row.
         try forget([redelivery.sequence], of: id, statements)
@@ -28,25 +28,23 @@ extension Log {
                 id, redelivery, at: clock.now, bytes: UInt32(bytes.count), reason: reason,
                 frameChecksum: Checksum.of(body), kept: kept,
                 name: String(decoding: try Delivery(reading: body).parts.name, as: UTF8.self))
-            try row.insert(body, with: statements.insertRedelivery)
+            try row.insert(body, with: statements.redeliveries.insert)
         }
-        // Such a change is not refused for lack of room, but counts towards the limits of later batches.
-        let growth = UInt64(2 * frame.readableBytes + 512)
-        usedBytesBound = usedBytesBound.map { $0 + growth }
-        unmeasuredBytes += growth
+        // Such a change is not refused for lack of room, but counts towards the limits of what follows.
+        disk.noteGrowth(UInt64(2 * frame.readableBytes + 512))
     }
 
     func forget(_ sequences: [UInt64], of id: DurableID, _ statements: Statements) throws {
         for sequence in sequences {
-            try statements.forgetRedelivery.bind(1, id.rawValue)
-            try statements.forgetRedelivery.bind(2, sequence)
-            try statements.forgetRedelivery.run()
+            try statements.redeliveries.forget.bind(1, id.rawValue)
+            try statements.redeliveries.forget.bind(2, sequence)
+            try statements.redeliveries.forget.run()
         }
     }
 
     /// The log's time at which the segment with a message was closed; the present time if it is open.
     private func closingTime(ofSegmentWith sequence: UInt64, _ statements: Statements) throws -> Duration {
-        let rows = statements.segmentClosing
+        let rows = statements.segments.closing
         defer { rows.reset() }
         try rows.bind(1, sequence)
         guard try rows.step(), rows.integer(0) >= sequence else { return clock.now }
@@ -56,7 +54,7 @@ extension Log {
     private func row(
         of sequence: UInt64, _ id: DurableID, _ statements: Statements
     ) throws -> RedeliveryRow? {
-        let rows = statements.readRedelivery
+        let rows = statements.redeliveries.read
         defer { rows.reset() }
         try rows.bind(1, id.rawValue)
         try rows.bind(2, sequence)
@@ -66,14 +64,14 @@ extension Log {
 
     /// The frame of a stored message; nil if there is none, or if it is damaged.
     private func readFrame(_ sequence: UInt64, _ statements: Statements) throws -> ByteBuffer? {
-        let rows = statements.readMessage
+        let rows = statements.messages.readOne
         defer { rows.reset() }
         try rows.bind(1, sequence)
         guard try rows.step(), MessageRow.isKeySound(rows) else { return nil }
         let key = MessageRow.key(rows)
-        guard let number = names.number(ofID: key.name) else { return nil }
+        guard let number = contents.names.number(ofID: key.name) else { return nil }
         var frame = ByteBuffer()
-        let isSound = names.withBytes(of: number) { name in
+        let isSound = contents.names.withBytes(of: number) { name in
             MessageRow.read(rows, sequence: sequence, uid: key.uid, name: name).map {
                 MessageRow.append($0, to: &frame)
             } ?? false
@@ -87,7 +85,7 @@ extension Log {
     func readRedeliveries(_ request: RedeliveryRequest) -> RedeliveryPage {
         let result: Result<RedeliveryPage.Content, StorageFailure>
         do {
-            if let corruption { throw corruption }
+            if let corruption = database.corruption { throw corruption }
             result = .success(try read(request))
         } catch {
             result = .failure(failure(error))
@@ -100,7 +98,7 @@ extension Log {
             throw StorageFailure(
                 kind: .inputOutput, message: "more copies of messages are requested than can be read at once")
         }
-        let rows = try openStatements().readRedelivery
+        let rows = try openStatements().redeliveries.read
         defer { rows.reset() }
         var content = RedeliveryPage.Content(block: LogBlock(), reasons: [])
         for sequence in request.sequences {
@@ -122,7 +120,7 @@ extension Log {
     /// The time of the oldest message with a copy for a subscription, in microseconds since 1970; nil if there is none,
     /// or if its copy is damaged.
     func timeOfOldestCopy(of id: DurableID) throws -> UInt64? {
-        let rows = try openStatements().readOldestRedelivery
+        let rows = try openStatements().redeliveries.readOldest
         defer { rows.reset() }
         try rows.bind(1, id.rawValue)
         guard try rows.step(), let row = RedeliveryRow(rows), row.subscription == id else { return nil }

@@ -27,7 +27,7 @@ extension Log {
         guard let start = survey.releasedFrom ?? subscriptions.lowestCursor(of: survey.releases.keys) else {
             return nil
         }
-        let rows = try openStatements().segmentsFrom
+        let rows = try openStatements().segments.from
         defer { rows.reset() }
         try rows.bind(1, start)
         while try rows.step() {
@@ -58,6 +58,6 @@ extension Log {
             result.began(subscription.progress.generation, of: id)
             result.released[id] = row.segment.last
         }
-        deletion.add(result)
+        report.deletion.add(result)
     }
 }

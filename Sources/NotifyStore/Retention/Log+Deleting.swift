@@ -13,7 +13,7 @@ extension Log {
         _ deleted: [SegmentEntry], dropping dropped: [SegmentEntry], keeping kept: [SegmentEntry], from row: SegmentRow,
         isPurge: Bool = false
     ) throws {
-        var result = Deletion(usage: names.usage(of: deleted))
+        var result = Deletion(usage: contents.names.usage(of: deleted))
         result.isPurge = isPurge
         try inTransaction(.normal) { statements in
             let unread = unreadEntries(of: dropped, through: row.segment.last)
@@ -39,14 +39,14 @@ extension Log {
             try write(result.losses, statements)
             noteDeleted(deleted, in: row.segment)
         }
-        deletion.add(result)
-        statistics.logMessages -= deleted.reduce(0) { $0 + UInt64($1.messages) }
+        report.deletion.add(result)
+        contents.removeMessages(deleted.reduce(0) { $0 + UInt64($1.messages) })
     }
 
     func delete(_ sequences: ClosedRange<UInt64>, _ statements: Statements) throws {
-        try statements.deleteMessages.bind(1, sequences.lowerBound)
-        try statements.deleteMessages.bind(2, sequences.upperBound)
-        try statements.deleteMessages.run()
+        try statements.messages.delete.bind(1, sequences.lowerBound)
+        try statements.messages.delete.bind(2, sequences.upperBound)
+        try statements.messages.delete.run()
     }
 
     /// The sequences of the messages of each entry, and those of damaged messages, ascending. Reads the segment's
@@ -55,7 +55,7 @@ extension Log {
         of entries: [SegmentEntry], in row: SegmentRow, _ statements: Statements
     ) throws -> [SegmentEntry.Key: [UInt64]] {
         var sequences: [SegmentEntry.Key: [UInt64]] = Dictionary(entries.map { ($0.key, []) }) { first, _ in first }
-        let rows = statements.messageKeys
+        let rows = statements.messages.keys
         defer { rows.reset() }
         try rows.bind(1, row.segment.first)
         try rows.bind(2, row.segment.last)
@@ -72,11 +72,11 @@ extension Log {
     /// Replaces the row of a segment, whose messages were deleted, by one without the deleted entries. The bounds stay,
     /// because reads skip the sequences within them.
     func replace(_ row: SegmentRow, with kept: [SegmentEntry], _ statements: Statements) throws {
-        try statements.deleteSegment.bind(1, row.segment.first)
-        try statements.deleteSegment.run()
+        try statements.segments.delete.bind(1, row.segment.first)
+        try statements.segments.delete.run()
         guard !kept.isEmpty else { return }
         let rest = row.replacing(kept)
-        try rest.write(with: statements.insertSegment)
+        try rest.write(with: statements.segments.insert)
         try pack(rest.segment, bytesBefore: row.segment.bytes, statements)
     }
 
@@ -87,8 +87,8 @@ extension Log {
         of entries: [SegmentEntry], through end: UInt64
     ) -> [(SegmentEntry, behind: [StoredSubscriptions.Subscription])] {
         entries.compactMap { entry in
-            guard let name = names.number(ofID: entry.name) else { return nil }
-            let behind = names.withBytes(of: name) { subscriptions.behind(end, for: $0) }
+            guard let name = contents.names.number(ofID: entry.name) else { return nil }
+            let behind = contents.names.withBytes(of: name) { subscriptions.behind(end, for: $0) }
             return behind.isEmpty ? nil : (entry, behind)
         }
     }
@@ -102,7 +102,7 @@ extension Log {
         of entry: SegmentEntry, _ sequences: [UInt64], and damaged: [UInt64] = [],
         to behind: [StoredSubscriptions.Subscription], _ result: inout Deletion
     ) {
-        let name = names.number(ofID: entry.name)
+        let name = contents.names.number(ofID: entry.name)
         let sequences = damaged.isEmpty ? sequences : (sequences + damaged).sorted()
         for subscription in behind {
             let progress = subscription.progress
@@ -113,25 +113,25 @@ extension Log {
                 Loss(
                     first: first, last: last, count: UInt64(lost.count),
                     isUpperBound: subscription.hasObject || !damaged.isEmpty || first <= progress.seenThrough
-                        || (isDeadLetter(name) && subscription.mayLackDeadLetters(under: policy))),
+                        || (isDeadLetter(name) && subscription.mayLackDeadLetters(under: subscriptions.policy))),
                 of: subscription.id)
         }
     }
 
     private func isDeadLetter(_ name: NameTable.Number?) -> Bool {
-        name.map { names.withBytes(of: $0) { DeadLetterHeaders.isDeadLetter($0) } } ?? false
+        name.map { contents.names.withBytes(of: $0) { DeadLetterHeaders.isDeadLetter($0) } } ?? false
     }
 
     private func mayReceive(_ name: NameTable.Number?, _ subscription: StoredSubscriptions.Subscription) -> Bool {
-        guard let policy, let name else { return true }
-        return names.withBytes(of: name) { policy.mayReceive($0, anyOf: subscription.owners) }
+        guard let policy = subscriptions.policy, let name else { return true }
+        return contents.names.withBytes(of: name) { policy.mayReceive($0, anyOf: subscription.owners) }
     }
 
     /// Adds losses to those in the log. While a client is attached, only the broker knows what was delivered.
     func write(_ losses: [DurableID: Loss], _ statements: Statements) throws {
         for (id, var loss) in losses {
             loss.isUpperBound = loss.isUpperBound || subscriptions.isAttached(id)
-            try statements.addLoss(loss, of: id)
+            try statements.losses.add(loss, of: id)
         }
     }
 }
@@ -161,45 +161,5 @@ extension SegmentEntry {
     /// The messages that the entry has in addition to those of `rest`.
     func reduced(to rest: SegmentEntry) -> SegmentEntry {
         SegmentEntry(name: name, uid: uid, messages: messages - rest.messages, bytes: bytes - rest.bytes)
-    }
-}
-
-extension Statements {
-    func addLoss(_ loss: Loss, of id: DurableID) throws {
-        let id = UInt64(id.rawValue)
-        var total = loss
-        if let earlier = try readLoss(of: id) { total.add(earlier) }
-        try write(total, of: id)
-    }
-
-    /// Removes a part of a loss, or all of it.
-    func forgetLoss(_ loss: Loss? = nil, of id: DurableID) throws {
-        let row = UInt64(id.rawValue)
-        if let loss, let rest = try readLoss(of: row)?.without(loss) { return try write(rest, of: row) }
-        try removeLoss.bind(1, id.rawValue)
-        try removeLoss.run()
-    }
-
-    private func write(_ total: Loss, of id: UInt64) throws {
-        try insertLoss.bind(1, id)
-        try insertLoss.bind(2, total.first)
-        try insertLoss.bind(3, total.last)
-        try insertLoss.bind(4, total.count)
-        try insertLoss.bind(5, Int64(total.isUpperBound ? 1 : 0))
-        try insertLoss.bind(6, SubscriptionChecksums.ofLoss(total, id: id))
-        try insertLoss.run()
-    }
-
-    private func readLoss(of id: UInt64) throws -> Loss? {
-        let row = readLoss
-        defer { row.reset() }
-        try row.bind(1, id)
-        guard try row.step() else { return nil }
-        let loss = Loss(
-            first: row.integer(0), last: row.integer(1), count: row.integer(2), isUpperBound: row.integer(3) != 0)
-        guard SubscriptionChecksums.ofLoss(loss, id: id) == row.integer32(4) else {
-            throw StorageFailure(kind: .damaged, message: "the losses of the durable subscription \(id) are damaged")
-        }
-        return loss
     }
 }

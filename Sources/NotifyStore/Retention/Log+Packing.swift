@@ -14,12 +14,12 @@ extension Log {
         guard segment.bytes <= 2 * options.segmentBytes, Self.level(segment.bytes) != Self.level(bytesBefore) else {
             return
         }
-        try statements.takeMessages.bind(1, segment.first)
-        try statements.takeMessages.bind(2, segment.last)
-        try statements.takeMessages.run()
+        try statements.messages.take.bind(1, segment.first)
+        try statements.messages.take.bind(2, segment.last)
+        try statements.messages.take.run()
         try delete(segment.first...segment.last, statements)
-        try statements.returnMessages.run()
-        try statements.forgetTaken.run()
+        try statements.messages.returnTaken.run()
+        try statements.messages.forgetTaken.run()
     }
 
     /// The power of 9/8 below a number of bytes.

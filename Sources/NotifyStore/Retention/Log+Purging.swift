@@ -50,10 +50,10 @@ struct PurgeSurvey {
 /// durable subscriptions, so that the log is consistent after a crash.
 extension Log {
     func beginPurge(_ request: PurgeRequest) throws -> PurgeSurvey {
-        if let damage = findDamage() { throw damage.storageFailure }
-        if let corruption { throw corruption }
-        let hasDeadLetters = openSegment.entries.contains { isDeadLetter($0.name) }
-        if !openSegment.isEmpty, openSegment.segment.first < request.before || hasDeadLetters {
+        if let damage = disk.findDamage() { throw damage.storageFailure }
+        if let corruption = database.corruption { throw corruption }
+        let hasDeadLetters = contents.openSegment.entries.contains { isDeadLetter($0.name) }
+        if !contents.openSegment.isEmpty, contents.openSegment.segment.first < request.before || hasDeadLetters {
             try withReserve(for: .deletion) { try closeOpenSegment() }
         }
         return PurgeSurvey(request, persistedThrough: persistedThrough)
@@ -67,10 +67,10 @@ extension Log {
             try withReserve(for: .deletion) { try collect(into: &survey) { try purge(row, &$0) } }
             survey.position = row.segment.first
         } else if try !withReserve(for: .deletion, { try collect(into: &survey) { try purgeCopies(&$0) } }) {
-            pace.request()
+            retention.pace.request()
             return false
         }
-        checkpointIfDue()
+        disk.checkpointIfDue()
         return true
     }
 
@@ -81,12 +81,12 @@ extension Log {
         let earlier = takeDeletion()
         defer {
             if var all = earlier {
-                all.add(deletion)
-                deletion = all
+                all.add(report.deletion)
+                report.deletion = all
             }
         }
         let result = try step(&survey)
-        survey.result.add(deletion)
+        survey.result.add(report.deletion)
         return result
     }
 
@@ -96,7 +96,7 @@ extension Log {
         guard row.segment.first <= survey.last else { return }
         var (deleted, kept): ([SegmentEntry], [SegmentEntry]) = ([], [])
         for entry in row.withEntries({ Array($0) }) {
-            if survey.matches(entry.name, in: names) { deleted.append(entry) } else { kept.append(entry) }
+            if survey.matches(entry.name, in: contents.names) { deleted.append(entry) } else { kept.append(entry) }
         }
         guard !deleted.isEmpty else { return }
         if row.segment.last <= survey.last {
@@ -124,8 +124,8 @@ extension Log {
 
     /// Whether messages of a name, by its id, are dead letters.
     func isDeadLetter(_ name: UInt32) -> Bool {
-        guard let number = names.number(ofID: name) else { return false }
-        return names.withBytes(of: number) { DeadLetterHeaders.isDeadLetter($0) }
+        guard let number = contents.names.number(ofID: name) else { return false }
+        return contents.names.withBytes(of: number) { DeadLetterHeaders.isDeadLetter($0) }
     }
 
     /// Deletes some messages of a segment, and reduces their entries.
@@ -143,7 +143,7 @@ extension Log {
         let rest = entries.map { $0.reduced(by: parts[$0.key]) }
         try inTransaction(.normal) { statements in
             let deleted = zip(entries, rest).map { $0.reduced(to: $1) }
-            result = Deletion(usage: names.usage(of: deleted.filter { $0.messages > 0 }))
+            result = Deletion(usage: contents.names.usage(of: deleted.filter { $0.messages > 0 }))
             for (entry, behind) in unreadEntries(of: entries, through: row.segment.last) {
                 addLosses(of: entry, parts[entry.key]?.sequences ?? [], to: behind, &result)
             }
@@ -157,8 +157,8 @@ extension Log {
             noteDeleted(parts)
         }
         result.isPurge = true
-        statistics.logMessages -= result.usage.values.reduce(0) { $0 + UInt64($1.messages) }
-        deletion.add(result)
+        contents.removeMessages(result.usage.values.reduce(0) { $0 + UInt64($1.messages) })
+        report.deletion.add(result)
         return row.replacing(kept + rest.filter { $0.messages > 0 })
     }
 
@@ -180,7 +180,7 @@ extension Log {
         try rows.bind(2, last)
         while try rows.step() {
             let key = MessageRow.key(rows)
-            guard MessageRow.isKeySound(rows), parts[key] != nil, let name = names.number(ofID: key.name),
+            guard MessageRow.isKeySound(rows), parts[key] != nil, let name = contents.names.number(ofID: key.name),
                 isIncluded(rows.bytes(5))
             else { continue }
             parts[key]?.add(rows.integer(0), bytes: storedBytes(rows, of: name))

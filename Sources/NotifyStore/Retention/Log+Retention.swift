@@ -12,76 +12,47 @@ extension Log {
     ///
     /// - Returns: Whether work remains.
     func maintain(until end: ContinuousClock.Instant) throws -> Bool {
-        guard damage == nil, corruption == nil, refusedBatch == nil else { return false }
+        guard isSound else { return false }
         let start = ContinuousClock.now
-        defer { pace.worked(ContinuousClock.now - start) }
+        defer { retention.pace.worked(ContinuousClock.now - start) }
         try beginSurvey()
         var remains = true
         repeat {
-            if survey != nil { try continueSurvey() } else { remains = try returnSpace() }
-            checkpointIfDue()
+            if retention.isUnderWay { try continueSurvey() } else { remains = try returnSpace() }
+            disk.checkpointIfDue()
         } while remains && ContinuousClock.now < end
         reportSizes(isFinal: !remains)
         return remains
     }
 
-    /// Applies a changed policy: begins a new pass with its rules.
-    func retentionChanged() {
-        survey = nil
-        pace.request()
-    }
+    /// Takes the deletions since the last call; nil if there are none.
+    func takeDeletion() -> Deletion? { report.take(with: statistics) }
 
-    /// What was deleted and not yet reported.
-    var deletion: Deletion {
-        get { unreportedDeletion ?? Deletion() }
-        _modify {
-            var deletion = unreportedDeletion.take() ?? Deletion()
-            defer { unreportedDeletion = deletion }
-            yield &deletion
-        }
-    }
-
-    /// Takes what was deleted since the last call; nil if nothing was.
-    func takeDeletion() -> Deletion? {
-        guard unreportedDeletion != nil, !deletion.isEmpty else { return nil }
-        deletion.statistics = statistics
-        return unreportedDeletion.take()
-    }
-
-    /// The store looks for work at intervals. If more than such an interval and this time have passed since the last
-    /// look, the process stood still.
-    private static let standstill = Duration.seconds(10)
-
-    /// Notes that the store looks for work. After a standstill, in which no client could use its subscriptions, the
-    /// grace of a start begins again.
-    func noteLook() {
-        let now = clock.now
-        if let lastLook, now - lastLook > options.retentionInterval + Self.standstill { opened = now }
-        lastLook = now
-    }
+    /// Notes that the store looks for work.
+    func noteLook() { retention.noteLook(at: clock.now, interval: options.retentionInterval) }
 
     /// Whether there is work: a pass over the segments, or space to return.
-    var isMaintenanceDue: Bool { isSurveyDue || isSpaceDue }
+    var isMaintenanceDue: Bool { isSurveyDue || (isSound && disk.isTooLarge()) }
 
     /// Whether a pass over the segments must begin.
-    var isSurveyDue: Bool { pace.isDue(clock.now) || openSegment.isOld(now: clock.now, options) }
+    var isSurveyDue: Bool { retention.pace.isDue(clock.now) || contents.openSegment.isOld(now: clock.now, options) }
 
     /// Begins a pass over the segments, if none is under way and one is due.
     private func beginSurvey() throws {
-        guard survey == nil, isSurveyDue else { return }
+        guard !retention.isUnderWay, isSurveyDue else { return }
         let now = clock.now
         replaceStaleDeletions()
-        if openSegment.isOld(now: now, options) { try closeOldSegment() }
-        pace.began()
-        var survey = RetentionSurvey(options.retention, now: now, nextName: names.nextID, copyBytes: copyBytes)
-        let last = openSegment.segment.last
-        for entry in openSegment.entries {
-            if let name = names.number(ofID: entry.name) {
+        if contents.openSegment.isOld(now: now, options) { try closeOldSegment() }
+        retention.pace.began()
+        var survey = RetentionSurvey(
+            options.retention, now: now, nextName: contents.names.nextID, copyBytes: subscriptions.copyBytes)
+        let last = contents.openSegment.segment.last
+        for entry in contents.openSegment.entries {
+            if let name = contents.names.number(ofID: entry.name) {
                 survey.add(entry, state(of: name, in: &survey), through: last)
             }
         }
-        surveyedCreations = subscriptions.creations
-        self.survey = survey
+        retention.begin(survey, creations: subscriptions.creations)
     }
 
     /// Closes the open segment because of its age. On a full disk it stays open, because this makes no room, and so
@@ -96,19 +67,19 @@ extension Log {
 
     /// Closes the open segment in a transaction of its own.
     func closeOpenSegment() throws {
-        openSegment.begin()
+        contents.begin()
         do {
             try inTransaction(.normal) { try closeSegment($0) }
-            openSegment.commit()
+            contents.commit(through: persistedThrough, messages: 0)
         } catch {
-            rollBackOpenSegment()
+            contents.rollBack()
             throw error
         }
     }
 
     func state(of name: NameTable.Number, in survey: inout RetentionSurvey) -> RetentionSurvey.NameState {
         survey.state(of: name) {
-            names.withBytes(of: name) { (options.retention.rule(for: $0), subscriptions.claims(on: $0)) }
+            contents.names.withBytes(of: name) { (options.retention.rule(for: $0), subscriptions.claims(on: $0)) }
         }
     }
 
@@ -116,24 +87,13 @@ extension Log {
     /// limit, deletes copies of messages that are too old, deletes history if the log is nearly full, and removes names
     /// without messages.
     private func continueSurvey() throws {
-        // Taken out of the log, so that changing it makes no copy.
-        guard var survey = survey.take() else { return }
-        if surveyedCreations != subscriptions.creations {
-            surveyedCreations = subscriptions.creations
-            survey.subscriptionsChanged()
-        }
+        guard var survey = retention.takeSurvey(creations: subscriptions.creations) else { return }
         if let row = try nextSegment(below: survey.below) {
             try examine(row, &survey)
             survey.below = row.segment.first
-            self.survey = survey
-        } else if try releaseBacklog(&survey) {
-            self.survey = survey
-        } else if try expireCopies(&survey) {
-            self.survey = survey
-        } else if try giveWay(&survey) {
-            self.survey = survey
-        } else if try removeNames(&survey) {
-            self.survey = survey
+            retention.resume(survey)
+        } else if try releaseBacklog(&survey) || expireCopies(&survey) || giveWay(&survey) || removeNames(&survey) {
+            retention.resume(survey)
         } else {
             if let expiry = try nextCopyExpiry(survey) { survey.note(deadline: expiry) }
             ended(survey)
@@ -142,39 +102,34 @@ extension Log {
 
     private func ended(_ survey: RetentionSurvey) {
         noteLook()
-        let limit = options.retention.backlogBytes ?? .max
-        let backlogs = survey.backlogs.filter { $0.value >= limit / 2 }
-        if backlogs != statistics.backlogs {
-            statistics.backlogs = backlogs
-            deletion.statistics = statistics
+        if retention.noteBacklogs(survey.backlogs, limit: options.retention.backlogBytes ?? .max) {
+            report.deletion.statistics = statistics
         }
         var deadline = survey.deadline
         if let expiry = options.retention.subscriptionExpiry {
-            let earliest = opened + options.expiryGrace
+            let earliest = retention.earliestExpiry(grace: options.expiryGrace)
             if clock.now >= earliest {
-                deletion.expired = subscriptions.unused(since: clock.now - expiry, limit: Self.expiriesPerPass)
+                report.deletion.expired = subscriptions.unused(since: clock.now - expiry, limit: Self.expiriesPerPass)
             }
             if let used = subscriptions.lowestUse {
                 let expires = max(used + expiry, earliest)
                 deadline = deadline.map { min($0, expires) } ?? expires
             }
         }
-        pace.ended(at: clock.now, interval: options.retentionInterval, deadline: deadline)
-        if retentionFailure != nil { deletion.health = .works }
-        retentionFailure = nil
+        retention.pace.ended(at: clock.now, interval: options.retentionInterval, deadline: deadline)
+        if retention.succeeded() { report.deletion.health = .works }
     }
 
     /// Notes a failure, which is reported with the deletions if it differs from the last one.
     func retentionFailed(_ error: any Error) {
-        pace.failed(at: clock.now, interval: options.retentionInterval)
         let failure = failure(error)
-        guard failure != retentionFailure else { return }
-        retentionFailure = failure
-        deletion.health = .failed(failure)
+        if retention.failed(failure, at: clock.now, interval: options.retentionInterval) {
+            report.deletion.health = .failed(failure)
+        }
     }
 
     func nextSegment(below sequence: UInt64) throws -> SegmentRow? {
-        let rows = try openStatements().segmentBelow
+        let rows = try openStatements().segments.below
         defer { rows.reset() }
         try rows.bind(1, sequence)
         return try rows.step() ? segment(in: rows) : nil
@@ -190,13 +145,13 @@ extension Log {
 
     private func examine(_ row: SegmentRow, _ survey: inout RetentionSurvey) throws {
         let entries = row.withEntries { Array($0) }
-        pace.examined(entries: entries.count)
+        retention.pace.examined(entries: entries.count)
         var kept: [SegmentEntry] = []
         var deleted: [SegmentEntry] = []
         var dropped: [SegmentEntry] = []
         var unknown: [SegmentEntry] = []
         for entry in entries {
-            guard let name = names.number(ofID: entry.name) else {
+            guard let name = contents.names.number(ofID: entry.name) else {
                 unknown.append(entry)
                 continue
             }
@@ -219,21 +174,23 @@ extension Log {
     ///
     /// - Returns: Whether names remain to be removed.
     private func removeNames(_ survey: inout RetentionSurvey) throws -> Bool {
-        referToOpenNames(&survey)
-        let unused = names.ids(below: survey.nextName, limit: Self.namesPerTransaction) { !survey.isReferred($0) }
+        survey.refers(to: contents.openSegment.entries, contents.names)
+        let unused = contents.names.ids(below: survey.nextName, limit: Self.namesPerTransaction) {
+            !survey.isReferred($0)
+        }
         guard !unused.isEmpty else { return false }
         try inTransaction(.normal) { statements in
             for id in unused {
-                try statements.removeName.bind(1, id)
-                try statements.removeName.run()
+                try statements.names.remove.bind(1, id)
+                try statements.names.remove.run()
             }
-            try changeState(statements) { $0.nextName = UInt64(names.nextID) }
+            try database.changeState(statements) { $0.nextName = UInt64(contents.names.nextID) }
         }
         for id in unused {
-            guard let number = names.number(ofID: id) else { continue }
-            deletion.names.append(names.withBytes(of: number) { Array($0) })
-            for subscription in matchCaches.keys { matchCaches[subscription]?.forget(number) }
-            names.remove(id: id)
+            guard let number = contents.names.number(ofID: id) else { continue }
+            report.deletion.names.append(contents.names.withBytes(of: number) { Array($0) })
+            pageCaches.forget(number)
+            contents.removeName(id: id)
         }
         return unused.count == Self.namesPerTransaction
     }

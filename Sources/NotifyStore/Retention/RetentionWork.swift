@@ -1,6 +1,6 @@
 import NotifyLog
 
-/// Deletes what the retention policy no longer keeps, and returns space, until nothing is left to do.
+/// Deletes the messages that the retention policy no longer keeps, and returns space, until nothing is left to do.
 final class RetentionWork: SlicedWork {
     private let current: CurrentLog
 
@@ -16,7 +16,7 @@ final class RetentionWork: SlicedWork {
         } catch {
             // The next pass tries again.
             if log.mayRetry(after: error, for: .deletion) {
-                log.pace.request()
+                log.retention.pace.request()
             } else {
                 log.retentionFailed(error)
             }
@@ -34,7 +34,7 @@ extension CurrentLog {
     func maintainIfDue() {
         beginMaintaining()
         guard !isMaintaining else { return }
-        log?.keepReserve()
+        log?.disk.keepReserve()
         log?.reportSizes(isFinal: true)
         reportDeletion()
     }
@@ -46,7 +46,7 @@ extension CurrentLog {
         guard let log else { return }
         log.noteLook()
         guard !isMaintaining else { return }
-        if isRequired { log.pace.request() }
+        if isRequired { log.retention.pace.request() }
         isMaintaining = log.isMaintenanceDue
         if isMaintaining { slices.add(RetentionWork(self)) }
     }

@@ -2,8 +2,9 @@ import NotifyCenter
 import NotifyLog
 import NotifyWire
 
-/// The durable subscriptions as committed, and which of them match a name. Retention decides by them which messages are
-/// read. Object filters and acknowledged ranges above a cursor do not count.
+/// The durable subscriptions as committed, with the progress that the batch being written gives them, and which of them
+/// match a name. Retention decides by them which messages are read. Object filters and acknowledged ranges above a
+/// cursor do not count.
 struct StoredSubscriptions: ~Copyable {
     struct Subscription {
         let id: DurableID
@@ -12,8 +13,8 @@ struct StoredSubscriptions: ~Copyable {
         fileprivate(set) var owners: [Identity]
         fileprivate(set) var hasObject: Bool
         var progress: DurableProgress
-        /// The log's time at which a client was attached last. While one is attached, this is the time at which it
-        /// attached, or earlier.
+        /// The log's time at which a client was attached or the subscription was edited last. While a client is
+        /// attached, this is the time at which it attached, or earlier.
         var used: Duration
         fileprivate var registration: UInt64
 
@@ -37,27 +38,87 @@ struct StoredSubscriptions: ~Copyable {
     /// The edits of filters so far.
     private(set) var edits = 0
 
-    /// Applies a committed change.
-    mutating func apply(_ change: DurableChange, at now: Duration) {
+    /// The rights of the owners; nil if they may receive every name.
+    var policy: AccessPolicy?
+    /// The bytes of the copies of each user's subscriptions.
+    private(set) var copyBytes: [UInt32: Int] = [:]
+    /// The state of a subscription before a change of the batch that is being written.
+    private struct Earlier {
+        let slot: Int32
+        let progress: DurableProgress
+        let used: Duration
+    }
+
+    private var earlier: [Earlier] = []
+    /// Whether the batch that is being written changes the progress of a subscription that it creates.
+    private var changesCreated = false
+
+    // MARK: Batches
+
+    /// Updates the progress of a subscription in the batch that is being written, so that later changes of the batch
+    /// build on this one.
+    ///
+    /// - Parameter isUse: Whether the update itself counts as use.
+    /// - Returns: The progress and the last use to store.
+    mutating func update(
+        _ id: DurableID, _ progress: DurableProgress, at now: Duration, isUse: Bool = false
+    ) -> (progress: DurableProgress, used: Duration) {
+        guard let slot = slots[id], let index = subscriptions.index(forKey: slot) else {
+            changesCreated = true
+            return (progress, now)
+        }
+        let (stored, used) = (subscriptions.values[index].progress, subscriptions.values[index].used)
+        earlier.append(Earlier(slot: slot, progress: stored, used: used))
+        let raised = Self.raised(progress, from: stored)
+        let use = isUse || stored.isAttached || progress.isAttached ? now : used
+        if raised.cursor < stored.cursor { creations += 1 }
+        subscriptions.values[index].progress = raised
+        subscriptions.values[index].used = use
+        return (raised, use)
+    }
+
+    /// Applies the changes of a committed batch.
+    mutating func commit(_ batch: CommitBatch, at now: Duration) {
+        for change in batch.changes { apply(change, at: now) }
+        copyBytes = batch.copyBytes
+        endBatch()
+    }
+
+    /// Forgets the changes of a batch that was not committed.
+    mutating func rollBack() {
+        for earlier in earlier.reversed() {
+            subscriptions[earlier.slot]?.progress = earlier.progress
+            subscriptions[earlier.slot]?.used = earlier.used
+        }
+        endBatch()
+    }
+
+    private mutating func endBatch() {
+        earlier.removeAll(keepingCapacity: true)
+        changesCreated = false
+    }
+
+    /// Applies a committed change. A change of progress is already applied, unless the batch has created the
+    /// subscription; the second time has no effect.
+    private mutating func apply(_ change: DurableChange, at now: Duration) {
         switch change {
         case .create(let record): add(record, at: now)
-        case .update(let id, let progress):
-            guard let slot = slots[id], let cursor = subscriptions[slot]?.progress.cursor else { return }
-            let used = lastUse(of: id, afterUpdateTo: progress, at: now)
-            let raised = raised(progress, of: id)
-            if raised.cursor < cursor { creations += 1 }
-            subscriptions[slot]?.progress = raised
-            subscriptions[slot]?.used = used
+        case .update(let id, let progress): if changesCreated { _ = update(id, progress, at: now) }
         case .replace(let record):
             replaceFilter(of: record)
-            apply(.update(id: record.id, record.progress), at: now)
-            setLastUse(of: record.id, now)
+            if changesCreated { _ = update(record.id, record.progress, at: now, isUse: true) }
         case .setOwner(let id, let owner, _):
             if let slot = slots[id] { subscriptions[slot]?.owners.attached(owner) }
         case .countDeleted, .addLoss, .forgetLoss, .keep, .forget, .delete: break
         case .remove(let id): remove(id)
         }
     }
+
+    mutating func addCopies(bytes: Int, of uid: UInt32) {
+        if bytes > 0 { copyBytes[uid, default: 0] += bytes }
+    }
+
+    // MARK: Definitions
 
     /// - Parameter now: The log's time.
     mutating func add(_ record: DurableRecord, at now: Duration) {
@@ -92,8 +153,7 @@ struct StoredSubscriptions: ~Copyable {
 
     /// The progress to store when the broker reports `progress`. The broker may not know yet that messages were
     /// released: the cursor stays behind them unless it was reset. Progress of an earlier generation is not stored.
-    func raised(_ progress: DurableProgress, of id: DurableID) -> DurableProgress {
-        guard let stored = slots[id].flatMap({ subscriptions[$0]?.progress }) else { return progress }
+    private static func raised(_ progress: DurableProgress, from stored: DurableProgress) -> DurableProgress {
         if stored.generation > progress.generation { return stored }
         guard stored.generation == progress.generation, stored.cursor > progress.cursor else { return progress }
         return progress.raised(to: stored.cursor)
@@ -109,12 +169,6 @@ struct StoredSubscriptions: ~Copyable {
     mutating func release(_ id: DurableID, through sequence: UInt64) {
         guard let slot = slots[id], let progress = subscriptions[slot]?.progress else { return }
         subscriptions[slot]?.progress = progress.raised(to: sequence)
-    }
-
-    /// The log's time of the last use after an update at `now`.
-    func lastUse(of id: DurableID, afterUpdateTo progress: DurableProgress, at now: Duration) -> Duration {
-        guard let stored = slots[id].flatMap({ subscriptions[$0] }) else { return now }
-        return stored.progress.isAttached || progress.isAttached ? now : stored.used
     }
 
     mutating func setLastUse(of id: DurableID, _ time: Duration) {

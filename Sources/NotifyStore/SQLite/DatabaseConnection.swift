@@ -146,16 +146,4 @@ final class DatabaseConnection {
         guard let handle else { return false }
         return sqlite3_get_autocommit(handle) == 0
     }
-
-    /// Runs `body` in a transaction. On an error, the transaction is rolled back.
-    func inTransaction(_ body: () throws -> Void) throws {
-        try execute("BEGIN IMMEDIATE")
-        do {
-            try body()
-            try execute("COMMIT")
-        } catch {
-            if isInTransaction { try? execute("ROLLBACK") }
-            throw error
-        }
-    }
 }

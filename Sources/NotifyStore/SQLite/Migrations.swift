@@ -16,7 +16,7 @@ enum Migrations {
     static func run(_ steps: [Step] = steps, on database: DatabaseConnection) throws {
         let version = Int(try database.integer("PRAGMA user_version"))
         guard version < steps.count else { return }
-        try database.inTransaction {
+        try TransactionStatements(database).run {
             for step in steps[version...] { try step(database) }
             try database.execute("PRAGMA user_version = \(steps.count)")
         }

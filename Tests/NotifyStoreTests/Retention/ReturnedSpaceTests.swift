@@ -51,7 +51,7 @@ struct ReturnedSpaceTests {
 
     private func expectSmallFiles(_ store: Store, walLimit: UInt64) throws {
         let (database, wal) = (size(folder.database), size(folder.database + "-wal"))
-        let used = try #require(store.queue.wait { try? store.current.log?.countUsedBytes() })
+        let used = try #require(store.queue.wait { try? store.current.log?.disk.countUsedBytes() })
         #expect(database <= used * 5 / 4 + (8 << 20), "\(database) bytes for \(used)")
         #expect(wal <= walLimit, "the write-ahead log has \(wal) bytes")
     }

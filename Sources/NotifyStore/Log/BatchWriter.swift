@@ -1,0 +1,50 @@
+import NotifyLog
+
+/// The effects of the batch that is being written, besides its messages, and the work that earlier batches have left.
+struct BatchWriter: ~Copyable {
+    /// Whether history is deleted for a batch that has no room.
+    var makesRoom = true
+    /// Whether the database is marked as in use. A mark that is still there at the next start means that the daemon did
+    /// not stop cleanly.
+    var isMarkedInUse = true
+    /// The refused batch that must still be removed from the database.
+    var refusedBatch: RefusedBatch?
+
+    /// The messages that the batch deletes; nil if it deletes none.
+    private var deletion: Deletion?
+    /// The messages that the batch could not copy, because the log no longer contains them.
+    private(set) var missingCopies: [DurableID: [UInt64]] = [:]
+    private var commits: UInt64 = 0
+    private var syncs: UInt64 = 0
+
+    mutating func begin() {
+        deletion = nil
+        missingCopies = [:]
+    }
+
+    mutating func add(_ part: Deletion) {
+        if deletion?.add(part) == nil { deletion = part }
+    }
+
+    mutating func addMissingCopy(of sequence: UInt64, for id: DurableID) {
+        missingCopies[id, default: []].append(sequence)
+    }
+
+    /// Ends the batch.
+    ///
+    /// - Returns: The messages that it has deleted; nil if there are none.
+    mutating func commit(isFlushed: Bool) -> Deletion? {
+        isMarkedInUse = true
+        commits += 1
+        syncs += isFlushed ? 1 : 0
+        return deletion.take()
+    }
+
+    /// Continues the counters of the log that this one replaces.
+    mutating func adopt(_ old: borrowing BatchWriter) { (commits, syncs) = (old.commits, old.syncs) }
+
+    func report(in statistics: inout StoreStatistics) {
+        statistics.commits = commits
+        statistics.syncs = syncs
+    }
+}

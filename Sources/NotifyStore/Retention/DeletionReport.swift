@@ -1,0 +1,43 @@
+import NotifyLog
+
+/// Deletions and sizes of the files that wait to be reported.
+struct DeletionReport: ~Copyable {
+    /// The shortest time between two reports of the sizes of the files.
+    private static let interval = Duration.seconds(1)
+
+    /// Nil if nothing was deleted. Commits seldom delete, so they need not handle an empty one.
+    private var unreported: Deletion?
+    /// The sizes of the files as reported between commits, and when.
+    private var sizes = LogFiles.Sizes()
+    private var sizesReported: ContinuousClock.Instant?
+
+    /// The deletions that are not yet reported.
+    var deletion: Deletion {
+        get { unreported ?? Deletion() }
+        _modify {
+            var deletion = unreported.take() ?? Deletion()
+            defer { unreported = deletion }
+            yield &deletion
+        }
+    }
+
+    /// Takes the deletions since the last call; nil if there are none.
+    mutating func take(with statistics: StoreStatistics) -> Deletion? {
+        guard unreported != nil, !deletion.isEmpty else { return nil }
+        deletion.statistics = statistics
+        return unreported.take()
+    }
+
+    /// Whether the sizes of the files are due: at most once per second while they change.
+    func areSizesDue(isFinal: Bool) -> Bool {
+        isFinal || sizesReported.map { ContinuousClock.now - $0 >= Self.interval } ?? true
+    }
+
+    /// Notes the sizes of the files.
+    ///
+    /// - Returns: Whether they have changed since they were reported.
+    mutating func note(_ sizes: LogFiles.Sizes) -> Bool {
+        defer { (self.sizes, sizesReported) = (sizes, .now) }
+        return sizes != self.sizes
+    }
+}
