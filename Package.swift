@@ -120,7 +120,7 @@ let package = Package(
         .executableTarget(
             name: "notifyd",
             dependencies: [
-                "NotifyServer", "NotifySystem",
+                "NotifyServer", "NotifySystem", "NotifyUnits",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ]),
@@ -236,7 +236,7 @@ let package = Package(
         .testTarget(
             name: "notifyctlTests",
             dependencies: [
-                "notifyctl", "NotifyClient", "NotifyWire", "TestSupport", "WireTestSupport",
+                "notifyctl", "NotifyClient", "NotifyUnits", "NotifyWire", "TestSupport", "WireTestSupport",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Subprocess", package: "swift-subprocess"),

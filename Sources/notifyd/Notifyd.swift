@@ -2,6 +2,7 @@ import ArgumentParser
 import Glibc
 import NotifyServer
 import NotifySystem
+import NotifyUnits
 import NotifyWire
 
 @main
@@ -86,12 +87,11 @@ struct Notifyd: AsyncParsableCommand {
         }
     }
 
-    /// Refuses an option with an empty value, such as `--socket=`. The parser would take the next argument for its value.
+    /// Refuses an option with an empty value, such as `--socket=`.
     private static func checkValues(_ arguments: [String]) throws {
-        for argument in arguments.prefix(while: { $0 != "--" }) where argument.hasPrefix("--") && argument.last == "=" {
-            if let option = argument.split(separator: "=").first, option.count == argument.count - 1 {
-                throw ValidationError("\(option) has an empty value")
-            }
+        for option in arguments.prefix(while: { $0 != "--" }).compactMap(EmptyValue.option) where option.hasPrefix("--")
+        {
+            throw ValidationError("\(option) has an empty value")
         }
     }
 

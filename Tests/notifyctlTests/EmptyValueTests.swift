@@ -1,4 +1,5 @@
 import ArgumentParser
+import NotifyUnits
 import Testing
 
 @testable import notifyctl

@@ -1,23 +1,18 @@
-/// The form `--option=`, an option with an empty value. The parser would take the next argument for its value.
-enum EmptyValue {
+import NotifyUnits
+
+extension EmptyValue {
     /// The arguments, with an option and its empty value as two. A flag, and what follows `--`, are unchanged.
     ///
     /// - Parameter help: The help of the command, which lists its options.
     static func separated(_ arguments: [String], help: @autoclosure () -> String) -> [String] {
         let end = arguments.firstIndex(of: "--") ?? arguments.endIndex
-        guard arguments[..<end].contains(where: { option($0) != nil }) else { return arguments }
+        guard arguments[..<end].contains(where: { option(of: $0) != nil }) else { return arguments }
         let options = optionsWithValue(help())
         let separated = arguments[..<end].flatMap { argument in
-            guard let option = option(argument), options.contains(option) else { return [argument] }
+            guard let option = option(of: argument), options.contains(option) else { return [argument] }
             return [option, ""]
         }
         return separated + arguments[end...]
-    }
-
-    /// The option of an argument such as `--object=` or `-c=`; nil for other arguments.
-    private static func option(_ argument: String) -> String? {
-        guard argument.hasPrefix("-"), argument.hasSuffix("="), !argument.dropLast().contains("=") else { return nil }
-        return String(argument.dropLast())
     }
 
     /// The names in lines such as `-c, --count <number>`, which list an option with its value.

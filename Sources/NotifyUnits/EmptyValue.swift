@@ -1,0 +1,9 @@
+/// The form `--option=`, an option with an empty value. The parser of arguments would take the next argument for its
+/// value.
+package enum EmptyValue {
+    /// The option of an argument such as `--object=` or `-c=`; nil for other arguments.
+    package static func option(of argument: String) -> String? {
+        guard argument.hasPrefix("-"), argument.hasSuffix("="), !argument.dropLast().contains("=") else { return nil }
+        return String(argument.dropLast())
+    }
+}
