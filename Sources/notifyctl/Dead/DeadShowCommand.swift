@@ -1,5 +1,4 @@
 import ArgumentParser
-import FoundationEssentials
 import NotifyClient
 
 struct DeadShowCommand: AsyncParsableCommand {
@@ -62,13 +61,8 @@ struct DeadShowCommand: AsyncParsableCommand {
         var json = JSONWriter()
         json.object { json in
             DeadLetterRow(letter).write(to: &json)
-            json.key("headers")
-            MessageFormat.append(letter.headers, to: &json)
-            if let text = letter.text {
-                json.member("payload", text)
-            } else {
-                json.member("payload_base64", Data(letter.payload).base64EncodedString())
-            }
+            json.member("headers", letter.headers)
+            json.member("payload", text: letter.text, payload: letter.payload)
         }
         bytes.append(contentsOf: json.bytes)
         bytes.append(UInt8(ascii: "\n"))

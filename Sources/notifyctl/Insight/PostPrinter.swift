@@ -1,4 +1,3 @@
-import FoundationEssentials
 import Glibc
 import NotifyClient
 
@@ -87,24 +86,10 @@ struct PostPrinter: Sendable {
 
     /// Writes the members that describe a post.
     static func write(_ message: Administration.PostSummary, to json: inout JSONWriter) {
-        if message.sequence == 0 {
-            json.member("sequence", nil)
-        } else {
-            json.member("sequence", message.sequence)
-        }
-        json.member("name", message.name)
-        json.member("object", message.object)
-        json.member("time", Timestamp.text(microseconds: message.timeMicroseconds))
-        json.member("uid", message.uid)
-        json.member("gid", message.gid)
-        json.member("pid", message.pid)
-        json.key("headers")
-        MessageFormat.append(message.headers, to: &json)
+        json.members(of: message)
         json.member("payload_bytes", message.payloadSize)
-        if let text = String(validating: message.payloadPrefix, as: UTF8.self) {
-            json.member("payload_start", text)
-        } else {
-            json.member("payload_start_base64", Data(message.payloadPrefix).base64EncodedString())
-        }
+        json.member(
+            "payload_start", text: String(validating: message.payloadPrefix, as: UTF8.self),
+            payload: message.payloadPrefix)
     }
 }

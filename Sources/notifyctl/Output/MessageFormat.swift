@@ -1,4 +1,3 @@
-import FoundationEssentials
 import NotifyClient
 
 /// How `subscribe` prints a message.
@@ -59,22 +58,10 @@ struct MessageFormat: Sendable {
     static func json(_ message: NotificationClient.Message) -> [UInt8] {
         var json = JSONWriter()
         json.object { json in
-            json.member("sequence", message.sequence)
-            json.member("name", message.name)
-            json.member("object", message.object)
-            json.member("time", Timestamp.text(microseconds: message.timeMicroseconds))
-            json.member("uid", message.uid)
-            json.member("gid", message.gid)
-            json.member("pid", message.pid)
-            json.key("headers")
-            Self.append(message.headers, to: &json)
+            json.members(of: message)
             json.member("redelivered", message.isRedelivered)
             json.member("snapshot", message.isSnapshot)
-            if let text = message.text {
-                json.member("payload", text)
-            } else {
-                json.member("payload_base64", Data(message.payload).base64EncodedString())
-            }
+            json.member("payload", text: message.text, payload: message.payload)
         }
         return json.bytes
     }
@@ -82,14 +69,7 @@ struct MessageFormat: Sendable {
     /// Headers as one JSON object.
     static func json(_ headers: NotificationClient.Headers) -> [UInt8] {
         var json = JSONWriter()
-        append(headers, to: &json)
+        json.write(headers)
         return json.bytes
-    }
-
-    /// Writes headers as an object.
-    static func append(_ headers: NotificationClient.Headers, to json: inout JSONWriter) {
-        json.object { json in
-            for (key, value) in headers { json.member(key, value) }
-        }
     }
 }
