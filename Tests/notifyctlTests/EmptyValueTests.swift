@@ -39,7 +39,7 @@ import Testing
         #expect(post.object == "" && post.body == "hello")
         let subscribe = try #require(
             try ProgramArguments.parse(separated(["subscribe", "--object=", "a"])) as? SubscribeCommand)
-        #expect(subscribe.object == "" && subscribe.patterns == ["a"])
+        #expect(subscribe.receiving.subscription.object == "" && subscribe.patterns == ["a"])
     }
 
     @Test(arguments: [

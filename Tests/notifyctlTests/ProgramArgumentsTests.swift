@@ -14,7 +14,7 @@ import Testing
         #expect(work.program == ["sh", "-c", "x", "--", "y"])
         #expect((try parse("work", "a", "--durable", "w") as? WorkCommand)?.program == [])
         let wait = try #require(try parse("wait", "a", "--", "--durable") as? WaitCommand)
-        #expect(wait.durable == nil && wait.program == ["--durable"])
+        #expect(wait.receiving.durable == nil && wait.program == ["--durable"])
     }
 
     @Test func `subscribe takes a program with --exec only`() throws {

@@ -45,23 +45,7 @@ struct SubscribeCommand: AsyncParsableCommand, ProgramRunning, PatternTaking {
     @Argument(help: "Patterns of names. A message that matches several is printed once.")
     var patterns: [String]
 
-    @Option(
-        help: ArgumentHelp(
-            "Attach to the durable subscription of this name; create it if it does not exist.", valueName: "name"),
-        completion: DurableCommand.nameCompletion)
-    var durable: String?
-
-    @OptionGroup var attach: AttachOptions
-
-    @Option(
-        parsing: .unconditional,
-        help: ArgumentHelp(
-            "Where in the log to start; a durable subscription that exists resumes.", valueName: "start"),
-        completion: PositionArgument.completion, transform: { try PositionArgument.start($0) })
-    var from: NotificationClient.Start?
-
-    @Option(help: ArgumentHelp("Only messages with this object.", valueName: "text"))
-    var object: String?
+    @OptionGroup var receiving: ReceivingOptions
 
     @Option(
         name: .shortAndLong, parsing: .unconditional,
@@ -86,18 +70,18 @@ struct SubscribeCommand: AsyncParsableCommand, ProgramRunning, PatternTaking {
     var program: [String] = []
 
     private enum CodingKeys: CodingKey {
-        case connection, patterns, durable, attach, from, object, count, timeout, exec, output
+        case connection, patterns, receiving, count, timeout, exec, output
     }
 
     var takesProgram: Bool { exec }
 
     func validate() throws {
         try UserNames.check(patterns)
-        if exec, durable != nil {
+        if exec, receiving.durable != nil {
             throw ValidationError(
                 "--exec does not wait until a job is done: for a durable subscription use 'notifyctl work'")
         }
-        if durable == nil { try attach.checkUnused() }
+        try receiving.checkDurable()
         if let count, count < 1 { throw ValidationError("--count must be at least 1") }
     }
 
@@ -106,10 +90,9 @@ struct SubscribeCommand: AsyncParsableCommand, ProgramRunning, PatternTaking {
             throw CommandFailure(.usage, "the command to run is missing: add it after '--', such as '-- ./clean-up'")
         }
         try await SubscribeRunner(
-            configuration: connection.configuration(), patterns: patterns, durable: durable,
-            sharing: attach.sharing, takesOver: attach.takeover, start: from, object: object, limit: count,
-            timeout: timeout, format: output.messageFormat,
-            program: exec ? try await JobRunner(program, keepsErrors: durable != nil) : nil
+            receiving, patterns: patterns, configuration: connection.configuration(), limit: count, timeout: timeout,
+            format: output.messageFormat,
+            program: exec ? try await JobRunner(program, keepsErrors: receiving.durable != nil) : nil
         ).run()
     }
 }

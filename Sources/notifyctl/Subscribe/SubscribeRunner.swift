@@ -1,6 +1,5 @@
 import Glibc
 import NotifyClient
-import Synchronization
 
 /// Runs the `subscribe` and the `wait` command.
 struct SubscribeRunner: Sendable {
@@ -30,9 +29,27 @@ struct SubscribeRunner: Sendable {
     let timeout: Duration?
     let format: MessageFormat
     /// Runs a command for each message; nil to print the messages.
-    var program: JobRunner?
+    let program: JobRunner?
     /// For `wait`: the arrival of its message. The timeout limits only the time until then.
-    var arrival: Arrival?
+    let arrival: Arrival?
+
+    init(
+        _ options: ReceivingOptions, patterns: [String], configuration: NotificationClient.Configuration, limit: Int?,
+        timeout: Duration?, format: MessageFormat, program: JobRunner?, arrival: Arrival? = nil
+    ) {
+        self.configuration = configuration
+        self.patterns = patterns
+        durable = options.durable
+        sharing = options.subscription.sharing
+        takesOver = options.subscription.takeover
+        start = options.subscription.from
+        object = options.subscription.object
+        self.limit = limit
+        self.timeout = timeout
+        self.format = format
+        self.program = program
+        self.arrival = arrival
+    }
 
     /// Prints messages until the subscription ends or the command is interrupted.
     ///
@@ -215,99 +232,9 @@ struct SubscribeRunner: Sendable {
         }
     }
 
-    /// Runs the command for each message, one after another, and answers the messages of a durable subscription.
-    ///
-    /// - Throws: `CommandFailure` with `notStarted` if the command can't be started; with `failure` if it fails, and
-    ///   one message is awaited.
-    private func run(
-        _ program: JobRunner, for subscription: NotificationClient.Subscription, extendingEvery interval: Duration?,
-        until interruption: Interruption
-    ) async throws {
-        for try await event in subscription {
-            switch event {
-            case .gap(let gap): StandardError.write("\(gap)")
-            case .message(let message):
-                if let arrival, !arrival.take() { return }
-                let outcome = await Self.run(program, message, extendingEvery: interval).settled(by: interruption)
-                if case .notStarted(let reason) = outcome {
-                    message.giveBack(delay: .zero)
-                    throw program.failure(notStarted: reason)
-                }
-                // A command that was ended by an interruption has not failed: its message is given back when the
-                // subscription is left.
-                if outcome == .done || interruption.reason == nil { Self.answer(message, outcome) }
-                if outcome == .done { arrival?.process() }
-                if let reason = outcome.failureReason { try report(reason, message) }
-            }
-        }
-    }
-
-    /// Runs the command for a message, and extends the deadline of the message meanwhile.
-    private static func run(
-        _ program: JobRunner, _ message: NotificationClient.Message, extendingEvery interval: Duration?
-    ) async -> JobOutcome {
-        guard let interval else { return await program.run(message) }
-        return await withTaskGroup(of: Void.self) { group in
-            group.addTask {
-                while (try? await Task.sleep(for: interval)) != nil { message.extendDeadline() }
-            }
-            defer { group.cancelAll() }
-            return await program.run(message)
-        }
-    }
-
-    private static func answer(_ message: NotificationClient.Message, _ outcome: JobOutcome) {
-        switch outcome {
-        case .done: message.acknowledge()
-        case .givenBack: message.giveBack()
-        case .rejected(let reason): message.reject(reason: reason)
-        case .failed(let reason): message.fail(reason: reason)
-        case .stopped, .notStarted: message.giveBack(delay: .zero)
-        }
-    }
-
-    /// A third of the deadline of the durable subscription; nil if there is none.
-    private func extensionInterval(_ client: NotificationClient) async throws -> Duration? {
-        guard let durable else { return nil }
-        let deadline = try await client.administration.durableSubscription(durable).settings.deadline ?? .zero
-        return deadline == .zero ? nil : deadline / 3
-    }
-
-    private func report(_ reason: String, _ message: NotificationClient.Message) throws {
-        let text = JobOutcome.report(reason, of: message)
-        if limit == 1 { throw CommandFailure(.failure, text) }
-        StandardError.write(text)
-    }
-
     private var kind: NotificationClient.SubscriptionKind {
         let start = start ?? .now
         return durable.map { .durable($0, from: start, sharing: sharing, takesOver: takesOver) }
             ?? .volatile(from: start, whenFull: .pauseReading)
-    }
-}
-
-/// The confirmation of the subscription by the daemon, as an event to wait for.
-private final class OpeningEvent: Sendable {
-    private let stream: AsyncStream<Never>
-    private let continuation: AsyncStream<Never>.Continuation
-    private let finished = Mutex<ContinuousClock.Instant?>(nil)
-
-    init() {
-        (stream, continuation) = AsyncStream.makeStream()
-    }
-
-    /// The time of the event; nil before it.
-    var time: ContinuousClock.Instant? { finished.withLock { $0 } }
-    var isFinished: Bool { time != nil }
-
-    func finish() {
-        finished.withLock { $0 = .now }
-        continuation.finish()
-    }
-
-    /// Waits at most `time` for the event. Returns early if the task is cancelled.
-    func wait(atMost time: Duration) async {
-        guard time > .zero else { return }
-        await stream.end(atMost: time)
     }
 }

@@ -33,23 +33,7 @@ struct WaitCommand: AsyncParsableCommand, ProgramRunning, PatternTaking {
     @Argument(help: "Patterns of names.")
     var patterns: [String]
 
-    @Option(
-        help: ArgumentHelp(
-            "Attach to the durable subscription of this name; create it if it does not exist.", valueName: "name"),
-        completion: DurableCommand.nameCompletion)
-    var durable: String?
-
-    @OptionGroup var attach: AttachOptions
-
-    @Option(
-        parsing: .unconditional,
-        help: ArgumentHelp(
-            "Where in the log to start; a durable subscription that exists resumes.", valueName: "start"),
-        completion: PositionArgument.completion, transform: { try PositionArgument.start($0) })
-    var from: NotificationClient.Start?
-
-    @Option(help: ArgumentHelp("Only messages with this object.", valueName: "text"))
-    var object: String?
+    @OptionGroup var receiving: ReceivingOptions
 
     @Option(
         parsing: .unconditional,
@@ -62,20 +46,19 @@ struct WaitCommand: AsyncParsableCommand, ProgramRunning, PatternTaking {
     var program: [String] = []
 
     private enum CodingKeys: CodingKey {
-        case connection, patterns, durable, attach, from, object, timeout, output
+        case connection, patterns, receiving, timeout, output
     }
 
     func validate() throws {
         try UserNames.check(patterns)
-        if durable == nil { try attach.checkUnused() }
+        try receiving.checkDurable()
     }
 
     func run() async throws {
         try await SubscribeRunner(
-            configuration: connection.configuration(), patterns: patterns, durable: durable,
-            sharing: attach.sharing, takesOver: attach.takeover, start: from, object: object, limit: 1,
-            timeout: timeout, format: output.messageFormat,
-            program: program.isEmpty ? nil : try await JobRunner(program, keepsErrors: durable != nil),
+            receiving, patterns: patterns, configuration: connection.configuration(), limit: 1, timeout: timeout,
+            format: output.messageFormat,
+            program: program.isEmpty ? nil : try await JobRunner(program, keepsErrors: receiving.durable != nil),
             arrival: Arrival()
         ).run()
     }

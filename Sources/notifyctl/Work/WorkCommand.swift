@@ -67,17 +67,7 @@ struct WorkCommand: AsyncParsableCommand, ProgramRunning, PatternTaking {
         completion: DurableCommand.nameCompletion)
     var durable: String
 
-    @OptionGroup var attach: AttachOptions
-
-    @Option(
-        parsing: .unconditional,
-        help: ArgumentHelp(
-            "Where in the log to start; a durable subscription that exists resumes.", valueName: "start"),
-        completion: PositionArgument.completion, transform: { try PositionArgument.start($0) })
-    var from: NotificationClient.Start?
-
-    @Option(help: ArgumentHelp("Only messages with this object.", valueName: "text"))
-    var object: String?
+    @OptionGroup var subscription: SubscriptionOptions
 
     @OptionGroup(title: "Settings of a new durable subscription") var settings: DurableSettingsOptions
 
@@ -105,7 +95,7 @@ struct WorkCommand: AsyncParsableCommand, ProgramRunning, PatternTaking {
     var program: [String] = []
 
     private enum CodingKeys: CodingKey {
-        case connection, patterns, durable, attach, from, object, settings, parallel, timeout, prefix
+        case connection, patterns, durable, subscription, settings, parallel, timeout, prefix
     }
 
     func validate() throws {
@@ -125,13 +115,13 @@ struct WorkCommand: AsyncParsableCommand, ProgramRunning, PatternTaking {
         let runner = try await WorkRunner(
             configuration: connection.configuration(), patterns: patterns,
             kind: .durable(
-                durable, from: from ?? .now, sharing: attach.sharing, settings: settings.settings,
-                takesOver: attach.takeover),
-            object: object, parallel: parallel,
+                durable, from: subscription.from ?? .now, sharing: subscription.sharing, settings: settings.settings,
+                takesOver: subscription.takeover),
+            object: subscription.object, parallel: parallel,
             runner: JobRunner(program, timeout: timeout, isPrefixed: prefix, keepsErrors: true))
         // After the program was found.
         try await ExistingSubscription.reportIgnored(
-            by: durable, settings: settings.settings, start: from, sharing: attach.sharing,
+            by: durable, settings: settings.settings, start: subscription.from, sharing: subscription.sharing,
             configuration: connection.configuration())
         try await runner.run()
     }

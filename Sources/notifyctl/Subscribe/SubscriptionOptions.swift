@@ -1,8 +1,8 @@
 import ArgumentParser
 import NotifyClient
 
-/// How a client attaches to a durable subscription.
-struct AttachOptions: ParsableArguments {
+/// The options of `subscribe`, `wait` and `work` for their subscription: how a client attaches, and what it receives.
+struct SubscriptionOptions: ParsableArguments {
     @OptionGroup private var groupOption: GroupOption
 
     @Flag(
@@ -12,6 +12,16 @@ struct AttachOptions: ParsableArguments {
             attachments of those clients end; members of the same group stay attached.
             """))
     var takeover = false
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "Where in the log to start; a durable subscription that exists resumes.", valueName: "start"),
+        completion: PositionArgument.completion, transform: { try PositionArgument.start($0) })
+    var from: NotificationClient.Start?
+
+    @Option(help: ArgumentHelp("Only messages with this object.", valueName: "text"))
+    var object: String?
 
     var sharing: NotificationClient.DurableSharing { groupOption.sharing }
 

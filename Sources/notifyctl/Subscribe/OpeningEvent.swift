@@ -1,0 +1,27 @@
+import Synchronization
+
+/// The confirmation of the subscription by the daemon, as an event to wait for.
+final class OpeningEvent: Sendable {
+    private let stream: AsyncStream<Never>
+    private let continuation: AsyncStream<Never>.Continuation
+    private let finished = Mutex<ContinuousClock.Instant?>(nil)
+
+    init() {
+        (stream, continuation) = AsyncStream.makeStream()
+    }
+
+    /// The time of the event; nil before it.
+    var time: ContinuousClock.Instant? { finished.withLock { $0 } }
+    var isFinished: Bool { time != nil }
+
+    func finish() {
+        finished.withLock { $0 = .now }
+        continuation.finish()
+    }
+
+    /// Waits at most `time` for the event. Returns early if the task is cancelled.
+    func wait(atMost time: Duration) async {
+        guard time > .zero else { return }
+        await stream.end(atMost: time)
+    }
+}
