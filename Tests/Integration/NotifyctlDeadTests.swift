@@ -142,10 +142,9 @@ extension IntegrationTests {
             }
             #expect(abs(try date(shown["next_delivery"]).timeIntervalSince(date(entry["next_delivery"]))) < 0.1)
             let text = try await succeed("trace", "\(sequence)").joined(separator: "\n")
-            expectText(text, "w has failed once, the last time: exit status 3")
-            expectText(text, "w tries again at ")
-            worker.send(SIGTERM)
-            #expect(try await worker.waitForExit() == .status(0))
+            expectText(text, "failed deliveries to w: 1, the last one: exit status 3")
+            expectText(text, "next delivery to w: ")
+            try await stop(worker)
 
             // After a restart, the log still has the reason.
             try await daemon.stop()

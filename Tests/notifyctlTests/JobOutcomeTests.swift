@@ -8,28 +8,28 @@ import Testing
 @Suite struct JobOutcomeTests {
     @Test(
         arguments: [
-            (.exited(0), .done), (.exited(75), .givenBack), (.exited(65), .failed(reason: "exit status 65")),
-            (.exited(1), .rejected(reason: "exit status 1")), (.exited(125), .rejected(reason: "exit status 125")),
+            (.exited(0), .done), (.exited(75), .givenBack), (.exited(65), .deadLetter(reason: "exit status 65")),
+            (.exited(1), .failed(reason: "exit status 1")), (.exited(125), .failed(reason: "exit status 125")),
             (.exited(126), .notStarted(reason: "exit status 126")),
             (.exited(127), .notStarted(reason: "exit status 127")),
-            (.exited(128), .rejected(reason: "exit status 128")), (.exited(255), .rejected(reason: "exit status 255")),
-            (.signaled(9), .rejected(reason: "ended by signal 9 (SIGKILL)")),
+            (.exited(128), .failed(reason: "exit status 128")), (.exited(255), .failed(reason: "exit status 255")),
+            (.signaled(9), .failed(reason: "ended by signal 9 (SIGKILL)")),
             (.signaled(15), .stopped(reason: "ended by signal 15 (SIGTERM)")),
             (.signaled(2), .stopped(reason: "ended by signal 2 (SIGINT)")),
             (.signaled(1), .stopped(reason: "ended by signal 1 (SIGHUP)")),
             (.exited(143), .stopped(reason: "exit status 143")), (.exited(130), .stopped(reason: "exit status 130")),
-            (.exited(129), .stopped(reason: "exit status 129")), (.exited(137), .rejected(reason: "exit status 137")),
-            (.signaled(63), .rejected(reason: "ended by signal 63 (unknown)")),
+            (.exited(129), .stopped(reason: "exit status 129")), (.exited(137), .failed(reason: "exit status 137")),
+            (.signaled(63), .failed(reason: "ended by signal 63 (unknown)")),
         ] as [(TerminationStatus, JobOutcome)])
     func `the termination of a command decides the answer`(_ status: TerminationStatus, _ outcome: JobOutcome) {
         #expect(JobOutcome(status) == outcome)
     }
 
     @Test func `what a command has written to standard error follows the reason of a failure`() {
-        #expect(JobOutcome(.exited(1)).adding(errors: "a\nb") == .rejected(reason: "exit status 1\na\nb"))
-        #expect(JobOutcome(.exited(65)).adding(errors: "a") == .failed(reason: "exit status 65\na"))
+        #expect(JobOutcome(.exited(1)).adding(errors: "a\nb") == .failed(reason: "exit status 1\na\nb"))
+        #expect(JobOutcome(.exited(65)).adding(errors: "a") == .deadLetter(reason: "exit status 65\na"))
         #expect(JobOutcome(.exited(143)).adding(errors: "a") == .stopped(reason: "exit status 143\na"))
-        #expect(JobOutcome(.exited(1)).adding(errors: "") == .rejected(reason: "exit status 1"))
+        #expect(JobOutcome(.exited(1)).adding(errors: "") == .failed(reason: "exit status 1"))
         for status in [0, 75] as [Int32] {
             #expect(JobOutcome(.exited(status)).adding(errors: "a") == JobOutcome(.exited(status)))
         }
@@ -38,12 +38,12 @@ import Testing
     @Test func `a command that was ended after its time has failed, unless its status is an answer`() {
         #expect(JobOutcome(.exited(0), timedOutAfter: .seconds(30)) == .done)
         #expect(JobOutcome(.exited(75), timedOutAfter: .seconds(30)) == .givenBack)
-        #expect(JobOutcome(.exited(65), timedOutAfter: .seconds(30)) == .failed(reason: "exit status 65"))
+        #expect(JobOutcome(.exited(65), timedOutAfter: .seconds(30)) == .deadLetter(reason: "exit status 65"))
         for status in [TerminationStatus.exited(1), .exited(127), .exited(143), .signaled(15)] {
-            #expect(JobOutcome(status, timedOutAfter: .seconds(30)) == .rejected(reason: "timed out after 30 s"))
+            #expect(JobOutcome(status, timedOutAfter: .seconds(30)) == .failed(reason: "timed out after 30 s"))
         }
         #expect(
-            JobOutcome(.signaled(9), timedOutAfter: .milliseconds(1500)) == .rejected(reason: "timed out after 1.5 s"))
+            JobOutcome(.signaled(9), timedOutAfter: .milliseconds(1500)) == .failed(reason: "timed out after 1.5 s"))
     }
 
     @Test(
@@ -62,7 +62,7 @@ import Testing
         async let settled = outcome.settled(by: interruption, clock: clock)
         await clock.waitForSleeper(until: .seconds(1))
         clock.advance(to: .seconds(1))
-        #expect(await settled == .rejected(reason: "ended by signal 15 (SIGTERM)"))
+        #expect(await settled == .failed(reason: "ended by signal 15 (SIGTERM)"))
     }
 
     @Test func `a command that was stopped with notifyctl has not failed, whichever is stopped first`() async {
@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test func `other outcomes are not changed`() async {
-        for outcome in [JobOutcome.done, .givenBack, .rejected(reason: "r"), .failed(reason: "r")] {
+        for outcome in [JobOutcome.done, .givenBack, .failed(reason: "r"), .deadLetter(reason: "r")] {
             #expect(await outcome.settled(by: Interruption(), clock: ManualClock()) == outcome)
         }
     }

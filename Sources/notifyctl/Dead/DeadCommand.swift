@@ -5,9 +5,9 @@ struct DeadCommand: ParsableCommand {
         commandName: "dead",
         abstract: "List dead letters, and show, retry or purge them.",
         discussion: """
-            A dead letter is a message of a durable subscription that has failed as often as --max-deliveries permits, or \
-            that a client has failed at once. It is kept with the reason until it is retried or purged, or until the \
-            retention rules delete it.
+            A dead letter is a message of a durable subscription whose deliveries have failed as often as --max-deliveries \
+            permits, or that a client has made a dead letter at once. It is kept with the reason until it is retried or \
+            purged, or until the retention rules delete it.
 
             EXAMPLES
               notifyctl dead list

@@ -8,8 +8,8 @@ struct DurableListCommand: AsyncParsableCommand {
         abstract: "List the durable subscriptions of this user or, with the right to manage, of every user.",
         discussion: """
             Prints one line for each: its name, its user, the messages that are still to be acknowledged with the age of \
-            the oldest, those that were delivered to its clients and not answered, those that failed and wait for their \
-            next delivery, those that it has lost, and its patterns. The last columns, which --wide shows, are the bytes \
+            the oldest, those that were delivered to its clients and not answered, those that wait for redelivery, those \
+            that it has lost, and its patterns. The last columns, which --wide shows, are the bytes \
             of the messages to be acknowledged, its cursor (the sequence up to which all messages are acknowledged or wait \
             for redelivery), the process attached to it, for a group the number of its members, and its object. '-' means \
             none, '?' not known yet. '<=' marks the most messages that there can be.

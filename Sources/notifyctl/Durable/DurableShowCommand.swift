@@ -10,8 +10,8 @@ struct DurableShowCommand: AsyncParsableCommand {
             Prints its patterns and its object, its cursor (the sequence up to which all messages are acknowledged or \
             wait for redelivery), the attached process and the members of a group, the messages that wait for redelivery, \
             those of them that no attached process may receive, but one that attached before, those that are still to be \
-            acknowledged and those that it has lost, the last failure with its reason, when the next message is tried \
-            again, its settings (as for 'notifyctl durable set'), when it was created, when a client attached last to \
+            acknowledged and those that it has lost, the last failure with its reason, when the next redelivery \
+            is due, its settings (as for 'notifyctl durable set'), when it was created, when a client attached last to \
             receive messages, and when it expires if no client attaches. 'no room' says that \
             messages which failed too often can't become dead letters now. A setting \
             without a limit is 'none'. '-' means none, '?' not known.
@@ -58,7 +58,7 @@ struct DurableShowCommand: AsyncParsableCommand {
             ("pending", subscription.pending.map { pending($0, now: now) } ?? Table.unknown),
             ("lost", DurableListCommand.text(subscription.lost)),
             ("last failure", details.lastFailure.map { failure($0, times) } ?? Table.none),
-            ("next try", details.nextDelivery.map { times.text($0) } ?? Table.none),
+            ("next delivery", details.nextDelivery.map { times.text($0) } ?? Table.none),
             ("deadline", limit(details.settings.deadline ?? .zero)),
             ("retry after", SpanArgument.text(details.settings.retryDelays ?? [])),
             ("max deliveries", limit(details.settings.maximumDeliveries)),

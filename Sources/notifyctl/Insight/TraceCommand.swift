@@ -12,13 +12,13 @@ struct TraceCommand: AsyncParsableCommand {
               acknowledged  acknowledged, or skipped as forbidden
               in flight     delivered to the attached client and not acknowledged yet
               waiting       failed or given back, to be delivered again
-              dead letter   given up; with the sequence of its dead letter once stored
+              dead letter   became a dead letter; with its sequence once that is stored
               pending       to be delivered; with 'seen' if a client may have received it
               before start  posted before the subscription began
               forbidden     the policy does not let the owner receive it
 
-            After the lines follow, for a subscription with failed deliveries of the message, how often they failed, the \
-            reason of the last one, and when the message is delivered again.
+            After the lines follow, for a subscription with failed deliveries of the message, their number, the reason \
+            of the last one, and when the next delivery is due.
 
             A dead letter that is deleted, or that you may not read, is shown as acknowledged. A dead letter that still \
             exists is shown as such although its message was acknowledged after a reset. Without \
@@ -112,10 +112,9 @@ struct TraceCommand: AsyncParsableCommand {
         var lines: [String] = []
         if subscription.failures > 0 || subscription.failureReason != nil {
             let reason = FailureReason.block(subscription.failureReason ?? Table.unknown, indent: 2)
-            let count = subscription.failures == 1 ? "once" : "\(subscription.failures) times"
-            lines.append("\(name) has failed \(count), the last time: \(reason)")
+            lines.append("failed deliveries to \(name): \(subscription.failures), the last one: \(reason)")
         }
-        if let next = subscription.nextDelivery { lines.append("\(name) tries again at \(times.text(next))") }
+        if let next = subscription.nextDelivery { lines.append("next delivery to \(name): \(times.text(next))") }
         return lines
     }
 

@@ -8,13 +8,13 @@ enum JobOutcome: Equatable {
     case done
     /// The message is given back, uncounted.
     case givenBack
-    /// The delivery failed.
-    case rejected(reason: String)
+    /// The delivery has failed.
+    case failed(reason: String)
     /// The command was ended by a signal that stops services. If notifyctl is stopped, too, the message is given back,
-    /// uncounted; otherwise the delivery failed. `settled(by:)` decides.
+    /// uncounted; otherwise the delivery has failed. `settled(by:)` decides.
     case stopped(reason: String)
     /// The message becomes a dead letter at once.
-    case failed(reason: String)
+    case deadLetter(reason: String)
     /// The message is given back, uncounted, and no other command is started.
     case notStarted(reason: String)
 
@@ -35,25 +35,25 @@ enum JobOutcome: Equatable {
         switch status {
         case .exited(0): self = .done
         case .exited(Self.temporaryFailure): self = .givenBack
-        case .exited(Self.dataError): self = .failed(reason: "exit status \(Self.dataError)")
+        case .exited(Self.dataError): self = .deadLetter(reason: "exit status \(Self.dataError)")
         case _ where timeout != nil:
-            self = .rejected(reason: "timed out after \(Self.text(timeout ?? .zero))")
+            self = .failed(reason: "timed out after \(Self.text(timeout ?? .zero))")
         case .exited(let status) where status == 126 || status == 127:
             self = .notStarted(reason: "exit status \(status)")
         case .exited(let status):
             let reason = "exit status \(status)"
-            self = Self.stopSignals.contains(status - 128) ? .stopped(reason: reason) : .rejected(reason: reason)
+            self = Self.stopSignals.contains(status - 128) ? .stopped(reason: reason) : .failed(reason: reason)
         case .signaled(let signal):
             let reason = "ended by signal \(signal) (\(Self.name(ofSignal: signal)))"
-            self = Self.stopSignals.contains(signal) ? .stopped(reason: reason) : .rejected(reason: reason)
+            self = Self.stopSignals.contains(signal) ? .stopped(reason: reason) : .failed(reason: reason)
         }
     }
 
     /// The outcome after it is known whether notifyctl is stopped together with the command, which takes at most
-    /// `stopWait`: `stopped` if it is, else `rejected`. Returns other outcomes at once.
+    /// `stopWait`: `stopped` if it is, else `failed`. Returns other outcomes at once.
     func settled(by interruption: Interruption, clock: some Clock<Duration> = ContinuousClock()) async -> JobOutcome {
         guard case .stopped(let reason) = self else { return self }
-        return await interruption.wait(atMost: Self.stopWait, clock: clock) == nil ? .rejected(reason: reason) : self
+        return await interruption.wait(atMost: Self.stopWait, clock: clock) == nil ? .failed(reason: reason) : self
     }
 
     /// The outcome with the end of what the command has written to standard error, in lines after the reason of a
@@ -61,8 +61,8 @@ enum JobOutcome: Equatable {
     func adding(errors: String) -> JobOutcome {
         guard !errors.isEmpty else { return self }
         return switch self {
-        case .rejected(let reason): .rejected(reason: "\(reason)\n\(errors)")
         case .failed(let reason): .failed(reason: "\(reason)\n\(errors)")
+        case .deadLetter(let reason): .deadLetter(reason: "\(reason)\n\(errors)")
         case .stopped(let reason): .stopped(reason: "\(reason)\n\(errors)")
         case .done, .givenBack, .notStarted: self
         }
@@ -73,7 +73,7 @@ enum JobOutcome: Equatable {
         switch self {
         case .done: nil
         case .givenBack: "exit status \(Self.temporaryFailure)"
-        case .rejected(let reason), .failed(let reason), .notStarted(let reason), .stopped(let reason):
+        case .failed(let reason), .deadLetter(let reason), .notStarted(let reason), .stopped(let reason):
             reason
         }
     }

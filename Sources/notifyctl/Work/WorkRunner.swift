@@ -148,15 +148,15 @@ private final class Work: Service {
         case .done: return
         case .givenBack: throw NotificationClient.JobError.giveBack()
         case .stopped: throw NotificationClient.JobError.giveBack(after: .zero)
-        case .rejected where Interruption.isReaderGone(from: STDOUT_FILENO):
+        case .failed where Interruption.isReaderGone(from: STDOUT_FILENO):
             // Probably the command has failed because its output can't be written. Every other command would fail, too.
             state.withLock { $0.isReaderGone = true }
             interruption.interrupt(.readerClosed)
             throw NotificationClient.JobError.giveBack(after: .zero)
-        case .rejected(let reason):
+        case .failed(let reason):
             await Self.report("\(JobOutcome.report(reason, of: message)) (delivery \(message.delivery))")
             throw NotificationClient.JobError.retry(reason)
-        case .failed(let reason):
+        case .deadLetter(let reason):
             await Self.report("\(JobOutcome.report(reason, of: message)): it becomes a dead letter")
             throw NotificationClient.JobError.fail(reason)
         case .notStarted(let reason):
