@@ -7,16 +7,10 @@ import WireTestSupport
 
 extension IntegrationTests {
     /// `notifyctl dead`, `durable set`, and the refusals of a group, with the real daemon.
-    @Suite struct NotifyctlDeadTests {
-        private let daemon: Daemon
-        private let poster: RawClient
-        private let notifyctl: Notifyctl
+    @Suite struct NotifyctlDeadTests: WorkSuite {
+        let setUp: WorkSetUp
 
-        init() async throws {
-            daemon = try await Daemon.start()
-            poster = try RawClient(daemon)
-            notifyctl = Notifyctl(daemon)
-        }
+        init() async throws { setUp = try await WorkSetUp() }
 
         private func succeed(_ arguments: String...) async throws -> [Substring] {
             let process = try notifyctl.start(arguments)
@@ -94,15 +88,13 @@ extension IntegrationTests {
 
         @Test func `what a command has written to standard error is the reason, as far as 1 KiB`() async throws {
             let script = "printf 'x%.0s' $(seq 2000) >&2; printf '\\n\\033[31mno\\377disk\\n' >&2; exit 65"
-            let worker = try notifyctl.start(
-                ["work", "jobs.>", "--durable", "w", "--group", "--", "sh", "-c", script])
+            let worker = try start(script: script)
             try daemon.waitForSubscriptions(1)
             try poster.post("jobs.a", "one")
             let errors = try await worker.standardError.wait("the report") { $0.lineCount >= 3 ? $0.lines : nil }
             #expect(errors[0] == String(repeating: "x", count: 2000), "it is passed through")
             #expect(errors[2].hasSuffix("has failed: exit status 65: it becomes a dead letter"))
-            worker.send(SIGTERM)
-            #expect(try await worker.waitForExit() == .status(0))
+            try await stop(worker)
             var letters: [[String: Any]] = []
             let deadline = ContinuousClock.now + .seconds(60)
             while letters.isEmpty, ContinuousClock.now < deadline {
@@ -113,10 +105,9 @@ extension IntegrationTests {
             #expect((1_000...1_060).contains(reason.utf8.count))
         }
 
-        @Test func `a trace and the details of a subscription have the last failure and the next try`() async throws {
+        @Test func `a trace and the details of a subscription have the last failure and next delivery`() async throws {
             let script = "printf 'x%.0s' $(seq 2000) >&2; printf '\\n\\033[31mno\\377disk\\n' >&2; exit 3"
-            let worker = try notifyctl.start(
-                ["work", "jobs.>", "--durable", "w", "--group", "--retry-after", "1h", "--", "sh", "-c", script])
+            let worker = try start(["--retry-after", "1h"], script: script)
             try daemon.waitForSubscriptions(1)
             let sequence = try poster.post("jobs.a", "one").sequence
             let errors = try await worker.standardError.wait("the report") { $0.lineCount >= 3 ? $0.lines : nil }

@@ -6,20 +6,10 @@ import WireTestSupport
 
 extension IntegrationTests {
     /// `notifyctl wait`, and `notifyctl subscribe --exec`.
-    @Suite struct NotifyctlWaitTests {
-        private let daemon: Daemon
-        private let poster: RawClient
-        private let notifyctl: Notifyctl
+    @Suite struct NotifyctlWaitTests: WorkSuite {
+        let setUp: WorkSetUp
 
-        init() async throws {
-            daemon = try await Daemon.start()
-            poster = try RawClient(daemon)
-            notifyctl = Notifyctl(daemon)
-        }
-
-        private func post(_ payloads: [String]) throws {
-            for payload in payloads { try poster.post("jobs.a", payload) }
-        }
+        init() async throws { setUp = try await WorkSetUp() }
 
         private func create(_ options: String...) async throws {
             let process = try notifyctl.start(["durable", "create", "d", "jobs.>"] + options)

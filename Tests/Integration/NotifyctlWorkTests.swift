@@ -7,35 +7,16 @@ import WireTestSupport
 
 extension IntegrationTests {
     /// `notifyctl work`, with real commands.
-    @Suite struct NotifyctlWorkTests {
-        private let daemon: Daemon
-        private let poster: RawClient
-        private let notifyctl: Notifyctl
-        private let folder: TemporaryFolder
+    @Suite struct NotifyctlWorkTests: WorkSuite {
+        let setUp: WorkSetUp
 
-        init() async throws {
-            daemon = try await Daemon.start()
-            poster = try RawClient(daemon)
-            notifyctl = Notifyctl(daemon)
-            folder = try TemporaryFolder()
-        }
+        init() async throws { setUp = try await WorkSetUp() }
 
         /// Starts `work` with a shell script as its command, and returns once it has attached.
         private func work(_ options: [String] = [], script: String) throws -> ChildProcess {
-            let process = try notifyctl.start(
-                ["work", "jobs.>", "--durable", "w", "--group", "--retry-after", "10ms"] + options
-                    + ["--", "sh", "-c", script])
+            let process = try start(["--retry-after", "10ms"] + options, script: script)
             try daemon.waitForSubscriptions(1)
             return process
-        }
-
-        private func post(_ payloads: String...) throws {
-            for payload in payloads { try poster.post("jobs.a", payload) }
-        }
-
-        private func stop(_ process: ChildProcess) async throws {
-            process.send(SIGTERM)
-            #expect(try await process.waitForExit() == .status(0))
         }
 
         private func deadLetters() async throws -> [[String: Any]] {
@@ -199,13 +180,11 @@ extension IntegrationTests {
         }
 
         @Test func `work ends when the reader of its output closes it, and no job has failed`() async throws {
-            let shell = try ChildProcess(
-                "/bin/sh",
-                ["-c", "'\(Programs.notifyctl)' work 'jobs.>' --durable w --group -- cat | head -n 1; echo end"],
-                environment: Daemon.clean.merging(["NOTIFYD_SOCKET": daemon.socket]) { $1 })
+            let process = try shell(
+                "\"$NOTIFYCTL\" work 'jobs.>' --durable w --group -- cat | head -n 1; echo end")
             try daemon.waitForSubscriptions(1)
-            for number in 0..<100 { try post("\(number)\n") }
-            #expect(try await shell.waitForLines(2) == ["0", "end"])
+            try post((0..<100).map { "\($0)\n" })
+            #expect(try await process.waitForLines(2) == ["0", "end"])
             #expect(try await deadLetters().isEmpty)
             let worker = try work(script: "echo $(cat) $NOTIFY_DELIVERY")
             // Messages that were given back may come in another order.
@@ -221,13 +200,9 @@ extension IntegrationTests {
             let bytes = options.isEmpty ? 1 << 30 : 64 << 20
             let line = String(repeating: "x", count: 99)
             let command = "yes \(line) | head -c \(bytes); echo done >&2"
-            let process = try ChildProcess(
-                "/bin/sh",
-                [
-                    "-c",
-                    "exec '\(Programs.notifyctl)' work 'jobs.>' --durable w --group \(options.joined()) "
-                        + "-- sh -c \"\(command)\" >/dev/null",
-                ], environment: Daemon.clean.merging(["NOTIFYD_SOCKET": daemon.socket]) { $1 })
+            let process = try shell(
+                "exec \"$NOTIFYCTL\" work 'jobs.>' --durable w --group \(options.joined()) -- sh -c \"\(command)\" >/dev/null"
+            )
             try daemon.waitForSubscriptions(1)
             try post("one")
             let errors = try await process.standardError.wait("the command") { $0.lineCount > 0 ? $0.lines : nil }
@@ -323,10 +298,8 @@ extension IntegrationTests {
         @Test func `short commands need few descriptors, also on one processor`() async throws {
             #expect(try await notifyctl.run("durable", "create", "w", "jobs.>", "--group").status == .status(0))
             for number in 0..<2_000 { try poster.post("jobs.a", "\(number)") }
-            let work = "exec taskset -c 0 '\(Programs.notifyctl)' work 'jobs.>' --durable w --group --parallel 4"
-            let process = try ChildProcess(
-                "/bin/sh", ["-c", "ulimit -n 160; \(work) --prefix -- sh -c 'echo x'"],
-                environment: Daemon.clean.merging(["NOTIFYD_SOCKET": daemon.socket]) { $1 })
+            let work = "exec taskset -c 0 \"$NOTIFYCTL\" work 'jobs.>' --durable w --group --parallel 4"
+            let process = try shell("ulimit -n 160; \(work) --prefix -- sh -c 'echo x'")
             _ = try await process.waitForLines(2_000)
             try await stop(process)
         }

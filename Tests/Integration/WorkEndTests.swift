@@ -6,37 +6,13 @@ import WireTestSupport
 
 extension IntegrationTests {
     /// The end of `notifyctl work`, and what it needs of the system.
-    @Suite struct WorkEndTests {
-        private let daemon: Daemon
-        private let poster: RawClient
-        private let notifyctl: Notifyctl
-        private let folder: TemporaryFolder
+    @Suite struct WorkEndTests: WorkSuite {
+        let setUp: WorkSetUp
 
-        init() async throws {
-            daemon = try await Daemon.start()
-            poster = try RawClient(daemon)
-            notifyctl = Notifyctl(daemon)
-            folder = try TemporaryFolder()
-        }
-
-        private func start(_ options: [String] = [], script: String) throws -> ChildProcess {
-            try notifyctl.start(
-                ["work", "jobs.>", "--durable", "w", "--group"] + options + ["--", "sh", "-c", script])
-        }
-
-        /// Starts `work` from a shell, and returns once it has attached.
-        private func shell(_ script: String) throws -> ChildProcess {
-            let process = try ChildProcess(
-                "/bin/sh", ["-c", script],
-                environment: Daemon.clean.merging([
-                    "NOTIFYD_SOCKET": daemon.socket, "NOTIFYCTL": Programs.notifyctl, "FOLDER": folder.path,
-                ]) { $1 })
-            return process
-        }
+        init() async throws { setUp = try await WorkSetUp() }
 
         private func post(_ count: Int) throws {
-            let requests = try (0..<count).map { try poster.send(post: "jobs.a", "\($0)\n") }
-            for request in requests { _ = try poster.receipt(of: request) }
+            try post((0..<count).map { "\($0)\n" })
         }
 
         @Test func `a member that is stopped while both work loses nothing, and nothing has failed`() async throws {
@@ -47,12 +23,10 @@ extension IntegrationTests {
             try post(400)
             _ = try await second.waitForLines(5)
             _ = try await first.waitForLines(5)
-            first.send(SIGTERM)
-            #expect(try await first.waitForExit() == .status(0))
+            try await stop(first)
             let early = try await first.standardOutput.wait("the end of output") { $0.isAtEnd ? $0.lines : nil }
             let late = try await second.waitForLines(400 - early.count)
-            second.send(SIGTERM)
-            #expect(try await second.waitForExit() == .status(0))
+            try await stop(second)
             #expect((early + late).sorted() == (0..<400).map { Substring("\($0) 1") }.sorted())
         }
 
@@ -62,8 +36,7 @@ extension IntegrationTests {
             try daemon.waitForSubscriptions(1)
             try post(2)
             #expect(try await worker.waitForLines(2) == ["0 1", "1 1"])
-            worker.send(SIGTERM)
-            #expect(try await worker.waitForExit() == .status(0))
+            try await stop(worker)
             #expect(try await notifyctl.run("dead", "list", "--json").objects.isEmpty)
         }
 
@@ -107,8 +80,7 @@ extension IntegrationTests {
             try daemon.waitForSubscriptions(1)
             try post(1)
             #expect(try await worker.waitForLines(2) == ["1", "2"])
-            worker.send(SIGTERM)
-            #expect(try await worker.waitForExit() == .status(0))
+            try await stop(worker)
         }
 
         @Test func `a stop of wait and its command together is no failure`() async throws {

@@ -1,0 +1,58 @@
+import Glibc
+import TestSupport
+import Testing
+import WireTestSupport
+
+/// A daemon, a client that posts, and notifyctl, for a suite about jobs.
+struct WorkSetUp {
+    let daemon: Daemon
+    let poster: RawClient
+    let notifyctl: Notifyctl
+    let folder: TemporaryFolder
+
+    init() async throws {
+        daemon = try await Daemon.start()
+        poster = try RawClient(daemon)
+        notifyctl = Notifyctl(daemon)
+        folder = try TemporaryFolder()
+    }
+}
+
+/// A suite about jobs, whose messages are posted as `jobs.a`.
+protocol WorkSuite {
+    var setUp: WorkSetUp { get }
+}
+
+extension WorkSuite {
+    var daemon: Daemon { setUp.daemon }
+    var poster: RawClient { setUp.poster }
+    var notifyctl: Notifyctl { setUp.notifyctl }
+    var folder: TemporaryFolder { setUp.folder }
+
+    /// Starts `work` with a shell script as its command.
+    func start(_ options: [String] = [], script: String) throws -> ChildProcess {
+        try notifyctl.start(["work", "jobs.>", "--durable", "w", "--group"] + options + ["--", "sh", "-c", script])
+    }
+
+    /// Starts a shell script, whose variables NOTIFYCTL and FOLDER are paths.
+    func shell(_ script: String, _ environment: [String: String?] = [:]) throws -> ChildProcess {
+        try ChildProcess(
+            "/bin/sh", ["-c", script],
+            environment: Daemon.clean.merging([
+                "NOTIFYD_SOCKET": daemon.socket, "NOTIFYCTL": Programs.notifyctl, "FOLDER": folder.path,
+            ]) { $1 }.merging(environment) { $1 })
+    }
+
+    func post(_ payloads: String...) throws { try post(payloads) }
+
+    func post(_ payloads: [String]) throws {
+        let requests = try payloads.map { try poster.send(post: "jobs.a", $0) }
+        for request in requests { _ = try poster.receipt(of: request) }
+    }
+
+    /// Ends a command that a signal ends with success.
+    func stop(_ process: ChildProcess, sourceLocation: SourceLocation = #_sourceLocation) async throws {
+        process.send(SIGTERM)
+        #expect(try await process.waitForExit() == .status(0), sourceLocation: sourceLocation)
+    }
+}
