@@ -1,9 +1,5 @@
-#include <sys/epoll.h>
-#include <sys/eventfd.h>
-
 // Declared only with _GNU_SOURCE, without which Swift imports the system's headers.
 int memfd_create(const char *name, unsigned int flags);
 int pipe2(int ends[2], int flags);
 const char *sigabbrev_np(int signal);
 static const unsigned int notifyctl_MFD_CLOEXEC = 1;
-static const int notifyctl_SCHED_BATCH = 3;

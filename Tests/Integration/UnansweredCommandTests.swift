@@ -61,6 +61,8 @@ extension IntegrationTests {
             try daemon.waitForSubscriptions(1)
             try RawClient(daemon).post("a")
             _ = try await process.waitForLines(1)
+            // A command of `work` has printed its line, but may not have ended.
+            try process.waitUntilChildless()
             return process
         }
 

@@ -2,8 +2,7 @@ import Glibc
 
 /// The limit of open descriptors of the process.
 enum DescriptorLimit {
-    /// Descriptors of notifyctl itself: the connection, event loops, those inherited, and those of commands that have
-    /// ended and wait for their cleanup.
+    /// Descriptors of notifyctl itself: the connection, event loops, and those inherited.
     private static let base = 128
     /// Descriptors of each command: its process, and one end of the pipe for its standard error. While the command is
     /// being started: also the other end, its payload, and one more.

@@ -13,11 +13,6 @@ final class JobRunner: Sendable {
     /// The time between SIGTERM and SIGKILL.
     private static let grace = Duration.seconds(10)
 
-    /// Runs the tasks that wait for commands.
-    let executor: JobExecutor
-    /// Runs the tasks of swift-subprocess.
-    private let background: JobExecutor
-    private let thread: JobThread
     private let command: String
     private let executable: Executable
     private let arguments: [String]
@@ -53,17 +48,12 @@ final class JobRunner: Sendable {
     ) async throws {
         self.command = command[0]
         do {
-            thread = try JobThread()
-            executor = JobExecutor(thread)
-            background = JobExecutor(thread, isBackground: true)
             let path: FilePath
             if command[0].utf8.contains(UInt8(ascii: "/")) {
                 guard access(command[0], X_OK) == 0 else { throw Errno(rawValue: errno) }
                 path = FilePath(command[0])
             } else {
-                path = try await withTaskExecutorPreference(executor) {
-                    try await Executable.name(command[0]).resolveExecutablePath(in: .inherit)
-                }
+                path = try await Executable.name(command[0]).resolveExecutablePath(in: .inherit)
             }
             // `access` and the search in PATH also find folders.
             guard try path.stat().type != .directory else { throw Errno.isDirectory }
@@ -82,7 +72,7 @@ final class JobRunner: Sendable {
     func run(_ message: NotificationClient.Message) async -> JobOutcome {
         running.withLock { $0.count += 1 }
         defer { runEnded() }
-        return await withTaskExecutorPreference(executor) { await runOnThread(message) }
+        return await outcome(of: message)
     }
 
     private func runEnded() {
@@ -106,7 +96,7 @@ final class JobRunner: Sendable {
         }
     }
 
-    private func runOnThread(_ message: NotificationClient.Message) async -> JobOutcome {
+    private func outcome(of message: NotificationClient.Message) async -> JobOutcome {
         do {
             guard let output else {
                 return try await run(message, output: .standardOutput, error: .standardError, closing: [])
@@ -184,40 +174,15 @@ final class JobRunner: Sendable {
         options.teardownSequence = [
             .send(signal: .terminate, toProcessGroup: true, allowedDurationToNextStep: Self.grace)
         ]
-        let end = JobEnd()
-        thread.beginStart()
-        // Continues after the end of the command, while the next one starts.
-        let run = Task.immediate(executorPreference: background) { [options] in
-            var group: pid_t?
-            do {
-                let result = try await Subprocess.run(
-                    self.executable, arguments: Arguments(self.arguments), environment: environment,
-                    platformOptions: options, input: input, output: output, error: error
-                ) { execution in
-                    self.thread.endStart()
-                    let process = execution.processIdentifier
-                    group = process.value
-                    self.started(process.value)
-                    // Not on kernels without process descriptors.
-                    guard process.processDescriptor >= 0 else { return }
-                    await self.thread.end(of: process.processDescriptor) {
-                        guard let status = TerminationStatus(ofEnded: process.value) else { return }
-                        self.ended(process.value)
-                        end.set(.success(status))
-                    }
-                }
-                if end.set(.success(result.terminationStatus)), let group { self.ended(group) }
-            } catch {
-                if group == nil { self.thread.endStart() }
-                if end.set(.failure(error)), let group { self.ended(group) }
-            }
-            self.thread.cleanupEnded()
-        }
-        return try await withTaskCancellationHandler {
-            try await end.status
-        } onCancel: {
-            run.cancel()
-        }
+        var group: pid_t?
+        defer { if let group { ended(group) } }
+        return try await Subprocess.run(
+            executable, arguments: Arguments(arguments), environment: environment, platformOptions: options,
+            input: input, output: output, error: error
+        ) { execution in
+            group = execution.processIdentifier.value
+            started(execution.processIdentifier.value)
+        }.terminationStatus
     }
 
     /// Passes on the signals that arrived while the command was started.
@@ -235,9 +200,14 @@ final class JobRunner: Sendable {
     /// Sends a signal to the group of a command, unless the command was reaped: the group's id may then be that of
     /// others.
     private static func send(_ signal: Int32, to group: pid_t) {
+        if hasEnded(group) != nil { kill(-group, signal) }
+    }
+
+    /// Whether a command has ended; nil once it was reaped.
+    private static func hasEnded(_ process: pid_t) -> Bool? {
         var info = siginfo_t()
-        guard waitid(P_PID, id_t(group), &info, WEXITED | WNOHANG | WNOWAIT) == 0 else { return }
-        kill(-group, signal)
+        guard waitid(P_PID, id_t(process), &info, WEXITED | WNOHANG | WNOWAIT) == 0 else { return nil }
+        return info._sifields._sigchld.si_pid != 0
     }
 
     /// Why a command could not be started.
@@ -260,8 +230,8 @@ final class JobRunner: Sendable {
         CommandFailure(.notStarted, "the command '\(command)' can't be started: \(reason)")
     }
 
-    /// The number of commands that run.
-    var runningCommands: Int { running.withLock { $0.groups.count } }
+    /// The number of commands that run. The tasks of those that have just ended may not know it yet.
+    var runningCommands: Int { running.withLock { $0.groups.count(where: { Self.hasEnded($0) == false }) } }
 
     /// Why the output of commands could not be printed; nil if it could, or if its reader has closed it.
     var outputFailure: CommandFailure? { output?.failure }

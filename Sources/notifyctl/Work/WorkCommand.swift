@@ -104,10 +104,7 @@ struct WorkCommand: AsyncParsableCommand, ProgramRunning, PatternTaking {
         if let timeout, timeout <= .zero { throw ValidationError("--timeout must be longer than 0") }
     }
 
-    /// Isolated to the main actor, so that all threads of Dispatch inherit the policy.
-    @MainActor func run() async throws {
-        // The threads of Dispatch would delay the next command when they wake up.
-        SchedulingPolicy.useBatch()
+    func run() async throws {
         guard !program.isEmpty else {
             throw CommandFailure(.usage, "the command to run is missing: add it after '--', such as '-- ./resize'")
         }

@@ -121,17 +121,15 @@ private final class Work: Service {
         var configuration = work.configuration
         configuration.onConnectionChange = ConnectionReporter().handler
         try await withNotificationClient(configuration: configuration) { client in
-            try await withTaskExecutorPreference(work.runner.executor) {
-                try await client.work(
-                    on: work.patterns, as: work.kind, object: work.object, parallel: work.parallel,
-                    onGap: { gap in Task { await Self.report("\(gap)") } },
-                    onSubscription: {
-                        // The interruption precedes the shutdown of the service.
-                        if interruption.reason == nil { self.state.withLock { $0.isSubscribed = true } }
-                    }
-                ) { message in
-                    try await self.process(message)
+            try await client.work(
+                on: work.patterns, as: work.kind, object: work.object, parallel: work.parallel,
+                onGap: { gap in Task { await Self.report("\(gap)") } },
+                onSubscription: {
+                    // The interruption precedes the shutdown of the service.
+                    if interruption.reason == nil { self.state.withLock { $0.isSubscribed = true } }
                 }
+            ) { message in
+                try await self.process(message)
             }
         }
     }
@@ -168,6 +166,6 @@ private final class Work: Service {
 
     /// Prints a failure. The reader of standard error may have stalled, which must not stop the commands of others.
     private static func report(_ text: String) async {
-        await withTaskExecutorPreference(globalConcurrentExecutor) { StandardError.write(text) }
+        await withTaskExecutorPreference(Blocking.executor) { StandardError.write(text) }
     }
 }
