@@ -157,41 +157,6 @@ final class ClientCore: Sendable {
 // MARK: - The connection
 
 extension ClientCore {
-    func start() {
-        if Fork.isChild { return }
-        process { $0.start(&$1) }
-    }
-
-    func stop() {
-        if Fork.isChild { return }
-        process { $0.stop(now: clock.now, &$1) }
-    }
-
-    func shutDownGracefully() {
-        if Fork.isChild { return }
-        process { $0.shutDownGracefully(now: clock.now, &$1) }
-    }
-
-    /// Waits for the end of the client.
-    ///
-    /// - Throws: The error that ended the client, if any.
-    func waitForEnd() async throws(NotifyError) {
-        if Fork.isChild { throw .forked }
-        let slot = ReplySlot<Void>()
-        process { $0.awaitEnd(slot, &$1) }
-        try await slot.wait {}
-    }
-
-    /// Waits for the end of the client as a service.
-    ///
-    /// - Throws: The error that ended the client, if any.
-    func waitForServiceEnd(onCancel: @escaping @Sendable () -> Void) async throws(NotifyError) {
-        if Fork.isChild { throw .forked }
-        let slot = ReplySlot<Void>()
-        process { $0.awaitServiceEnd(slot, now: clock.now, &$1) }
-        try await slot.wait(onCancel: onCancel)
-    }
-
     private func connect() {
         let path: String
         do {
@@ -317,34 +282,6 @@ extension ClientCore {
         }
         perform(deferred)
         return buffer
-    }
-}
-
-extension NotifyError {
-    fileprivate static func cannotConnect(to path: String, _ error: Errno) -> NotifyError {
-        switch error {
-        case .connectionRefused where isOtherFile(path):
-            NotifyError(.noDaemon, "\(path) is not a socket", cause: error)
-        case .noSuchFileOrDirectory, .connectionRefused:
-            NotifyError(
-                .noDaemon,
-                "notifyd does not listen on \(path); start it, or connect to the socket on which it listens",
-                cause: error)
-        case .resourceTemporarilyUnavailable:
-            NotifyError(
-                .noDaemon, "the connection backlog of \(path) is full; check that notifyd responds",
-                cause: error)
-        case .permissionDenied, .notPermitted:
-            NotifyError(.forbidden, "this user is not allowed to connect to \(path)", cause: error)
-        default:
-            NotifyError(.noDaemon, "can't connect to \(path): \(error)", cause: error)
-        }
-    }
-
-    /// Whether a file that is not a socket is at the path.
-    private static func isOtherFile(_ path: String) -> Bool {
-        var status = stat()
-        return stat(path, &status) == 0 && status.st_mode & S_IFMT != S_IFSOCK
     }
 }
 

@@ -1,4 +1,3 @@
-import Algorithms
 import DequeModule
 import NotifyWire
 
@@ -12,21 +11,6 @@ import NotifyWire
 /// of a message whose deadline has passed is passed to the consumer, too, although the consumer still has the message:
 /// the delivery has a higher number.
 struct AcknowledgementState {
-    /// The action for a delivery.
-    enum Disposition: Equatable {
-        /// Pass it to the consumer.
-        case new
-        /// Discard it: the message is in the buffer or was passed to the consumer, and is not answered.
-        case duplicate
-        /// Discard it and acknowledge it again: the consumer acknowledged it, but the daemon did not receive the
-        /// acknowledgement.
-        case acknowledged
-        /// Give it back: the consumer holds more messages than the window allows, because their deadlines have passed.
-        case overrun
-        /// Give it back without a delay: no further handler starts.
-        case stopped
-    }
-
     /// The maximum number of ranges in `unconfirmed`; the lowest are evicted first.
     ///
     /// A running daemon has processed all but the last `window` acknowledgements of a connection; otherwise it would
@@ -312,35 +296,5 @@ extension AcknowledgementState {
         forgetCopies(of: sequence)
         stopWaiting(sequence)
         if !pendingExtensions.isEmpty { pendingExtensions[sequence] = nil }
-    }
-}
-
-extension Deque<UInt64> {
-    func containsSorted(_ sequence: UInt64) -> Bool {
-        let index = firstIndex(notBelow: sequence)
-        return index < count && self[index] == sequence
-    }
-
-    fileprivate mutating func insertSorted(_ sequence: UInt64) {
-        if let last, last > sequence { insert(sequence, at: firstIndex(notBelow: sequence)) } else { append(sequence) }
-    }
-
-    /// Removes a sequence.
-    ///
-    /// - Returns: Whether the sequence was present.
-    mutating func removeSorted(_ sequence: UInt64) -> Bool {
-        // Fast path: consumers usually acknowledge the oldest message first.
-        if first == sequence {
-            removeFirst()
-            return true
-        }
-        let index = firstIndex(notBelow: sequence)
-        guard index < count, self[index] == sequence else { return false }
-        remove(at: index)
-        return true
-    }
-
-    private func firstIndex(notBelow sequence: UInt64) -> Int {
-        partitioningIndex { $0 >= sequence }
     }
 }
