@@ -65,7 +65,6 @@ extension ClientMachine {
         case .subscribed: try subscribed(Subscribed(frame), now: now(), &effects)
         case .detached: try detached(Detached(frame), &effects)
         case .gap: gapReceived(try Gap(frame), &effects)
-        case .snapshot: router.begin(try Snapshot(frame))
         case .deadline: deadlineChanged(try DeadlineNotice(frame), now: now())
         case .error: try errorReceived(ErrorFrame(frame), now: now, &effects)
         case .closing: connection.closingReceived(lastRequest: try Closing(frame).lastRequest, now: now())

@@ -54,7 +54,7 @@ struct ClientMetrics: Sendable {
         var messages = 0
         for (_, item) in effects.deliveries {
             switch item {
-            case .batch(let batch), .snapshot(let batch): messages += batch.entries.count
+            case .batch(let batch): messages += batch.entries.count
             case .gap(let gap) where gap.reason == .connectionTooSlow: daemonDrops.increment(by: gap.missed ?? 0)
             default: break
             }

@@ -60,9 +60,9 @@ extension NotificationClient {
         /// ended without leaving. The number may be low after a crash of the daemon, and is never too high.
         public var delivery: Int { Int(batch.entries[index].delivery) }
 
-        /// Whether this message belongs to a snapshot: older messages that the daemon delivers when a subscription
-        /// begins, ahead of the live ones. Acknowledging such a message has no effect.
-        public var isSnapshot: Bool { batch.entries[index].isSnapshot }
+        /// Whether the daemon has sent this message in a snapshot, ahead of the live messages of a subscription. No version
+        /// of the daemon sends snapshots yet, so it is false: stored messages are read from the log.
+        public var isSnapshot: Bool { false }
 
         /// A copy of the payload.
         public var payload: [UInt8] { read { Array($0.parts.payload) } }

@@ -9,8 +9,6 @@ final class MessageBatch: Sendable {
         var offset: UInt32
         var length: UInt32
         var isRedelivered: Bool
-        /// Whether the message is part of a snapshot: older than the subscription's start, and never acknowledged.
-        var isSnapshot = false
         /// The number of the delivery to a durable subscription; 1 for other messages.
         var delivery: UInt32 = 1
     }
@@ -36,21 +34,19 @@ final class MessageBatch: Sendable {
         self.acknowledgements = acknowledgements
     }
 
-    /// The acknowledgements of a message that may be answered; nil in the child of a fork, where a lock may be held for
+    /// The acknowledgements; nil for a volatile subscription, and in the child of a fork, where a lock may be held for
     /// ever.
-    private func answerable(_ index: Int) -> Acknowledgements? {
-        entries[index].isSnapshot || Fork.isChild ? nil : acknowledgements
-    }
+    private var answerable: Acknowledgements? { Fork.isChild ? nil : acknowledgements }
 
-    /// Acknowledges a message; has no effect on volatile subscriptions and on messages of a snapshot.
+    /// Acknowledges a message; has no effect on volatile subscriptions.
     func acknowledge(_ index: Int) {
-        guard let acknowledgements = answerable(index) else { return }
+        guard let acknowledgements = answerable else { return }
         acknowledgements.ledger.acknowledge(sequence(index), epoch: acknowledgements.epoch)
     }
 
-    /// Gives back a message; has no effect on volatile subscriptions and on messages of a snapshot.
+    /// Gives back a message; has no effect on volatile subscriptions.
     func reject(_ index: Int, _ outcome: Reject.Outcome, delay: Duration?, reason: String) {
-        guard let acknowledgements = answerable(index) else { return }
+        guard let acknowledgements = answerable else { return }
         let rejection = AcknowledgementState.Rejection(
             sequence: sequence(index), outcome: outcome, delayMicroseconds: delay.map(Self.limited),
             reason: reason.limited(toBytes: Limits.reasonBytes))
@@ -58,9 +54,9 @@ final class MessageBatch: Sendable {
             rejection, delivery: entries[index].delivery, epoch: acknowledgements.epoch)
     }
 
-    /// Extends the deadline of a message; has no effect on volatile subscriptions and on messages of a snapshot.
+    /// Extends the deadline of a message; has no effect on volatile subscriptions.
     func extendDeadline(_ index: Int, by duration: Duration?) {
-        guard let acknowledgements = answerable(index) else { return }
+        guard let acknowledgements = answerable else { return }
         acknowledgements.ledger.extend(
             sequence(index), by: duration.map { max(1, Self.limited($0)) } ?? 0, delivery: entries[index].delivery,
             epoch: acknowledgements.epoch)

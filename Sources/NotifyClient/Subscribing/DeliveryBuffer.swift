@@ -20,19 +20,13 @@ final class DeliveryBuffer: Sendable {
         /// Pauses reading from the connection. Messages that were already read are kept, so the buffer may exceed its
         /// bounds.
         case pauseReading(Bounds)
-        /// Bounded by the window of a durable subscription, which the daemon enforces. Pauses reading only while a
-        /// snapshot, which has no window, exceeds the standard bounds.
+        /// Bounded by the window of a durable subscription, which the daemon enforces.
         case windowed
     }
 
     enum Item: Sendable {
         case batch(MessageBatch)
         case gap(NotificationClient.Gap)
-        /// A snapshot begins: later batches and gaps are live, and are held until the snapshot has ended.
-        case snapshotBegan
-        /// Messages of the snapshot.
-        case snapshot(MessageBatch)
-        case snapshotEnded
         /// The subscription begins with stored messages of this range, which its consumer reads from the log.
         case logSnapshotBegan(SequenceRange, reportsEarlierDeletions: Bool)
         /// The answer to a request for the messages of a range, as the next part of this snapshot.

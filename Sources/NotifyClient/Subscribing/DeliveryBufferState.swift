@@ -9,12 +9,8 @@ struct DeliveryBufferState {
     private var ready = DeliveryQueue()
     /// Live items that arrived before the end of the snapshot. They are taken after the snapshot.
     private var live = DeliveryQueue()
-    private var awaitsSnapshot = false
     /// The stored messages that precede the live ones; nil if there are none, or after their end.
     private var logSnapshot: LogSnapshot?
-    /// The number of the snapshot's messages in `ready`, and their bytes.
-    private var snapshotCount = 0
-    private var snapshotBytes = 0
     private(set) var pausesReading = false
     private(set) var droppedCount: UInt64 = 0
     var unreportedDrops: UInt64 = 0
@@ -39,15 +35,6 @@ struct DeliveryBufferState {
         case .gap(let gap):
             if replacesWithLog(gap) { return }
             if holdsLive { live.append(gap) } else { ready.append(gap) }
-        case .snapshotBegan:
-            awaitsSnapshot = true
-        case .snapshot(let batch):
-            ready.append(batch)
-            snapshotCount += batch.entries.count
-            snapshotBytes += batch.byteCount
-        case .snapshotEnded:
-            awaitsSnapshot = false
-            releaseLive()
         case .logSnapshotBegan(let range, let reportsEarlierDeletions):
             logSnapshot = LogSnapshot(range, reportsEarlierDeletions: reportsEarlierDeletions)
         case .page(let page, let range):
@@ -62,7 +49,7 @@ struct DeliveryBufferState {
         enforceBounds()
     }
 
-    private var holdsLive: Bool { awaitsSnapshot || logSnapshot != nil }
+    private var holdsLive: Bool { logSnapshot != nil }
 
     private mutating func releaseLive() {
         guard !holdsLive else { return }
@@ -80,10 +67,6 @@ struct DeliveryBufferState {
 
     private mutating func take() {
         taken = ready.popFirst()
-        if let batch = taken.batch, batch.entries[taken.range.lowerBound].isSnapshot {
-            snapshotCount -= taken.range.count
-            snapshotBytes -= batch.frameBytes(taken.range)
-        }
         applyLimit()
         enforceBounds()
     }
@@ -103,21 +86,10 @@ struct DeliveryBufferState {
     private mutating func enforceBounds() {
         if logSnapshot != nil { return evictLive() }
         switch policy {
-        case .dropOldest(let bounds):
-            drop { $0.ready.dropOldest(beyond: bounds) }
-            drop { $0.live.dropOldest(beyond: bounds) }
-        case .pauseReading(let bounds):
-            // Pausing for live messages would be a deadlock: they wait for the rest of the snapshot, which would not
-            // arrive either.
-            drop { $0.live.dropOldest(beyond: bounds) }
-            updatePausing(messages: ready.messageCount, bytes: ready.byteCount, bounds)
-        case .windowed:
-            updatePausing(messages: snapshotCount, bytes: snapshotBytes, .standard)
+        case .dropOldest(let bounds): countDropped(ready.dropOldest(beyond: bounds))
+        case .pauseReading(let bounds): updatePausing(messages: ready.messageCount, bytes: ready.byteCount, bounds)
+        case .windowed: break
         }
-    }
-
-    private mutating func drop(_ body: (inout Self) -> UInt64) {
-        countDropped(body(&self))
     }
 
     private mutating func countDropped(_ count: UInt64) {

@@ -3,7 +3,7 @@ import NotifyWire
 
 /// Routes each delivery of a read to its subscriptions.
 ///
-/// The header of a run or snapshot announces deliveries of one subscription. Any other delivery is for the volatile
+/// The header of a run announces deliveries of one subscription. Any other delivery is for the volatile
 /// subscriptions that match: the daemon sends it once, regardless of the number of these subscriptions.
 struct DeliveryRouter: ~Copyable {
     /// The data of a subscription that routing needs.
@@ -49,9 +49,9 @@ struct DeliveryRouter: ~Copyable {
         var disposition: AcknowledgementState.Disposition
     }
 
-    /// The deliveries that follow a run or snapshot header.
+    /// The deliveries that follow the header of a run or page.
     private struct Announced {
-        enum Kind { case run, redelivery, snapshot, lastSnapshot, page }
+        enum Kind { case run, redelivery, page }
 
         var kind = Kind.run
         /// Nil if the subscription is unknown. Its deliveries are then discarded.
@@ -62,18 +62,10 @@ struct DeliveryRouter: ~Copyable {
         var delivery: UInt32 = 1
     }
 
-    /// Messages of a snapshot in the present read.
-    private struct StagedSnapshot {
-        var slot: Int
-        var messages = StagedMessages()
-        var isEnded = false
-    }
-
     private var targets = SlotMap<PlainSlotID, Target>()
     private var slots: [UInt32: Int] = [:]
     private var center = CenterCore(resolutionCacheBytes: 128 << 10, reservedFirstToken: ReservedNames.daemonToken)
     private var stagedSlots: [Int] = []
-    private var stagedSnapshot: StagedSnapshot?
     /// The sequence up to which every volatile subscription has received its messages, or gaps in their place.
     private var sharedThrough: UInt64 = 0
     private var announced = Announced()
@@ -128,16 +120,6 @@ extension DeliveryRouter {
             delivery: max(1, run.delivery))
     }
 
-    /// Begins a part of a snapshot: the next `count` deliveries are those of one subscription. Staged messages must
-    /// have been taken before.
-    mutating func begin(_ snapshot: Snapshot) {
-        let slot = slots[snapshot.subscription]
-        announced = Announced(
-            kind: snapshot.isLast ? .lastSnapshot : .snapshot, slot: slot, number: snapshot.subscription,
-            remaining: snapshot.count)
-        endSnapshotIfComplete()
-    }
-
     /// Begins a page of the log: the next `count` deliveries are the answer to a request. Staged messages must have
     /// been taken before.
     mutating func begin(_ page: LogPage) {
@@ -168,17 +150,9 @@ extension DeliveryRouter {
                 return nil
             }
             guard let slot = announced.slot else { return nil }
-            switch announced.kind {
-            case .run, .redelivery:
-                entry.isRedelivered = announced.kind == .redelivery
-                entry.delivery = announced.delivery
-                return deliverDurable(entry, slot: slot, sequence: sequence)
-            case .snapshot, .lastSnapshot:
-                stageSnapshot(entry, slot: slot)
-                endSnapshotIfComplete()
-                return nil
-            case .page: return nil
-            }
+            entry.isRedelivered = announced.kind == .redelivery
+            entry.delivery = announced.delivery
+            return deliverDurable(entry, slot: slot, sequence: sequence)
         }
         sharedThrough = max(sharedThrough, sequence)
         let object = delivery.parts.object.isEmpty ? nil : delivery.parts.object
@@ -208,20 +182,6 @@ extension DeliveryRouter {
         extendRegion(to: entry)
     }
 
-    private mutating func stageSnapshot(_ entry: MessageBatch.Entry, slot: Int) {
-        var entry = entry
-        entry.isSnapshot = true
-        if stagedSnapshot == nil { stagedSnapshot = StagedSnapshot(slot: slot) }
-        stagedSnapshot?.messages.append(entry)
-        extendRegion(to: entry)
-    }
-
-    private mutating func endSnapshotIfComplete() {
-        guard announced.remaining == 0, announced.kind == .lastSnapshot, let slot = announced.slot else { return }
-        if stagedSnapshot == nil { stagedSnapshot = StagedSnapshot(slot: slot) }
-        stagedSnapshot?.isEnded = true
-    }
-
     private mutating func extendRegion(to entry: MessageBatch.Entry) {
         let end = Int(entry.offset) + Int(entry.length)
         region = (region?.lowerBound ?? Int(entry.offset))..<end
@@ -236,16 +196,8 @@ extension DeliveryRouter {
     mutating func takeStaged(
         from read: UnsafeRawBufferPointer, _ body: (DeliveryBuffer, DeliveryBuffer.Item) -> Void
     ) {
-        guard region != nil || stagedSnapshot != nil else { return }
-        let region = self.region ?? 0..<0
+        guard let region else { return }
         let shared = StagedMessages.Region(bytes: [UInt8](read[region]), start: region.lowerBound)
-        // The snapshot comes first: if it ends in this read, live messages follow it.
-        if var snapshot = stagedSnapshot.take(), let target = targets.value(at: snapshot.slot) {
-            if !snapshot.messages.isEmpty {
-                body(target.buffer, .snapshot(snapshot.messages.takeBatch(shared, read, target.acknowledgements)))
-            }
-            if snapshot.isEnded { body(target.buffer, .snapshotEnded) }
-        }
         for slot in stagedSlots where targets.isUsed(slot) {
             let (buffer, batch) = targets[slot].takeBatch(shared, read)
             body(buffer, .batch(batch))

@@ -50,7 +50,6 @@ package enum FrameKind: UInt8, CaseIterable, Sendable {
     case run = 0x51
     case redelivery = 0x52
     case gap = 0x53
-    case snapshot = 0x54
     case logPage = 0x55
     case found = 0x56
     case storedNameEntry = 0x57

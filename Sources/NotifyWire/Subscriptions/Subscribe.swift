@@ -141,13 +141,11 @@ package struct CreateDurable: RequestFrame {
     }
 }
 
-/// The answer to a subscribe. Apart from snapshots, only messages with sequences above `sequence` are delivered.
+/// The answer to a subscribe. Only messages with sequences above `sequence` are delivered.
 package struct Subscribed: ControlFrame {
     package static let kind = FrameKind.subscribed
     /// Flag bit 0: the durable subscription already existed.
     package static let resumedFlag: UInt8 = 1
-    /// Flag bit 1: snapshots with older messages follow, the last one marked.
-    package static let snapshotFlag: UInt8 = 2
 
     package var request: UInt64
     package var subscription: UInt32
@@ -159,19 +157,16 @@ package struct Subscribed: ControlFrame {
     /// client then forgets which messages it received and acknowledged.
     package var generation: UInt64
     package var isResumed: Bool
-    package var hasSnapshot: Bool
-    package var flags: UInt8 { (isResumed ? Self.resumedFlag : 0) | (hasSnapshot ? Self.snapshotFlag : 0) }
+    package var flags: UInt8 { isResumed ? Self.resumedFlag : 0 }
 
     package init(
-        request: UInt64, subscription: UInt32, sequence: UInt64, generation: UInt64 = 0, isResumed: Bool,
-        hasSnapshot: Bool = false
+        request: UInt64, subscription: UInt32, sequence: UInt64, generation: UInt64 = 0, isResumed: Bool
     ) {
         self.request = request
         self.subscription = subscription
         self.sequence = sequence
         self.generation = generation
         self.isResumed = isResumed
-        self.hasSnapshot = hasSnapshot
     }
 
     package init(flags: UInt8, reading body: inout FieldReader) throws(WireError) {
@@ -181,7 +176,6 @@ package struct Subscribed: ControlFrame {
         sequence = try body.integer()
         generation = try body.integer()
         isResumed = flags & Self.resumedFlag != 0
-        hasSnapshot = flags & Self.snapshotFlag != 0
     }
 
     package func writeBody(to buffer: inout ByteBuffer) {

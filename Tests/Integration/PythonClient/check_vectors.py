@@ -120,9 +120,7 @@ def decode(kind, flags, body):
         return f | {"headers": [list(pair) for pair in m.headers], "payload": m.payload.hex()}
     if kind == "subscribed":
         f = fields("request subscription sequence generation", "<QI4xQQ", body)
-        return f | {"resumed": bool(flags & 1), "snapshot": bool(flags & 2)}
-    if kind == "snapshot":
-        return fields("subscription count", "<II", body) | {"last": bool(flags & 1)}
+        return f | {"resumed": bool(flags & 1)}
     if kind == "error":
         f = fields("request code subscription detail", "<QH2xIQ", body)
         return f | {"message": body[24:].decode(), "fatal": bool(flags & 1)}

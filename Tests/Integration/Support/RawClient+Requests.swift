@@ -162,7 +162,7 @@ extension Received {
         case .purged(let frame): frame.request
         case .checkProgress(let frame): frame.request
         case .checkReport(let frame): frame.request
-        case .welcome, .message, .snapshot, .gap, .deadline, .closing: nil
+        case .welcome, .message, .gap, .deadline, .closing: nil
         }
     }
 }

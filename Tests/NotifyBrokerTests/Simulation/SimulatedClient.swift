@@ -108,7 +108,6 @@ final class SimulatedClient {
                 // Later requests were not processed.
                 unanswered = unanswered.filter { $0.key <= closing.lastRequest }
                 asked = asked.filter { $0.key <= closing.lastRequest }
-            case .snapshot: model.fail("a snapshot was announced")
             case .welcome, .removed, .pong, .subscriptionEntry, .clientEntry, .nameEntry, .postEntry, .traceEntry,
                 .durableEntry, .durableDescription, .deadline, .deadLettersDone, .storedNameEntry, .listEnd,
                 .statistics, .logPage,

@@ -36,11 +36,6 @@ extension ByteBuffer {
 }
 
 extension ByteBuffer {
-    /// Appends one part of a snapshot.
-    mutating func writeSnapshot(_ subscription: UInt32, _ sequences: [UInt64], isLast: Bool = false) {
-        Snapshot(subscription: subscription, count: UInt32(sequences.count), isLast: isLast).write(to: &self)
-        for sequence in sequences { writeDelivery(sequence, payload: "\(sequence)") }
-    }
 }
 
 /// Returns a batch of messages, encoded as in a single read.

@@ -187,14 +187,14 @@ final class MachineHarness {
 
     /// Answers all unread subscribe frames.
     func acceptSubscriptions(
-        after sequence: UInt64 = 0, generation: UInt64 = 0, isResumed: Bool = false, hasSnapshot: Bool = false
+        after sequence: UInt64 = 0, generation: UInt64 = 0, isResumed: Bool = false
     ) throws -> [Subscribe] {
         let frames = try read().map { try $0.read(Subscribe.self) }
         receive { buffer in
             for frame in frames {
                 NotifyWire.Subscribed(
                     request: frame.request, subscription: frame.subscription, sequence: sequence,
-                    generation: generation, isResumed: isResumed, hasSnapshot: hasSnapshot
+                    generation: generation, isResumed: isResumed
                 ).write(to: &buffer)
             }
         }

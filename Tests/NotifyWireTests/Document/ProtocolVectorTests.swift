@@ -158,12 +158,6 @@ import WireTestSupport
         case .dropped:
             let dropped = try Dropped(frame)
             return (["subscription": dropped.subscription, "messages": dropped.messages], dropped.encoded)
-        case .snapshot:
-            let snapshot = try Snapshot(frame)
-            return (
-                ["subscription": snapshot.subscription, "count": snapshot.count, "last": snapshot.isLast],
-                snapshot.encoded
-            )
         case .removed: return try request(Removed(frame))
         case .ping: return try request(Ping(frame))
         case .pong: return try request(Pong(frame))
@@ -426,7 +420,7 @@ import WireTestSupport
         [
             "request": subscribed.request, "subscription": subscribed.subscription,
             "sequence": subscribed.sequence, "generation": subscribed.generation,
-            "resumed": subscribed.isResumed, "snapshot": subscribed.hasSnapshot,
+            "resumed": subscribed.isResumed,
         ]
     }
 

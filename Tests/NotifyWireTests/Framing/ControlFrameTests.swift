@@ -80,10 +80,7 @@ struct Sample: Sendable, CustomTestStringConvertible {
         Sample(Subscribe(request: 4, subscription: 5, patterns: ["a"], start: .age(microseconds: 0))),
         Sample(Subscribe(request: 4, subscription: 5, patterns: ["a"], start: .time(microseconds: 1 << 63 - 1))),
         Sample(Subscribed(request: 3, subscription: 4, sequence: 5, isResumed: true)),
-        Sample(
-            Subscribed(request: 3, subscription: 4, sequence: 5, generation: 6, isResumed: false, hasSnapshot: true)),
-        Sample(Snapshot(subscription: 4, count: 5, isLast: false)),
-        Sample(Snapshot(subscription: 4, count: 5, isLast: true)),
+        Sample(Subscribed(request: 3, subscription: 4, sequence: 5, generation: 6, isResumed: false)),
         Sample(Dropped(subscription: 4, messages: 5)),
         Sample(Detach(request: 6, subscription: 7)),
         Sample(Detached(request: 6, subscription: 7)),

@@ -44,7 +44,6 @@ import WireTestSupport
         case .welcome: _ = try Welcome(frame)
         case .receipt: _ = try Receipt(frame)
         case .subscribed: _ = try Subscribed(frame)
-        case .snapshot: _ = try Snapshot(frame)
         case .dropped: _ = try Dropped(frame)
         case .detached: _ = try Detached(frame)
         case .removed: _ = try Removed(frame)
