@@ -108,7 +108,7 @@ extension IntegrationTests {
             let late = try start(script: "true")
             for process in [worker, late] {
                 process.send(SIGTERM)
-                _ = try await process.waitForExit(within: .seconds(30))
+                _ = try await process.waitForExit(within: .seconds(60))
             }
             daemon.process.send(SIGCONT)
         }
