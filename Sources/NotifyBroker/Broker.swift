@@ -20,14 +20,13 @@ package struct Broker: ~Copyable {
     var egress = Egress()
     var commits: CommitPipeline
     var readers: LogReaders
+    var pages = PageReads()
     var durables: DurableSubscriptions
     var redeliveryReads = RedeliveryReads()
     var deadLetterRequests = StoreRequests<DeadLetterRequest>()
     var backlogs = Backlogs()
     var recorder = PostRecorder()
-    var traces = Traces()
     var timeSearches = StoreRequests<TimeSearch>()
-    var histories = Histories()
     var logChecks = LogChecks()
     var summaries = StoreRequests<SummaryRead>()
     var backups = Backups()
@@ -109,7 +108,7 @@ package struct Broker: ~Copyable {
     /// The time of the oldest read that the store has not answered; nil if there is none.
     @inline(__always)
     private var readStarted: Duration? {
-        .earlier(.earlier(readers.pageStarted, timeSearches.started), redeliveryReads.started)
+        .earlier(.earlier(pages.started, timeSearches.started), redeliveryReads.started)
     }
 
     /// Handles passed deadlines: fails connections without a hello, closes connections whose final error is unread,

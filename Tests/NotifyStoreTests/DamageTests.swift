@@ -141,7 +141,7 @@ struct DamageTests {
         _ = log.commit(CommitBatch(id: 1, blocks: [LogBlock((1...5).map { StoredMessage($0) })]))
         try log.connection.execute("UPDATE segments SET bytes = bytes + 1")
         let request = PageRequest(
-            reader: ReaderID(slot: 0, generation: 0), filter: try SubscriptionFilter(">"), access: .of(uid: 0),
+            for: .history, filter: try SubscriptionFilter(">"), access: .of(uid: 0),
             after: 0, through: .max, maximumMessages: .max)
         guard case .failure(let failure) = log.readPage(request).result else {
             Issue.record("a damaged segment was read")

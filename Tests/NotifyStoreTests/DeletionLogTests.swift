@@ -19,7 +19,7 @@ struct DeletionLogTests {
     private static func missed(_ log: DeletionLog, _ pattern: NamePattern, since mark: UInt64) -> Loss? {
         log.missed(
             by: PageRequest(
-                reader: ReaderID(slot: 0, generation: 0), filter: SubscriptionFilter(patterns: [pattern], object: nil),
+                for: .history, filter: SubscriptionFilter(patterns: [pattern], object: nil),
                 access: .of(uid: 0), after: 0, maximumMessages: 1, deletionMark: mark), scanned: .max, isEnd: true)
     }
 

@@ -101,12 +101,11 @@ struct StoreCommitTests {
                     order.withLock { $0.append(outcome.batchID) }
                 }
                 let request = PageRequest(
-                    reader: ReaderID(slot: 0, generation: UInt32(round)), filter: filter, access: .of(uid: 0),
-                    after: round - 1, maximumMessages: 10)
+                    for: .history, filter: filter, access: .of(uid: 0), after: round - 1, maximumMessages: 10)
                 store.readPage(request) { page in
                     // The page contains the commit that was requested before the page, but not the next commit.
                     #expect((try? page.result.get().scannedThrough) == round)
-                    order.withLock { $0.append(UInt64(page.reader.generation)) }
+                    order.withLock { $0.append(round) }
                     if round == 50 { continuation.resume() }
                 }
             }

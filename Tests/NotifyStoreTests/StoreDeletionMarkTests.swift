@@ -36,7 +36,7 @@ struct StoreDeletionMarkTests {
         maximum: Int = 100, isDescending: Bool = false, mark: UInt64 = 0
     ) async throws -> Page.Content {
         let request = PageRequest(
-            reader: ReaderID(slot: 0, generation: 0), filter: SubscriptionFilter(patterns: [pattern], object: object),
+            for: .history, filter: SubscriptionFilter(patterns: [pattern], object: object),
             access: .of(uid: 0), after: after, through: through, maximumMessages: maximum, isDescending: isDescending,
             deletionMark: mark)
         return try await completion { store.readPage(request, completion: $0) }.result.get()

@@ -29,7 +29,7 @@ struct StoreDescendingPageTests {
         _ store: Store, _ filter: SubscriptionFilter, _ range: ClosedRange<UInt64>, maximum: Int = 100
     ) async throws -> Page.Content {
         let request = PageRequest(
-            reader: ReaderID(slot: 0, generation: 0), filter: filter, access: .of(uid: 0),
+            for: .history, filter: filter, access: .of(uid: 0),
             after: range.lowerBound - 1, through: range.upperBound, maximumMessages: maximum, isDescending: true)
         return try await completion { store.readPage(request, completion: $0) }.result.get()
     }

@@ -47,7 +47,7 @@ extension Broker {
             durables.saved(batch.redeliveries)
             for id in batch.redeliveries.keys.sorted() { wakeRedeliveries(of: id, now: now) }
         }
-        if batch.messageCount > 0 { histories.committed() }
+        if batch.messageCount > 0 { pages.histories.committed() }
         recorder.monitors.committed(through: batch.lastSequence)
         for waiter in batch.log.waiters where waiter.wantsReceipt && connections.contains(waiter.connection) {
             connections[waiter.connection.slot].receiptResolved()
@@ -87,7 +87,7 @@ extension Broker {
     private mutating func failed(_ batch: InFlightBatch, _ failure: StorageFailure, now: BrokerTime) {
         storageFailed(failure, now: now)
         ledger.stored.remove(batch.log.usage.byUser)
-        histories.committed()
+        pages.histories.committed()
         durables.progressFailed(batch.progressOf)
         durables.saveFailed(batch.redeliveries)
         durables.saveFailed(batch.losses)

@@ -227,7 +227,7 @@ extension Broker {
     mutating func release(_ slot: ConnectionSlot, now: BrokerTime) {
         endSubscriptions(of: slot, now: now)
         endMonitor(of: slot)
-        traces.remove(connections[slot].id)
+        pages.traces.remove(connections[slot].id)
         endTimeSearch(of: slot)
         logChecks.connectionEnded(connections[slot].id)
         endHistories(of: slot)

@@ -167,10 +167,9 @@ extension Broker {
         if subscriptions.pendingRemovalUID != nil { actions.append(.scheduleTick) }
         chargeRegistrations(of: uid)
         if isLimited { try checkRoom(for: filter, uid: uid) }
-        let registration = try subscriptions.addDurable(filter, durable, uid: uid, isLimited: isLimited)
-        durables[durable].registration = registration
+        durables[durable].registration = try subscriptions.addDurable(
+            filter, durable, uid: uid, isLimited: isLimited)
         subscriptions.registrationReplaced(through: commits.sequencer.last)
-        if let reader = durables[durable].reader { readers[reader].registered(as: registration) }
     }
 }
 

@@ -23,45 +23,34 @@ extension Broker {
             deletionMark: read.deletionMark)
         try charge(history)
         connections[slot].historyReads += 1
-        histories.append(history)
+        pages.histories.append(history)
         actions.append(.scheduleTick)
     }
 
-    /// Requests the page of the next history from the store.
-    ///
-    /// - Returns: Whether a page was requested. False if no history waits, another page is being read, or it is the
-    ///   turn of a reader or a trace.
-    mutating func requestHistoryPage(now: BrokerTime) -> Bool {
-        let isOthersTurn = histories.yieldsToOthers && (readers.hasQueuedPages || !traces.isEmpty)
-        guard !histories.isEmpty, readers.pageStarted == nil, !isOthersTurn else { return false }
-        while var read = histories.next() {
+    /// Begins the next history, and returns the request of its page; nil if none waits that has room.
+    mutating func nextHistoryPage() -> PageRequest? {
+        while var read = pages.histories.next() {
             let slot = read.connection.slot
             guard hasRoom(slot) else {
                 connections[slot].hasBlockedReaders = true
-                histories.waitForRoom(read)
+                pages.histories.waitForRoom(read)
                 continue
             }
             read.rights = access.policy.generation
             read.settledThrough = commits.settledThrough
             read.persistedThrough = commits.persistedThrough
-            histories.begin(read)
-            readers.otherPageRequested(now: now.monotonic)
-            actions.append(
-                .readPage(
-                    PageRequest(
-                        reader: .history, filter: read.filter,
-                        access: access.readAccess(of: connections[slot].identity), after: read.after,
-                        through: read.last, maximumMessages: read.maximumMessages, isDescending: read.isDescending,
-                        deletionMark: read.deletionMark)))
-            return true
+            pages.histories.begin(read)
+            return PageRequest(
+                for: .history, filter: read.filter, access: access.readAccess(of: connections[slot].identity),
+                after: read.after, through: read.last, maximumMessages: read.maximumMessages,
+                isDescending: read.isDescending, deletionMark: read.deletionMark)
         }
-        return false
+        return nil
     }
 
     /// Answers a history with its page, or makes it wait for the next commit.
     mutating func historyPageRead(_ page: Page, now: BrokerTime) {
-        readers.otherPageArrived()
-        guard var read = histories.finish() else { return actions.append(.scheduleTick) }
+        guard var read = pages.histories.finish() else { return actions.append(.scheduleTick) }
         defer { actions.append(.scheduleTick) }
         let slot = read.connection.slot
         switch page.result {
@@ -71,7 +60,7 @@ extension Broker {
             refuse(slot, request: read.request, failure.readError)
         // The page was read under earlier rights.
         case .success where read.rights != access.policy.generation:
-            histories.append(read)
+            pages.histories.append(read)
         case .success(let content):
             scheduler.charge(
                 FairScheduler.Cost.trace + content.block.frames.readableBytes >> FairScheduler.Cost.bytesShift,
@@ -90,7 +79,7 @@ extension Broker {
             if read.wait != .none, isEmpty, isAtEnd, through < read.last {
                 // The commit that the request waits for may have failed meanwhile.
                 let isSettled = read.wait == .pending && commits.settledThrough > through
-                return isSettled ? histories.append(read) : histories.waitForCommit(read)
+                return isSettled ? pages.histories.append(read) : pages.histories.waitForCommit(read)
             }
             end(read)
             send(content, of: read, through: through, isEnd: read.wait == .pending ? through >= read.last : isAtEnd)
@@ -118,7 +107,7 @@ extension Broker {
 
     /// Answers a waiting request of the connection with an empty page.
     mutating func endRead(_ ended: EndRead, _ slot: ConnectionSlot) {
-        guard let read = histories.end(connections[slot].id, request: ended.request) else { return }
+        guard let read = pages.histories.end(connections[slot].id, request: ended.request) else { return }
         end(read)
         answer(
             slot,
@@ -135,7 +124,7 @@ extension Broker {
     mutating func endHistories(of slot: ConnectionSlot) {
         guard connections[slot].historyReads > 0 else { return }
         connections[slot].historyReads = 0
-        let bytes = histories.remove(connections[slot].id)
+        let bytes = pages.histories.remove(connections[slot].id)
         ledger.change(.pendingBytes, by: -bytes, uid: connections[slot].uid)
     }
 

@@ -2,7 +2,7 @@ import NotifyCenter
 package import NotifyLog
 import NotifyWire
 
-/// Delivery of stored messages to the readers' consumers.
+/// Reading the log for durable subscriptions.
 extension Broker {
     // MARK: At the tail
 
@@ -21,7 +21,7 @@ extension Broker {
             let boundary = resolution.volatileCount
             guard boundary < registrations.count else { continue }
             if live.count < registrations.count - boundary {
-                for id in live where resolution.reaches(durable: readers[id].interest.registration) {
+                for id in live where resolution.reaches(durable: durables[readers[id].durable].registration) {
                     if let ended = run.add(entry, at: index, for: id) { deliver(ended, of: part.block, source) }
                 }
             } else {
@@ -51,7 +51,7 @@ extension Broker {
         while let next = rest.first {
             guard let member = nextMember(for: reader), takeFirst(of: &rest, in: block, for: reader, member, source)
             else {
-                consumerPassed(through: next.sequence - 1, reader)
+                durables[readers[reader].durable].passed(through: next.sequence - 1)
                 readers.fellBehind(reader, at: next.sequence - 1)
                 return
             }
@@ -59,12 +59,12 @@ extension Broker {
     }
 
     /// Adds the first of some matching messages to the reader's run, together with the following messages that can be
-    /// handled in the same way. The consumer may skip them. Must be called in ascending order of sequences.
+    /// handled in the same way. The subscription may skip them. Must be called in ascending order of sequences.
     ///
     /// - Parameters:
     ///   - entries: Neighbors in the block, at least one. Handled entries are removed.
     ///   - member: The member whose turn it is. If it may not receive the first message, another one may.
-    /// - Returns: False if the consumer accepts no message now.
+    /// - Returns: False if the subscription accepts no message now.
     @inline(__always)
     private mutating func takeFirst(
         of entries: inout ArraySlice<LogBlock.Entry>, in block: LogBlock, for reader: ReaderID, _ member: Int,
@@ -141,7 +141,7 @@ extension Broker {
     /// Wakes the readers that wait for the connection. Must be called when the connection's outbox has room again.
     mutating func wakeReaders(of slot: ConnectionSlot) {
         let id = connections[slot].id
-        histories.wake(id)
+        pages.histories.wake(id)
         for durable in connections[slot].takeBlocked() where durables.contains(durable) {
             durables[durable].wakeMembers(on: id)
             if let reader = durables[durable].reader { readers.wake(reader) }
@@ -150,13 +150,13 @@ extension Broker {
     }
 
     private mutating func becomeLive(_ reader: ReaderID) {
-        consumerPassed(through: commits.persistedThrough, reader)
+        durables[readers[reader].durable].passed(through: commits.persistedThrough)
         readers.caughtUp(reader, through: commits.persistedThrough)
     }
 
     private mutating func readRing(_ reader: ReaderID, within budget: inout RingBudget) {
         var (bytesLeft, room) = (configuration.durableOutboxBytes, room(for: reader))
-        let registration = readers[reader].interest.registration
+        let registration = durables[readers[reader].durable].registration
         for (block, first) in readers.ring.blocks(after: readers[reader].position) {
             let source = egress.addSource(block.frames)
             // The matching messages from here to the current one are taken together.
@@ -182,7 +182,7 @@ extension Broker {
         becomeLive(reader)
     }
 
-    /// Gives matching messages to the members of the consumer that have room, in the same piece of reading.
+    /// Gives matching messages to the members of the subscription that have room, in the same piece of reading.
     ///
     /// - Parameter entries: Neighbors in the block.
     /// - Returns: False if no member has room for one of them.
@@ -200,7 +200,7 @@ extension Broker {
 
     private mutating func pass(_ reader: ReaderID, through sequence: UInt64) {
         readers[reader].passed(through: sequence)
-        consumerPassed(through: sequence, reader)
+        durables[readers[reader].durable].passed(through: sequence)
     }
 
     private mutating func resolution(of entry: LogBlock.Entry, in block: LogBlock) -> Resolution {
@@ -209,40 +209,56 @@ extension Broker {
 
     // MARK: Pages
 
+    /// Requests the next page, if none is being read.
     private mutating func requestPage(now: BrokerTime) {
-        if requestDeadLetters(now: now) { return }
-        deadLetterRequests.othersServed()
-        if requestHistoryPage(now: now) { return }
-        if requestTracedMessage(now: now) { return histories.othersServed() }
-        requestReadersPage(now: now)
-        traces.readerServed()
-        histories.othersServed()
-        _ = requestTracedMessage(now: now) || requestHistoryPage(now: now) || requestDeadLetters(now: now)
+        guard pages.started == nil else { return }
+        var purpose = pages.turn
+        repeat {
+            if let request = nextPage(for: purpose, now: now) {
+                pages.began(purpose, now: now.monotonic)
+                return actions.append(.readPage(request))
+            }
+            purpose = purpose.next
+        } while purpose != pages.turn
     }
 
-    private mutating func requestReadersPage(now: BrokerTime) {
+    private mutating func nextPage(for purpose: PageRequest.Purpose, now: BrokerTime) -> PageRequest? {
+        switch purpose {
+        case .subscription: nextSubscriptionPage()
+        case .history: nextHistoryPage()
+        case .trace: nextTracePage()
+        case .deadLetters: nextDeadLettersPage(now: now)
+        }
+    }
+
+    private mutating func nextSubscriptionPage() -> PageRequest? {
         while let reader = readers.nextForPage() {
             guard nextMember(for: reader) != nil else { continue }
-            let interest = readers[reader].interest
-            readers.pageRequested(reader, rights: access.policy.generation, now: now.monotonic)
-            actions.append(
-                .readPage(
-                    PageRequest(
-                        reader: reader, subscription: interest.subscription, filter: interest.filter,
-                        access: readAccess(for: reader), after: readers[reader].position,
-                        maximumMessages: room(for: reader))))
+            readers.pageRequested(reader, rights: access.policy.generation)
+            let slot = readers[reader].durable
+            return PageRequest(
+                for: .subscription, subscription: durables[slot].id, filter: durables[slot].filter,
+                access: access.readAccess(of: durables[slot].identities.inOrder), after: readers[reader].position,
+                maximumMessages: durables[slot].room)
         }
+        return nil
     }
 
     /// Must be called when the store has read a page.
     package mutating func pageRead(_ page: Page, now: BrokerTime) {
         statistics.store = page.statistics
         durables.setTime(now)
-        if page.reader == .deadLetters { return deadLettersRead(page, now: now) }
-        if page.reader == .trace { return tracedMessageRead(page, now: now) }
-        if page.reader == .history { return historyPageRead(page, now: now) }
-        let reader = page.reader
-        guard readers.pageArrived(reader, rights: access.policy.generation) else { return }
+        pages.ended()
+        switch page.purpose {
+        case .subscription: subscriptionPageRead(page, now: now)
+        case .history: historyPageRead(page, now: now)
+        case .trace: tracedMessageRead(page, now: now)
+        case .deadLetters: deadLettersRead(page, now: now)
+        }
+    }
+
+    private mutating func subscriptionPageRead(_ page: Page, now: BrokerTime) {
+        guard let reader = readers.pageArrived(rights: access.policy.generation) else { return }
         switch page.result {
         case .failure(let failure):
             storageFailed(failure, now: now)

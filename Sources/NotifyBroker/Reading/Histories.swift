@@ -38,8 +38,6 @@ struct HistoryRead: StoreRequest {
 }
 
 /// The requests for stored messages: those that wait for a page, for the next commit, or for room in an outbox.
-///
-/// One page is read at a time. Page requests of log readers and traces that are waiting take turns with these.
 struct Histories {
     private var queue: Deque<HistoryRead> = []
     /// Requests at the end of the log.
@@ -48,10 +46,6 @@ struct Histories {
     private var blocked: [HistoryRead] = []
     /// The request whose page is being read; nil if there is none, or if it has ended.
     private var current: HistoryRead?
-    /// Whether others that wait for a page take precedence over the next request.
-    private(set) var yieldsToOthers = false
-
-    var isEmpty: Bool { queue.isEmpty }
 
     mutating func append(_ read: HistoryRead) {
         queue.append(read)
@@ -63,16 +57,10 @@ struct Histories {
     /// Notes that the page of a request is being read.
     mutating func begin(_ read: HistoryRead) {
         current = read
-        yieldsToOthers = true
     }
 
     /// Ends reading, and returns the request whose page was read; nil if it has ended.
     mutating func finish() -> HistoryRead? { current.take() }
-
-    /// Gives precedence to the next request, because the others have had their turn.
-    mutating func othersServed() {
-        yieldsToOthers = false
-    }
 
     // MARK: Waiting
 
@@ -123,9 +111,4 @@ struct Histories {
         if current?.connection == connection { current = nil }
         return bytes
     }
-}
-
-extension ReaderID {
-    /// Marks the page of a history. No log reader has this id.
-    static let history = ReaderID(slot: -2, generation: 0)
 }

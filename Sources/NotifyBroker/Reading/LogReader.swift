@@ -1,26 +1,10 @@
-import NotifyLog
-
-/// A reader of the log: its position, and the source of its next messages. A pure state machine.
+/// The reader of the log for a durable subscription with a member: its position, and the source of its next messages. A
+/// pure state machine.
 ///
 /// A *live* reader receives each matching message when the message is committed. A reader that is *behind* reads the
 /// messages after its position, from the tail ring or from pages, until it reaches the end of the log. A slow reader
 /// holds a position, not messages in memory.
 struct LogReader {
-    /// The receiver of the reader's messages.
-    enum Consumer: Equatable {
-        case durable(DurableSlot)
-    }
-
-    /// The messages that the reader selects. The rights are those of its consumer.
-    struct Interest {
-        let filter: SubscriptionFilter
-        /// The id of the registration in the center. A message reaches the reader if its resolution contains this
-        /// registration.
-        fileprivate(set) var registration: UInt64
-        /// The durable subscription for which the store caches the matching names; nil for no caching.
-        let subscription: DurableID?
-    }
-
     enum State: Equatable {
         case behind
         /// A page was requested under the policy with this generation; nil if the rights have changed since.
@@ -28,17 +12,15 @@ struct LogReader {
         case live
     }
 
-    let consumer: Consumer
-    private(set) var interest: Interest
+    let durable: DurableSlot
     private(set) var state = State.behind
     /// Every message up to this sequence was delivered or skipped. While the reader is live, messages that do not match
     /// do not advance the position.
     private(set) var position: UInt64
 
     /// - Parameter position: The sequence after which to read.
-    init(for consumer: Consumer, _ interest: Interest, after position: UInt64) {
-        self.consumer = consumer
-        self.interest = interest
+    init(of durable: DurableSlot, after position: UInt64) {
+        self.durable = durable
         self.position = position
     }
 
@@ -49,11 +31,6 @@ struct LogReader {
     /// Notes that every message up to `sequence` was delivered or skipped.
     mutating func passed(through sequence: UInt64) {
         position = max(position, sequence)
-    }
-
-    /// Notes that the consumer has another registration, for the same messages.
-    mutating func registered(as registration: UInt64) {
-        interest.registration = registration
     }
 
     /// Notes that the end of the log is reached.
@@ -73,7 +50,7 @@ struct LogReader {
         state = .paging(rights: rights)
     }
 
-    /// Notes that the consumer has other rights: a page that was requested before must not be used.
+    /// Notes that the subscription has other rights: a page that was requested before must not be used.
     mutating func rightsChanged() {
         if case .paging = state { state = .paging(rights: nil) }
     }

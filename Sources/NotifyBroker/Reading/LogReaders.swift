@@ -3,9 +3,8 @@ import NotifyLog
 
 /// All log readers: the readers that may have messages to read, and the sources of the messages.
 ///
-/// Readers near the tail of the log read from a ring of committed messages. Readers further behind read pages, one page
-/// at a time for all readers. Readers serve durable subscriptions. Another use of the log would be another case of
-/// `LogReader.Consumer`; only `Broker+Consuming` depends on the cases.
+/// Readers near the tail of the log read from a ring of committed messages. Readers further behind read pages, in turn
+/// with what else reads pages: see `PageReads`.
 struct LogReaders {
     /// The source from which a reader continues.
     enum Source: Equatable {
@@ -17,7 +16,10 @@ struct LogReaders {
 
     private var table = SlotTable<ReaderID, LogReader>()
     private(set) var ring: TailRing
+    /// The readers that wait for a page.
     private var pages = PageQueue()
+    /// The reader whose page is being read.
+    private var reading: ReaderID?
     /// Readers that may have messages to read.
     private var ready: Set<ReaderID> = []
     /// The first slot whose reader may continue first in the next tick.
@@ -129,9 +131,8 @@ struct LogReaders {
         pages.append(id)
     }
 
-    /// The next queued reader that still needs a page; nil while a page is being read.
+    /// Takes the next queued reader that still needs a page.
     mutating func nextForPage() -> ReaderID? {
-        guard pages.started == nil else { return nil }
         while let id = pages.popFirst() {
             // The reader may have been closed or have caught up since it was queued.
             if table.contains(id), self[id].canRead, self[id].position < ring.floor { return id }
@@ -139,37 +140,20 @@ struct LogReaders {
         return nil
     }
 
-    mutating func pageRequested(_ id: ReaderID, rights: UInt32, now: Duration) {
+    mutating func pageRequested(_ id: ReaderID, rights: UInt32) {
         self[id].pageRequested(rights: rights)
-        pages.started = now
+        reading = id
     }
 
-    /// Records that a page for a reader was read.
+    /// Records that the page of a reader was read, and returns the reader.
     ///
-    /// - Returns: False if the page must not be used: the reader was closed, or must request the page again.
-    mutating func pageArrived(_ id: ReaderID, rights: UInt32) -> Bool {
-        pages.started = nil
-        guard table.contains(id) else { return false }
-        if self[id].pageArrived(rights: rights) { return true }
+    /// - Returns: Nil if the page must not be used: the reader was closed, or must request the page again.
+    mutating func pageArrived(rights: UInt32) -> ReaderID? {
+        guard let id = reading.take(), table.contains(id) else { return nil }
+        if self[id].pageArrived(rights: rights) { return id }
         ready.insert(id)
-        return false
+        return nil
     }
-
-    /// Records that a page was requested for a trace, not for a reader.
-    mutating func otherPageRequested(now: Duration) {
-        pages.started = now
-    }
-
-    /// Records that the page for a trace has been read.
-    mutating func otherPageArrived() {
-        pages.started = nil
-    }
-
-    /// Whether readers are queued for a page.
-    var hasQueuedPages: Bool { !pages.isEmpty }
-
-    /// The time at which the page that is being read was requested; nil if no page is being read.
-    var pageStarted: Duration? { pages.started }
 
     mutating func pageFailed(_ id: ReaderID) {
         retrying.insert(id)

@@ -70,28 +70,18 @@ extension Broker {
         actions.append(.scheduleTick)
     }
 
-    /// Requests the next page of dead letters, unless the store is working on dead letters, is reading a page, or has a
-    /// purge to do first.
-    mutating func requestDeadLetters(now: BrokerTime) -> Bool {
-        let isOthersTurn =
-            deadLetterRequests.yieldsToOthers && (readers.hasQueuedPages || !traces.isEmpty || !histories.isEmpty)
-        guard readers.pageStarted == nil, !isOthersTurn, !isPurging, let request = deadLetterRequests.begin(now: now)
-        else {
-            return false
-        }
-        readers.otherPageRequested(now: now.monotonic)
+    /// Begins the next request, and returns the request of its page; nil if none waits, the store works on another
+    /// one, or a purge is under way.
+    mutating func nextDeadLettersPage(now: BrokerTime) -> PageRequest? {
+        guard !isPurging, let request = deadLetterRequests.begin(now: now) else { return nil }
         // The client may manage the owner's subscriptions, and receives none of the messages.
         let access = ReadAccess.unrestricted(access.policy)
-        actions.append(
-            .readPage(
-                PageRequest(
-                    reader: .deadLetters, filter: request.filter, access: access, after: request.after,
-                    through: request.last, maximumMessages: Self.messagesPerPage)))
-        return true
+        return PageRequest(
+            for: .deadLetters, filter: request.filter, access: access, after: request.after, through: request.last,
+            maximumMessages: Self.messagesPerPage)
     }
 
     mutating func deadLettersRead(_ page: Page, now: BrokerTime) {
-        readers.otherPageArrived()
         actions.append(.scheduleTick)
         guard let request = deadLetterRequests.current else {
             _ = deadLetterRequests.finish()
@@ -192,9 +182,4 @@ extension Broker {
     mutating func endDeadLetters(of slot: ConnectionSlot) {
         if let request = deadLetterRequests.remove(connections[slot].id) { uncharge(request) }
     }
-}
-
-extension ReaderID {
-    /// Marks the page of a request for dead letters. No log reader has this id.
-    static let deadLetters = ReaderID(slot: -3, generation: 0)
 }

@@ -16,8 +16,6 @@ struct StoreRequests<Request: StoreRequest> {
     private(set) var current: Request?
     /// The time at which the store was asked; nil if no answer is pending.
     private(set) var started: Duration?
-    /// Whether others that wait for the store take precedence over the next request.
-    private(set) var yieldsToOthers = false
 
     /// Whether no request waits, and the store works on none.
     var isIdle: Bool { started == nil && waiting.isEmpty }
@@ -32,12 +30,8 @@ struct StoreRequests<Request: StoreRequest> {
         prepare(&request)
         current = request
         started = now.monotonic
-        yieldsToOthers = true
         return request
     }
-
-    /// Gives precedence to the next request, because the others have had their turn.
-    mutating func othersServed() { yieldsToOthers = false }
 
     /// Changes the request that the store works on, if its connection still waits.
     mutating func updateCurrent(_ change: (inout Request) -> Void) {

@@ -11,7 +11,7 @@ extension Broker {
             throw Self.unknownMessage(trace.sequence)
         }
         scheduler.spend(FairScheduler.Cost.trace)
-        traces.append(
+        pages.traces.append(
             PendingTrace(connection: connections[slot].id, request: trace.request, sequence: trace.sequence))
         pause(slot, .awaitingPage)
         actions.append(.scheduleTick)
@@ -37,26 +37,18 @@ extension Broker {
         WireError(.unknownMessage, "the stored message with the sequence \(sequence) is damaged and can't be read")
     }
 
-    /// Requests the message of the next trace from the store.
-    ///
-    /// - Returns: Whether a page was requested. False if no trace waits, another page is being read, or it is a log
-    ///   reader's turn.
-    mutating func requestTracedMessage(now: BrokerTime) -> Bool {
-        guard !traces.isEmpty, readers.pageStarted == nil, !traces.yieldsToReaders || !readers.hasQueuedPages else {
-            return false
-        }
-        while let trace = traces.begin() {
+    /// Begins the next trace, and returns the request of its message; nil if none waits.
+    mutating func nextTracePage() -> PageRequest? {
+        while let trace = pages.traces.begin() {
             guard connections.contains(trace.connection) else { continue }
-            readers.otherPageRequested(now: now.monotonic)
             let identity = connections[trace.connection.slot].identity
             var request = PageRequest(
-                reader: .trace, filter: .everything, access: access.readAccess(of: identity),
+                for: .trace, filter: .everything, access: access.readAccess(of: identity),
                 after: trace.sequence - 1, through: trace.sequence, maximumMessages: 1)
             request.copiesOf = copies(of: trace.sequence, for: trace.connection.slot)
-            actions.append(.readPage(request))
-            return true
+            return request
         }
-        return false
+        return nil
     }
 
     /// The durable subscriptions in a trace that have a copy of its message, at most ``tracedCopies``.
@@ -77,8 +69,7 @@ extension Broker {
 
     /// Answers a trace, or refuses it if the message was not found.
     mutating func tracedMessageRead(_ page: Page, now: BrokerTime) {
-        readers.otherPageArrived()
-        guard let trace = traces.finish(), connections.contains(trace.connection) else { return }
+        guard let trace = pages.traces.finish(), connections.contains(trace.connection) else { return }
         let slot = trace.connection.slot
         if case .success(let content) = page.result {
             scheduler.charge(

@@ -1,12 +1,24 @@
-/// A reader's request for the stored messages after a position.
+/// A request for the stored messages after a position.
 package struct PageRequest: Sendable {
-    /// Identifies the reader. Returned with the page.
-    package var reader: ReaderID
+    /// What reads pages of the log.
+    package enum Purpose: CaseIterable, Sendable {
+        /// A durable subscription with a member, behind the end of the log.
+        case subscription
+        /// A client that reads the log without a subscription.
+        case history
+        /// A trace, of its message.
+        case trace
+        /// A request to deliver dead letters again, or to delete them.
+        case deadLetters
+    }
+
+    /// Returned with the page.
+    package var purpose: Purpose
     /// The durable subscription for which the page is read; nil if there is none. Under this id, the store may cache which
     /// names match, as long as the filter and the rights stay the same.
     package var subscription: DurableID?
     package var filter: SubscriptionFilter
-    /// The reader's rights. Messages that the reader may not receive are skipped.
+    /// The rights to read. Messages that may not be received under them are skipped.
     package var access: ReadAccess
     /// The sequence after which to read.
     package var after: UInt64
@@ -23,11 +35,11 @@ package struct PageRequest: Sendable {
     package var copiesOf: [DurableID] = []
 
     package init(
-        reader: ReaderID, subscription: DurableID? = nil, filter: SubscriptionFilter, access: ReadAccess, after: UInt64,
-        through: UInt64 = .max, maximumMessages: Int, isDescending: Bool = false,
+        for purpose: Purpose, subscription: DurableID? = nil, filter: SubscriptionFilter, access: ReadAccess,
+        after: UInt64, through: UInt64 = .max, maximumMessages: Int, isDescending: Bool = false,
         deletionMark: UInt64 = 0
     ) {
-        self.reader = reader
+        self.purpose = purpose
         self.subscription = subscription
         self.filter = filter
         self.access = access
@@ -41,7 +53,7 @@ package struct PageRequest: Sendable {
 
 /// The matching messages in a range of the log.
 package struct Page: Sendable {
-    package var reader: ReaderID
+    package var purpose: PageRequest.Purpose
     package var result: Result<Content, StorageFailure>
     package var statistics: StoreStatistics
 
@@ -76,8 +88,10 @@ package struct Page: Sendable {
         }
     }
 
-    package init(reader: ReaderID, result: Result<Content, StorageFailure>, statistics: StoreStatistics) {
-        self.reader = reader
+    package init(
+        for purpose: PageRequest.Purpose, result: Result<Content, StorageFailure>, statistics: StoreStatistics
+    ) {
+        self.purpose = purpose
         self.result = result
         self.statistics = statistics
     }

@@ -153,7 +153,7 @@ final class CurrentLog: @unchecked Sendable {
         do throws(StorageFailure) {
             return try openLog().readPage(request)
         } catch {
-            return Page(reader: request.reader, result: .failure(error), statistics: StoreStatistics())
+            return Page(for: request.purpose, result: .failure(error), statistics: StoreStatistics())
         }
     }
 

@@ -17,6 +17,6 @@ extension Log {
             result = .failure(failure(error))
         }
         disk.measure()
-        return Page(reader: request.reader, result: result, statistics: statistics)
+        return Page(for: request.purpose, result: result, statistics: statistics)
     }
 }

@@ -41,8 +41,8 @@ extension Log {
             subscriptions.policy.map { ReadAccess(policy: $0, identities: record.owners) }
             ?? .unrestricted(AccessPolicy())
         let request = PageRequest(
-            reader: ReaderID(slot: 0, generation: 0), filter: record.filter, access: access,
-            after: record.progress.cursor, through: persistedThrough, maximumMessages: 1, deletionMark: DeletionLog.all)
+            for: .subscription, filter: record.filter, access: access, after: record.progress.cursor,
+            through: persistedThrough, maximumMessages: 1, deletionMark: DeletionLog.all)
         guard let loss = deletions.missed(by: request, scanned: persistedThrough, isEnd: true) else { return }
         try statements.losses.add(loss, of: record.id)
         var result = Deletion()

@@ -1,5 +1,3 @@
-import NotifyCenter
-import NotifyLog
 import Testing
 
 @testable import NotifyBroker
@@ -10,7 +8,7 @@ struct LogReaderTests {
         case behind, paging, live
 
         var reader: LogReader {
-            var reader = LogReader.test(after: 10)
+            var reader = LogReader(of: DurableSlot(0), after: 10)
             switch self {
             case .behind: break
             case .paging: reader.pageRequested(rights: 1)
@@ -66,7 +64,7 @@ struct LogReadersTests {
     }
 
     private func open(_ readers: inout LogReaders, after position: UInt64 = 0) -> ReaderID {
-        readers.open(.test(after: position))
+        readers.open(LogReader(of: DurableSlot(0), after: position))
     }
 
     @Test func `a reader is ready when opened and once per wake-up`() {
@@ -98,20 +96,42 @@ struct LogReadersTests {
         #expect(first.slot == second.slot && first != second)
         #expect(!readers.contains(first))
         #expect(readers.nextForPage() == nil, "the queued reader is closed")
-        #expect(readers.pageArrived(first, rights: 0) == false)
     }
 
-    @Test func `one page is read at a time`() {
+    @Test func `a page is for the reader that requested it, once`() {
         var readers = readers(floor: 10)
         let ids = [open(&readers), open(&readers)]
-        for id in ids { readers.queueForPage(id) }
-        #expect(readers.nextForPage() == ids[0])
-        readers.pageRequested(ids[0], rights: 0, now: .seconds(1))
-        #expect(readers.pageStarted == .seconds(1))
+        for id in ids {
+            readers.queueForPage(id)
+            readers.queueForPage(id)
+        }
+        for id in ids {
+            #expect(readers.nextForPage() == id)
+            readers.pageRequested(id, rights: 0)
+            #expect(readers.pageArrived(rights: 0) == id)
+            #expect(readers.pageArrived(rights: 0) == nil, "twice")
+        }
         #expect(readers.nextForPage() == nil)
-        #expect(readers.pageArrived(ids[0], rights: 0) == true)
-        #expect(readers.pageStarted == nil)
-        #expect(readers.nextForPage() == ids[1])
+    }
+
+    @Test func `a page for a closed reader is not used`() {
+        var readers = readers(floor: 10)
+        let first = open(&readers)
+        readers.pageRequested(first, rights: 0)
+        readers.close(first)
+        let second = open(&readers)
+        #expect(first.slot == second.slot)
+        #expect(readers.pageArrived(rights: 0) == nil)
+        #expect(readers[second].canRead)
+    }
+
+    @Test func `a reader whose page was read under other rights is ready again`() {
+        var readers = readers(floor: 10)
+        let id = open(&readers)
+        _ = readers.takeReady()
+        readers.pageRequested(id, rights: 0)
+        #expect(readers.pageArrived(rights: 1) == nil)
+        #expect(readers.takeReady() == [id])
     }
 
     @Test func `readers whose page failed retry when storage works`() {
@@ -148,7 +168,7 @@ struct LogReadersTests {
 extension LogReaderTests {
     @Test func `a page that was requested under other rights is requested again`() {
         for isChanged in [false, true] {
-            var reader = LogReader.test(after: 7)
+            var reader = LogReader(of: DurableSlot(0), after: 7)
             reader.rightsChanged()
             reader.pageRequested(rights: 3)
             if isChanged { reader.rightsChanged() }
@@ -156,13 +176,5 @@ extension LogReaderTests {
             #expect(reader.pageArrived(rights: 3) == !isChanged)
             #expect(reader.canRead && reader.position == 7)
         }
-    }
-}
-
-extension LogReader {
-    fileprivate static func test(after position: UInt64) -> LogReader {
-        let interest = Interest(
-            filter: SubscriptionFilter(patterns: [.everyName]), registration: 0, subscription: nil)
-        return LogReader(for: .durable(DurableSlot(0)), interest, after: position)
     }
 }

@@ -1,4 +1,3 @@
-import NotifyLog
 import Testing
 
 @testable import NotifyBroker

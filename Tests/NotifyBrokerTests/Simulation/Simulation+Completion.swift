@@ -39,7 +39,7 @@ extension Simulation {
         case .committed(_, let outcome):
             "commit \(outcome.batchID)\(outcome.missingCopies.isEmpty ? "" : ", missing \(outcome.missingCopies)")"
         case .deleted(let deletion): "deleted \(deletion.losses) \(deletion.released)"
-        case .page(let page): "page of \(page.reader)"
+        case .page(let page): "page for \(page.purpose)"
         case .redeliveries(let page): "copies for \(page.subscription)"
         case .answered(_, .found(let result), _): "found \(result)"
         case .answered(_, _, let ticket): "answered \(ticket)"

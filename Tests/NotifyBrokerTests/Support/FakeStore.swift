@@ -173,8 +173,7 @@ final class FakeStore {
                     batchID: batch.id, result: result, statistics: statistics, missingCopies: missingCopies))
         case .page(let request):
             let result: Result<Page.Content, StorageFailure> = failure.map { .failure($0) } ?? .success(read(request))
-            return .page(
-                Page(reader: request.reader, result: result, statistics: statistics))
+            return .page(Page(for: request.purpose, result: result, statistics: statistics))
         case .redeliveries(let request):
             let result: Result<RedeliveryPage.Content, StorageFailure> =
                 failure.map { .failure($0) } ?? .success(read(request))

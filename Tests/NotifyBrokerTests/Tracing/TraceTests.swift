@@ -215,33 +215,6 @@ struct TraceTests {
         #expect(host.connection(client).pauses.isEmpty)
     }
 
-    @Test func `traces and log readers take turns`() {
-        var configuration = BrokerConfiguration()
-        configuration.tailRingBytes = 0
-        let host = TestHost(configuration)
-        let (poster, reader) = (host.connect(), host.connect())
-        for _ in 0..<8 {
-            poster.post("a", .stored)
-            host.run()
-        }
-        let sequence = host.lastSequence
-        host.store.pageRows = 1
-        let tracers = (0..<4).map { _ in host.connect() }
-        reader.subscribe(1, ["a"], durable: "d", from: .oldest)
-        host.runTicks()
-        host.work()
-        host.runTicks()
-        for tracer in tracers { tracer.send(TraceRequest(request: tracer.nextRequest(), sequence: sequence)) }
-        var pages: [Bool] = []
-        host.runTicks()
-        while let job = host.store.jobs.first {
-            if case .page(let request) = job { pages.append(request.reader == .trace) }
-            host.work()
-            host.runTicks()
-        }
-        #expect(pages.prefix(8) == [false, true, false, true, false, true, false, true])
-    }
-
     @Test func `a trace shows the messages before the first start as pending`() {
         let (host, sequences, _) = TestHost.withMessages()
         let client = host.connect()

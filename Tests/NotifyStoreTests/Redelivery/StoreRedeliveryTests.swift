@@ -61,7 +61,7 @@ struct StoreRedeliveryTests {
         let later = Redelivery(sequence: 2, failures: 2, delayMicroseconds: 7, bytes: 0)
         await store.commit([], changes: [.keep(id: 1, later, reason: "late")])
         var request = PageRequest(
-            reader: ReaderID(slot: 0, generation: 0), filter: SubscriptionFilter(patterns: [.everyName], object: nil),
+            for: .history, filter: SubscriptionFilter(patterns: [.everyName], object: nil),
             access: ReadAccess(policy: AccessPolicy(), identity: Identity(uid: 0, gid: 0)), after: 3, through: 4,
             maximumMessages: 1)
         request.copiesOf = [1, 2]

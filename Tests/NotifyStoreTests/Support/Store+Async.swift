@@ -28,7 +28,7 @@ extension Store {
         access: ReadAccess = .of(uid: 0)
     ) async throws -> Page.Content {
         let request = PageRequest(
-            reader: ReaderID(slot: 0, generation: 0), subscription: DurableID(subscription), filter: filter,
+            for: .subscription, subscription: DurableID(subscription), filter: filter,
             access: access, after: after, through: through, maximumMessages: maximum)
         let page = await completion { readPage(request, completion: $0) }
         return try page.result.get()

@@ -14,7 +14,7 @@ extension Store {
 
     private func read(_ pattern: NamePattern, after: UInt64, mark: UInt64) async throws -> Page.Content {
         let request = PageRequest(
-            reader: ReaderID(slot: 0, generation: 0), filter: SubscriptionFilter(patterns: [pattern], object: nil),
+            for: .history, filter: SubscriptionFilter(patterns: [pattern], object: nil),
             access: .of(uid: 0), after: after, maximumMessages: 100, deletionMark: mark)
         return try await completion { readPage(request, completion: $0) }.result.get()
     }

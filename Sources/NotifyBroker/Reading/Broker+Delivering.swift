@@ -1,0 +1,161 @@
+import NotifyCenter
+import NotifyLog
+import NotifyWire
+
+/// Delivery of the messages that log readers read, to the members of their durable subscriptions.
+extension Broker {
+    /// The reader of a durable registration; nil if there is none.
+    func reader(of registration: Registration) -> ReaderID? {
+        let slot = registration.durable
+        return durables.isCurrent(registration.id, at: slot) ? durables[slot].reader : nil
+    }
+
+    /// The number of messages that the reader's subscription accepts now.
+    @inline(__always)
+    func room(for reader: ReaderID) -> Int { durables[readers[reader].durable].room }
+
+    /// The member that gets the reader's next message; nil if none has room.
+    ///
+    /// - Parameter ignoresOutbox: Whether the room in the outbox of its connection does not count.
+    @inline(__always)
+    mutating func nextMember(for reader: ReaderID, ignoresOutbox: Bool = false) -> Int? {
+        let slot = readers[reader].durable
+        return durables[slot].room > 0 ? nextMember(of: slot, ignoresOutbox: ignoresOutbox) : nil
+    }
+
+    /// The member that gets the message after that of `nextMember`, in the same piece of reading. It is the same
+    /// member, without another check of its outbox, or the next member with room. The caller checks the room of the
+    /// subscription.
+    @inline(__always)
+    mutating func nextMemberWhileReading(for reader: ReaderID) -> Int? {
+        let slot = readers[reader].durable
+        return durables[slot].turnHolder ?? nextMember(of: slot)
+    }
+
+    /// The member that gets the next message of a durable subscription; nil if none has room. Members whose connection
+    /// has no room are woken when it has room again.
+    mutating func nextMember(of slot: DurableSlot, ignoresOutbox: Bool = false) -> Int? {
+        while let index = durables.candidate(of: slot) {
+            guard !ignoresOutbox, let connection = durables[slot].attachment(at: index)?.connection.slot else {
+                return index
+            }
+            if hasRoom(connection) { return index }
+            connections[connection].blocked(slot)
+            durables[slot].blockCandidate()
+        }
+        return nil
+    }
+
+    /// Gives the first of some matching messages to a member, together with the following messages that
+    /// can be handled in the same way. Must be called in ascending order of sequences.
+    ///
+    /// - Returns: The number of messages, at least 1, and their destination; nil if the subscription skips the message.
+    mutating func take(
+        _ entries: ArraySlice<LogBlock.Entry>, for reader: ReaderID, _ member: Int
+    ) -> (count: Int, destination: OpenRun.Destination?) {
+        let slot = readers[reader].durable
+        let first = entries[entries.startIndex]
+        let count = entries.count > 1 ? durables.take(entries, of: slot, for: member) : 0
+        if count == 0, !durables.take(first.sequence, bytes: first.length, of: slot, for: member) { return (1, nil) }
+        let (connection, number) = durables[slot].recipient(at: member)
+        let destination = OpenRun.Destination(
+            connection: connection, subscription: number,
+            isRedelivery: durables[slot].isRedelivery(first.sequence))
+        return (max(1, count), destination)
+    }
+
+    // MARK: Rights
+
+    /// Whether each member may receive every message that the reader selects.
+    @inline(__always)
+    func haveMembersEqualRights(_ reader: ReaderID) -> Bool {
+        durables[readers[reader].durable].identities.count == 1
+    }
+
+    /// Who gets the next messages.
+    enum Recipients {
+        /// The member, and the number of the messages, at least 1.
+        case member(Int, count: Int)
+        /// No member with room may receive the next message, but identities of the subscription may.
+        case withheld(MessageRights)
+        /// No identity of the subscription may receive the next message.
+        case forbidden
+    }
+
+    /// The most messages that are looked at together.
+    private static let maximumOpenMessages = 64
+
+    /// Decides who gets the first of some matching messages.
+    ///
+    /// - Parameters:
+    ///   - entries: Neighbors in the block, at least one.
+    ///   - member: The member whose turn it is.
+    mutating func recipient(
+        of entries: ArraySlice<LogBlock.Entry>, in block: LogBlock, for reader: ReaderID, _ member: Int,
+        ignoresOutbox: Bool
+    ) -> Recipients {
+        let open = entries.prefix(Self.maximumOpenMessages).prefix { entry in
+            block.withMessage(entry) { access.policy.isOpen($0.parts.name) }
+        }
+        if !open.isEmpty { return .member(member, count: open.count) }
+        let slot = readers[reader].durable
+        let recipient = block.withMessage(entries[entries.startIndex]) { message in
+            self.recipient(of: message.parts, slot, member, ignoresOutbox: ignoresOutbox)
+        }
+        return switch recipient {
+        case .member(let index): .member(index, count: 1)
+        case .withheld(let rights): .withheld(rights)
+        case .forbidden: .forbidden
+        }
+    }
+
+    /// Keeps a matching message for a member that may receive it, and that has no room or is not attached.
+    ///
+    /// - Parameter member: A member.
+    /// - Returns: False if there is no room until the messages kept before are in the log.
+    mutating func withhold(
+        _ entry: LogBlock.Entry, _ rights: MessageRights, for reader: ReaderID, _ member: Int
+    ) -> Bool {
+        let slot = readers[reader].durable
+        guard !durables[slot].isSaving, durables[slot].hasRoomForCopy, mayWithhold(slot) else { return false }
+        let maximumBytes = durables[slot].maximumWithheldBytes
+        durables.withhold(entry, rights, of: slot, at: member)
+        limitWithheld(of: slot, to: maximumBytes, now: durables.time)
+        durables.noteProgress(slot)
+        answersChanged(slot, now: durables.time)
+        return true
+    }
+
+    /// Charges the owner for the memory of the reader's subscription, sets its timer, and moves messages that hold the
+    /// cursor. Must be called after messages were given to members.
+    mutating func messagesGiven(to reader: ReaderID) {
+        let slot = readers[reader].durable
+        if durables[slot].isHeldUp {
+            // Otherwise clients that answer several messages at once could wait forever for further ones.
+            durables[slot].moveOldestToRedeliveries(now: durables.time)
+            durables.noteProgress(slot)
+            return answersChanged(slot, now: durables.time)
+        }
+        chargeDurable(slot)
+        durables.setDeadlineTimer(slot)
+    }
+
+    // MARK: Damage
+
+    /// Reports damaged messages to the members in their place. Some of them may not match the subscription.
+    mutating func reportDamage(_ sequences: [UInt64], to reader: ReaderID) {
+        guard let loss = Loss(of: sequences, isUpperBound: true) else { return }
+        noteDamage(sequences)
+        sendGap(loss, .damaged, to: readers[reader].durable)
+    }
+
+    /// Notes damaged messages that a client does not get, and logs them if they were not known.
+    mutating func noteDamage(_ sequences: [UInt64]) {
+        guard let first = sequences.first, let last = sequences.last else { return }
+        guard logChecks.noteDamage(sequences) else { return }
+        actions.append(
+            .warn(
+                "the log is damaged: \(sequences.count) messages from \(min(first, last)) to \(max(first, last)) were not "
+                    + "delivered"))
+    }
+}
