@@ -59,13 +59,11 @@ struct StoredUsages {
 
     /// Adds a message that joins the next batch.
     @inline(__always)
-    mutating func add(_ bytes: Int, to account: Account) {
+    mutating func add(_ bytes: Int, to account: Account, isDeadLetter: Bool) {
         usages[account.index].messages += 1
         usages[account.index].bytes += bytes
+        if isDeadLetter { usages[account.index].deadLetterBytes += bytes }
     }
-
-    /// Adds a message of the daemon's own, which may be a dead letter.
-    mutating func add(_ usage: StoredUsage, to account: Account) { usages[account.index] += usage }
 
     /// Subtracts messages that were not stored, or that the log no longer contains.
     mutating func remove(_ messages: [UInt32: StoredUsage]) {

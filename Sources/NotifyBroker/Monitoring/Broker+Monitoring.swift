@@ -56,8 +56,7 @@ extension Broker {
     /// - Parameter slot: The poster's connection; nil for a post of the daemon.
     @inline(never)
     mutating func recordAccepted(
-        _ parts: MessageParts, _ stamp: Stamp, _ receipt: Receipt, isStored: Bool, from slot: ConnectionSlot?,
-        now: BrokerTime
+        _ parts: MessageParts, _ stamp: Stamp, _ receipt: Receipt, from slot: ConnectionSlot?, now: BrokerTime
     ) {
         scheduler.spend(FairScheduler.Cost.recording)
         if recorder.nameCounts.isCounting {
@@ -72,7 +71,7 @@ extension Broker {
             entry.subscribers = receipt.subscribers
             entry.stored = receipt.stored
             entry.durability = receipt.durability
-            recorder.monitors.all[index].record(entry, isWaiting: isStored, now: now.monotonic)
+            recorder.monitors.all[index].record(entry, isWaiting: receipt.durability != .volatile, now: now.monotonic)
         }
     }
 

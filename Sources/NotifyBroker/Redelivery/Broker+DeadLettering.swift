@@ -83,17 +83,8 @@ extension Broker {
     }
 
     private mutating func store(deadLetter parts: MessageParts, of slot: DurableSlot, now: BrokerTime) -> Bool {
-        let owner = access.identity(durables[slot].owner)
-        guard hasRoomForDeadLetters(slot), let sequence = try? commits.takeSequence() else { return false }
-        ledger.noteStored(deadLetter: parts.name, uid: owner.uid, in: commits.nextBatchID)
-        // The owner's uid, because the dead letter counts among the owner's stored messages.
-        let stamp = Stamp(
-            sequence: sequence, timeMicroseconds: now.wallMicroseconds, uid: owner.uid, gid: owner.gid,
-            pid: daemon.process.pid)
-        let resolution = resolve(parts)
-        store(parts, stamp, resolution)
-        recordOwn(parts, stamp, resolution, isStored: true, now: now)
-        return true
+        guard hasRoomForDeadLetters(slot) else { return false }
+        return publish(deadLetter: parts, of: access.identity(durables[slot].owner), now: now)
     }
 
     /// Completes dead letters that are in the log.

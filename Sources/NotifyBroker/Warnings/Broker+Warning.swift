@@ -190,54 +190,12 @@ extension Broker {
             object.withUnsafeBytes { object in
                 payload.withUnsafeBytes { payload in
                     let empty = UnsafeRawBufferPointer(start: nil, count: 0)
-                    post(
+                    publish(
                         MessageParts(name: name, object: object, messageID: empty, headers: empty, payload: payload),
                         now: now)
                 }
             }
         }
-    }
-
-    /// Posts a message in the name of the daemon.
-    private mutating func post(_ parts: MessageParts, now: BrokerTime) {
-        let resolution = resolve(PostKey(parts))
-        guard let sequence = try? commits.takeSequence() else { return }
-        let volatileCount = resolution.volatileCount
-        let isStored = resolution.count > volatileCount && (try? commits.checkRoom()) != nil
-        let stamp = Stamp(
-            sequence: sequence, timeMicroseconds: now.wallMicroseconds, uid: daemon.process.identity.uid,
-            gid: daemon.process.identity.gid, pid: daemon.process.pid)
-        if isStored {
-            store(parts, stamp, resolution)
-        } else if volatileCount > 0 {
-            egress.fanOut(resolution, count: volatileCount, egress.encode(stamp, parts), sequence: sequence)
-        }
-        recordOwn(parts, stamp, resolution, isStored: isStored, now: now)
-    }
-
-    /// Adds a message of the daemon's own to the next batch, and passes it to volatile subscribers.
-    mutating func store(_ parts: MessageParts, _ stamp: Stamp, _ resolution: Resolution) {
-        if commits.isOpenBlockFull { egress.openBlockEnded(commits.sealOpenBlock()) }
-        let place = commits.append(stamp, parts, resolution)
-        let usage = StoredUsage(bytes: place.end - place.start, name: parts.name)
-        ledger.stored.add(usage, to: ledger.stored.account(of: stamp.uid))
-        let count = resolution.volatileCount
-        if count > 0 {
-            egress.fanOut(resolution, count: count, egress.rangeInOpenBlock(place), sequence: stamp.sequence)
-        }
-    }
-
-    /// Records a message of the daemon's own for monitors.
-    mutating func recordOwn(
-        _ parts: MessageParts, _ stamp: Stamp, _ resolution: Resolution, isStored: Bool, now: BrokerTime
-    ) {
-        guard recorder.isRecording else { return }
-        let volatileCount = resolution.volatileCount
-        let receipt = Receipt(
-            request: 0, sequence: stamp.sequence, subscribers: UInt32(volatileCount),
-            stored: isStored ? UInt32(resolution.count - volatileCount) : 0,
-            durability: isStored ? .stored : .volatile)
-        recordAccepted(parts, stamp, receipt, isStored: isStored, from: nil, now: now)
     }
 }
 

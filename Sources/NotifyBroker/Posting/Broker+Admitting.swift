@@ -1,0 +1,93 @@
+import NotifyCenter
+import NotifyLog
+import NotifyWire
+
+/// What a client may post: sizes, names, rights, and the room for what is stored.
+extension Broker {
+    /// Checks the post of a client, and decides whether it is stored.
+    ///
+    /// - Throws: If the post is refused.
+    @inline(__always)
+    mutating func admit(_ post: Post, from slot: ConnectionSlot) throws(WireError) -> Admission {
+        try check(post)
+        var admission = Admission(try resolve(post.parts, for: slot))
+        let isStored =
+            switch post.durability {
+            case .volatile: false
+            // Refused if an unknown subscription could match: accepting it would lose the message.
+            case .automatic: admission.durableCount > 0 || !durables.areComplete
+            case .stored, .synced: true
+            }
+        if isStored { admission.account = try checkStorage(of: post, from: slot) }
+        admission.isSynced = post.durability == .synced
+        return admission
+    }
+
+    @inline(__always)
+    private func check(_ post: Post) throws(WireError) {
+        let parts = post.parts
+        guard parts.payload.count <= configuration.maximumPayloadBytes else {
+            throw WireError(
+                .payloadTooLarge,
+                "a payload of \(parts.payload.count) bytes is over the limit of \(configuration.maximumPayloadBytes)")
+        }
+        guard parts.messageID.isEmpty else {
+            throw WireError(.unsupported, "message ids are reserved: leave the id empty")
+        }
+        if !parts.headers.isEmpty { try HeaderList.validate(parts.headers) }
+    }
+
+    /// Checks the name and the object of a message, and the right to post it, and returns its subscribers. If the
+    /// resolution is cached, the name and object need no validation.
+    private mutating func resolve(_ parts: MessageParts, for slot: ConnectionSlot) throws(WireError) -> Resolution {
+        let key = PostKey(parts)
+        if let cached = subscriptions.cached(key) {
+            if access.policy.isOpen(parts.name) { return cached.resolution }
+            let identity = connections[slot].identity
+            if access.isPermitted(cached.tag, identity) { return cached.resolution }
+            subscriptions.setTag(try access.checkPost(parts.name, tagged: cached.tag, identity), of: cached)
+            return cached.resolution
+        }
+        do {
+            try NotificationName.validate(utf8: parts.name)
+        } catch {
+            throw WireError(.invalidName, error.message)
+        }
+        guard String(validating: parts.object, as: UTF8.self) != nil else {
+            throw WireError(.invalidObject, "the object is not valid UTF-8")
+        }
+        _ = try access.checkPost(parts.name, connections[slot].identity)
+        return resolve(key)
+    }
+
+    /// Checks whether a post can be stored, and counts the post's name toward the limit of names.
+    ///
+    /// - Returns: The account of the user's stored messages.
+    /// - Throws: `postWindowExceeded`, `storageFailed`, `logFull`, `logDamaged`, or `limitReached` (memory, stored
+    ///   bytes or names).
+    private mutating func checkStorage(
+        of post: Post, from slot: ConnectionSlot
+    ) throws(WireError) -> StoredUsages.Account {
+        guard !post.wantsReceipt || connections[slot].postsAwaitingReceipts < configuration.postWindow else {
+            throw WireError(
+                .postWindowExceeded,
+                "more than \(configuration.postWindow) posts wait for their receipts: wait for some of them first")
+        }
+        try commits.checkRoom()
+        try ledger.checkRoom(for: 0, uid: connections[slot].uid)
+        let account = storedAccount(of: slot)
+        try ledger.stored.check(
+            adding: StoredUsage.bytes(of: post.parts), to: account, of: connections[slot].uid,
+            limit: access.limits(of: connections[slot].identity).storedBytes)
+        try ledger.noteStored(post.parts.name, uid: connections[slot].uid, in: commits.nextBatchID)
+        return account
+    }
+
+    @inline(__always)
+    private mutating func storedAccount(of slot: ConnectionSlot) -> StoredUsages.Account {
+        if let account = connections[slot].storedAccount { return account }
+        let account = ledger.stored.account(of: connections[slot].uid)
+        connections[slot].storedAccount = account
+        return account
+    }
+}
