@@ -80,7 +80,8 @@ struct CommitPipeline {
     /// - Returns: Whether the next batch contains so many of these that others must wait for its outcome.
     mutating func countDeleted(_ record: DurableRecord) -> Bool {
         append(.countDeleted(record))
-        return pending.deletionCounts >= Self.maximumDeletionCounts
+        let counts = pending.changes.count { if case .countDeleted = $0 { true } else { false } }
+        return counts >= Self.maximumDeletionCounts
     }
 
     /// Adds a message to the next batch, and returns its position in the log's open block.

@@ -51,8 +51,6 @@ struct PendingLog {
     var waiters: [Waiter] = []
     /// Creations, removals, resets, edits and changes of owner. Progress is added when the batch begins.
     var changes: [DurableChange] = []
-    /// The number of changes that make the store count deletions.
-    private(set) var deletionCounts = 0
     private(set) var continuations: [Continuation] = []
     /// Whether the batch must be flushed to disk.
     var isSynced = false
@@ -97,7 +95,6 @@ struct PendingLog {
 
     mutating func append(_ change: DurableChange) {
         changes.append(change)
-        if case .countDeleted = change { deletionCounts += 1 }
         bytes += change.byteCount
     }
 
