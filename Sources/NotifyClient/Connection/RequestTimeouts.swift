@@ -96,8 +96,6 @@ struct RequestTimeouts {
 
     // MARK: Limits of their own
 
-    var ownCount: Int { own.count }
-
     /// A request, or posts of a pipeline, have a limit of their own.
     mutating func add(_ limited: Limited, until deadline: Duration) {
         if own.count >= ownLimit {
