@@ -82,7 +82,7 @@ struct ClientMachineHistoryTests {
             let next = try LogQuery(
                 patterns: ["a"], object: nil, from: start, to: nil, limit: nil, follows: false)
             let cursor = LogCursor(next, from: Found(request: 1, sequence: 18, last: 20), to: nil)
-            #expect(cursor.request.deletionMark == LogCursor.allDeletions)
+            #expect(cursor.request.deletionMark == ReadLog.allDeletions)
         }
     }
 

@@ -31,9 +31,9 @@ import Testing
 
     @Test func `from a sequence, all known deletions are reported`() throws {
         let all = buffer(5, 9, reportsEarlierDeletions: true)
-        #expect(all.rangeToRead()?.deletionMark == LogCursor.allDeletions)
+        #expect(all.rangeToRead()?.deletionMark == ReadLog.allDeletions)
         try page([], through: 7, to: all)
-        #expect(all.rangeToRead()?.deletionMark == LogCursor.allDeletions)
+        #expect(all.rangeToRead()?.deletionMark == ReadLog.allDeletions)
         #expect(buffer(5, 9).rangeToRead()?.deletionMark == 0)
     }
 

@@ -51,7 +51,7 @@ struct LogCursor: Sendable {
         self.query = query
         left = query.limit ?? .max
         first = start.sequence
-        if query.start.reportsEarlierDeletions { deletionMark = Self.allDeletions }
+        if query.start.reportsEarlierDeletions { deletionMark = ReadLog.allDeletions }
         switch query.end {
         case nil: last = query.follows ? .max : start.last
         case .now: last = start.last
@@ -61,8 +61,6 @@ struct LogCursor: Sendable {
         }
         isAtEnd = first > last || left == 0
     }
-
-    static let allDeletions: UInt64 = 1
 
     /// The request to sum up what is to be read.
     var summaryRequest: SummarizeLog {

@@ -23,7 +23,7 @@ struct LogSnapshot {
     init(_ range: SequenceRange, reportsEarlierDeletions: Bool) {
         rest = range
         boundary = range.last
-        deletionMark = reportsEarlierDeletions ? LogCursor.allDeletions : 0
+        deletionMark = reportsEarlierDeletions ? ReadLog.allDeletions : 0
     }
 
     var isComplete: Bool { rest.first > rest.last }

@@ -42,7 +42,7 @@ extension Log {
             ?? .unrestricted(AccessPolicy())
         let request = PageRequest(
             for: .subscription, filter: record.filter, access: access, after: record.progress.cursor,
-            through: persistedThrough, maximumMessages: 1, deletionMark: DeletionLog.all)
+            through: persistedThrough, maximumMessages: 1, deletionMark: ReadLog.allDeletions)
         guard let loss = deletions.missed(by: request, scanned: persistedThrough, isEnd: true) else { return }
         try statements.losses.add(loss, of: record.id)
         var result = Deletion()

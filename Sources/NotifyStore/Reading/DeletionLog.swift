@@ -53,8 +53,6 @@ struct DeletionLog {
     }
 
     static let maximumEvents = 4_096
-    /// A mark from before all deletions.
-    static let all: UInt64 = 1
     /// The most names of one transaction that are known. Names that do not fit in its row are known until the end of
     /// the process.
     private static let maximumNames = 1_024

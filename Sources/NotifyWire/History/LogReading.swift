@@ -10,6 +10,8 @@ package struct ReadLog: ControlFrame, RequestFrame {
     private static let waitingFlag: UInt8 = 1
     private static let pendingFlag: UInt8 = 2
     private static let descendingFlag: UInt8 = 4
+    /// A mark from before every known deletion.
+    package static let allDeletions: UInt64 = 1
 
     package var request: UInt64
     /// The first sequence of the range, at least 1.
@@ -17,7 +19,7 @@ package struct ReadLog: ControlFrame, RequestFrame {
     /// The last sequence of the range.
     package var last: UInt64
     /// The mark of the first page of this reading: the page reports what was deleted since then from the range. 0 to
-    /// report nothing, 1 to report every known deletion.
+    /// report nothing, ``allDeletions`` to report all that are known.
     package var deletionMark: UInt64
     /// The maximum number of messages in the page, at least 1.
     package var maximumMessages: UInt32
