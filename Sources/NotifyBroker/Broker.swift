@@ -23,14 +23,12 @@ package struct Broker: ~Copyable {
     var pages = PageReads()
     var durables: DurableSubscriptions
     var redeliveryReads = RedeliveryReads()
-    var deadLetterRequests = StoreRequests<DeadLetterRequest>()
+    var deadLetterRequests = DeadLetterRequests()
     var backlogs = Backlogs()
     var recorder = PostRecorder()
-    var timeSearches = StoreRequests<TimeSearch>()
-    var logChecks = LogChecks()
-    var summaries = StoreRequests<SummaryRead>()
+    var storeRequests = StoreRequests()
+    var damage = KnownDamage()
     var backups = Backups()
-    var purges = StoreRequests<PendingPurge>()
     var warnings = Warnings()
 
     var actions = ActionQueue()
@@ -101,14 +99,14 @@ package struct Broker: ~Copyable {
                 .earlier(ledger.rates.nextDeadline, durables.unsavedRedeliveries.areMany ? nil : durables.nextTime),
                 .earlier(
                     .earlier(backlogs.deadline, durables.lossLog.deadline),
-                    .earlier(egress.unreadSockets.deadline, backups.deadline))))
+                    .earlier(egress.unreadSockets.deadline, backupDeadline))))
         return recorder.isRecording ? .earlier(deadline, recorder.deadline) : deadline
     }
 
     /// The time of the oldest read that the store has not answered; nil if there is none.
     @inline(__always)
     private var readStarted: Duration? {
-        .earlier(.earlier(pages.started, timeSearches.started), redeliveryReads.started)
+        .earlier(.earlier(pages.started, storeRequests.shortWorkStarted), redeliveryReads.started)
     }
 
     /// Handles passed deadlines: fails connections without a hello, closes connections whose final error is unread,
@@ -132,7 +130,7 @@ package struct Broker: ~Copyable {
         timeOfDurablesPassed(now: now)
         expireBacklogs(now: now.monotonic)
         logLosses(now: now.monotonic)
-        advanceBackups(now: now.monotonic)
+        endIdleBackup(now: now.monotonic)
         if recorder.isRecording { expireMonitoring(now: now.monotonic) }
         if commits.checkResponseDeadline(pageStarted: readStarted, now: now.monotonic) {
             reportHealth()

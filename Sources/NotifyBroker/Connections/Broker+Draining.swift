@@ -7,13 +7,9 @@ extension Broker {
     package mutating func drainRequested() {
         guard connections.drain == .notBegun else { return }
         connections.drainBegan()
-        refuse(timeSearches.removeAll(), "not searched")
-        refuseLogChecks()
+        refuseStoreRequests()
+        refuseDeadLetters()
         logAllLosses()
-        refuse(summaries.removeAll(), "not summed up")
-        refuse(deadLetterRequests.removeAll(), "not handled, or in part")
-        refuse(purges.removeAll(), "not purged, or in part")
-        refuseBackups()
         for slot in connections.slots {
             for case .durable(let durable, _) in connections[slot].subscriptions.values {
                 detachAll(durable)

@@ -72,7 +72,7 @@ extension Broker {
             answer(slot, StatisticsReport(request: request, counters: limits(of: users, now: now)))
         case .reload: try reload(Reload(frame), slot)
         case .policyQuery: try answer(PolicyQuery(frame), slot)
-        case .backup: try backUp(BackupRequest(frame), slot, now: now)
+        case .backup: try backUp(BackupRequest(frame), slot)
         case .backupChunkRequest: try readBackup(BackupChunkRequest(frame), slot)
         case .trace: try trace(TraceRequest(frame), slot)
         case .readLog: try readLog(ReadLog(frame), slot)

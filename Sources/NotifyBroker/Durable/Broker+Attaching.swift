@@ -43,7 +43,7 @@ extension Broker {
             throw .unknown(subscribe.durableName, uid: connections[slot].uid)
         }
         if existing == nil, let time = try subscribe.start.pastTime(at: now) {
-            return try search(.subscribe(subscribe), at: time, slot)
+            return try search(.subscribe(subscribe), at: time, request: subscribe.request, slot)
         }
         var attachment = attachment(for: subscribe, slot, isResumed: existing != nil, now: now)
         let durable: DurableSlot

@@ -15,7 +15,10 @@ extension Broker {
     }
 
     /// The store has counted the messages.
-    mutating func backlogsMeasured(_ found: [DurableID: Backlog], now: BrokerTime) {
+    mutating func backlogsMeasured(_ answer: StoreAnswer, now: BrokerTime) {
+        guard case .backlogs(let found) = answer else {
+            preconditionFailure("the store has answered a count of backlogs with \(answer)")
+        }
         continueLists(of: backlogs.measured(found, now: now.monotonic))
         warnings.counted(now: now.monotonic)
     }

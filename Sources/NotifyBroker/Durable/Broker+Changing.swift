@@ -12,7 +12,9 @@ extension Broker {
     /// time.
     mutating func reset(_ reset: Reset, _ slot: ConnectionSlot, now: BrokerTime) throws(WireError) {
         let durable = try managed(reset, by: slot)
-        if let time = try reset.position.pastTime(at: now) { return try search(.reset(reset), at: time, slot) }
+        if let time = try reset.position.pastTime(at: now) {
+            return try search(.reset(reset), at: time, request: reset.request, slot)
+        }
         let cursor = try firstCursor(at: reset.position)
         try durables[durable].checkChangeable()
         guard durables[durable].cursorGeneration < .max else {

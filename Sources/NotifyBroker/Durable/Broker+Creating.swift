@@ -29,7 +29,9 @@ extension Broker {
                     durables[existing].id, connection: connections[slot].id, request: subscribe.request, existed: true))
             return pauseIfLogBehind(slot)
         }
-        if let time = try subscribe.start.pastTime(at: now) { return try search(.subscribe(subscribe), at: time, slot) }
+        if let time = try subscribe.start.pastTime(at: now) {
+            return try search(.subscribe(subscribe), at: time, request: subscribe.request, slot)
+        }
         let record = try newRecord(subscribe, filter, slot, now: now)
         let durable = try add(new: record)
         connections[slot].answerPending()

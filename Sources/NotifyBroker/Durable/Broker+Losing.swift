@@ -19,11 +19,12 @@ extension Broker {
         if deletion.isPurge {
             readers.evictRing(through: commits.persistedThrough)
             let hasDeleted = !deletion.usage.isEmpty || !deletion.copies.isEmpty
-            if hasDeleted { purges.updateCurrent { $0.hasDeleted = true } }
+            if hasDeleted { storeRequests.updateCurrent { (purge: inout LogPurge) in purge.hasDeleted = true } }
         }
         readers.evictRing(through: deletion.deadLettersThrough)
         for name in deletion.names { ledger.nameRemoved(name, unlessIn: commits.unfinishedBatches) }
-        for range in deletion.emptied { logChecks.forget(range) }
+        let isChecking = storeRequests.isWorking(on: .check)
+        for range in deletion.emptied { damage.forget(range, duringCheck: isChecking) }
         if deletion.madeRoom, durables.lossLog.logsRoom(now: now.monotonic) {
             actions.append(
                 .warn(

@@ -24,7 +24,7 @@ struct Egress {
     private var sealedCursor = 0
     /// Whether the sealed connections are in the queue.
     private var isQueueing = false
-    private var flushes = FlushQueue()
+    private var flushes = UserQueue<ConnectionID>()
     /// The work of flushing.
     var flushBudget = FlushBudget()
     var pacer = OutputPacer()

@@ -152,7 +152,7 @@ extension Broker {
     /// Notes damaged messages that a client does not get, and logs them if they were not known.
     mutating func noteDamage(_ sequences: [UInt64]) {
         guard let first = sequences.first, let last = sequences.last else { return }
-        guard logChecks.noteDamage(sequences) else { return }
+        guard damage.note(sequences) else { return }
         actions.append(
             .warn(
                 "the log is damaged: \(sequences.count) messages from \(min(first, last)) to \(max(first, last)) were not "

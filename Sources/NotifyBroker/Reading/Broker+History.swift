@@ -133,7 +133,7 @@ extension Broker {
     /// Answers with the sequence at which a position begins, for a time once the store has found it.
     mutating func find(_ find: Find, _ slot: ConnectionSlot, now: BrokerTime) throws(WireError) {
         if let time = try find.position.pastTime(at: now) {
-            try search(.find(request: find.request), at: time, slot)
+            try search(.find, at: time, request: find.request, slot)
         } else {
             try answerFound(first: firstCursor(at: find.position) + 1, request: find.request, slot)
         }

@@ -2,7 +2,7 @@ import DequeModule
 import NotifyLog
 
 /// A request for stored messages that is not answered yet.
-struct HistoryRead: StoreRequest {
+struct HistoryRead: ChargedRequest {
     let connection: ConnectionID
     let request: UInt64
     let filter: SubscriptionFilter
@@ -101,9 +101,11 @@ struct Histories {
         return queue.firstIndex(where: isEnded).map { queue.remove(at: $0) }
     }
 
+    /// The unanswered requests.
+    var all: some Sequence<HistoryRead> { [atEnd, blocked, Array(queue), [current].compactMap { $0 }].joined() }
+
     /// Removes the requests of a connection that ends, and returns their memory in bytes.
     mutating func remove(_ connection: ConnectionID) -> Int {
-        let all = [atEnd, blocked, Array(queue), [current].compactMap { $0 }].joined()
         let bytes = all.lazy.filter { $0.connection == connection }.reduce(0) { $0 + $1.byteCount }
         atEnd.removeAll { $0.connection == connection }
         blocked.removeAll { $0.connection == connection }

@@ -5,7 +5,7 @@ import NotifyLog
 import NotifyWire
 
 /// A request to deliver dead letters again, or to delete them, that is not answered yet.
-struct DeadLetterRequest: StoreRequest {
+struct DeadLetterRequest: ChargedRequest {
     let connection: ConnectionID
     let request: UInt64
     let uid: UInt32
@@ -176,6 +176,16 @@ extension Broker {
         refuse(
             request.connection.slot, request: request.request,
             WireError(error.code, "\(done), then the log could not be read or changed: \(error.message)"))
+    }
+
+    /// Refuses all requests, because the daemon stops.
+    mutating func refuseDeadLetters() {
+        for request in deadLetterRequests.removeAll() {
+            uncharge(request)
+            refuse(
+                request.connection.slot, request: request.request,
+                WireError(.closing, "not handled, or in part: the daemon is shutting down"))
+        }
     }
 
     /// Drops the request of a connection that ends. The batch that is being stored stays.

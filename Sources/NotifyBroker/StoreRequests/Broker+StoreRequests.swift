@@ -1,19 +1,121 @@
 package import NotifyLog
+import NotifyWire
 
-/// Requests that wait for the store.
+/// Requests that wait for the store: accepted and charged, begun in a tick, answered, and ended with the connection or
+/// with the daemon.
 extension Broker {
+    /// Makes a request wait until the store has worked on it.
+    ///
+    /// - Throws: `limitReached` if the user has no room for the request.
+    mutating func request(_ task: some StoreTask, _ number: UInt64, _ slot: ConnectionSlot) throws(WireError) {
+        let charge = try ledger.charge(task.byteCount, as: .pendingBytes, to: connections[slot].uid)
+        let id = RequestID(connection: connections[slot].id, number: number)
+        storeRequests.append(StoreRequest(id: id, charge: charge, task: task))
+        if type(of: task).holdsConnection { pause(slot, .awaitingPage) }
+        actions.append(.scheduleTick)
+    }
+
+    /// Begins the next request of each kind of which the store works on none.
+    mutating func beginStoreRequests(now: BrokerTime) {
+        for kind in StoreRequestKind.allCases {
+            while let next = storeRequests.next(of: kind), next.task.mayBegin(in: self),
+                var request = storeRequests.takeNext(of: kind)
+            {
+                begin(&request, now: now)
+            }
+        }
+    }
+
+    private mutating func begin(_ request: inout StoreRequest, now: BrokerTime) {
+        do throws(WireError) {
+            switch try request.task.begin(request.id, in: &self, now: now) {
+            case .asks(let work):
+                storeRequests.begin(request, now: now)
+                actions.append(.store(work, .request(request.kind)))
+            case .waits: storeRequests.begin(request, now: now)
+            case .leaves: ledger.release(request.charge)
+            }
+        } catch {
+            ledger.release(request.charge)
+            refuse(request.id, error)
+        }
+    }
+
     /// Must be called with each answer of the store to work that a `store` action has requested.
     package mutating func stored(_ answer: StoreAnswer, for ticket: StoreTicket, now: BrokerTime) {
-        switch (answer, ticket) {
-        case (.found(let result), _): sequenceFound(result, now: now)
-        case (.summarized(let result), _): summarized(result, now: now)
-        case (.purged(let result), _): purged(result, now: now)
-        case (.checkAdvanced(let percent), _): logCheckAdvanced(toPercent: percent)
-        case (.checked(let findings), _): logChecked(findings)
-        case (.backlogs(let found), _): backlogsMeasured(found, now: now)
-        case (.backupMade(let result), .backup(let number)): backupMade(number, result, now: now)
-        case (.backupRead(let result), .backup(let number)): backupRead(number, result, now: now)
-        default: preconditionFailure("the store has answered \(ticket) with \(answer)")
+        switch ticket {
+        case .request(let kind): stored(answer, for: kind, now: now)
+        case .backup(let number): backedUp(answer, for: number, now: now)
+        case .backlogs: backlogsMeasured(answer, now: now)
+        }
+    }
+
+    private mutating func stored(_ answer: StoreAnswer, for kind: StoreRequestKind, now: BrokerTime) {
+        guard var request = storeRequests.finish(kind) else { return }
+        actions.append(.scheduleTick)
+        if !request.isAbandoned { ledger.release(request.charge) }
+        if let failure = answer.failure { storageFailed(failure, now: now) }
+        let awaited = request.isAbandoned ? nil : request.id
+        switch request.task.answered(answer, for: awaited, in: &self, now: now) {
+        case .ended:
+            if awaited != nil, type(of: request.task).holdsConnection { continueLists(of: [request.id.connection]) }
+        case .continues:
+            if awaited != nil { ledger.renew(request.charge) }
+            storeRequests.begin(request, now: now)
+        case .again:
+            guard awaited != nil else { return }
+            ledger.renew(request.charge)
+            storeRequests.append(request)
+        }
+    }
+
+    /// Ends the requests of a kind that have not begun, to answer them together with another one.
+    mutating func takeWaiting(_ kind: StoreRequestKind) -> [RequestID] {
+        storeRequests.takeWaiting(kind).map { request in
+            ledger.release(request.charge)
+            return request.id
+        }
+    }
+
+    /// Ends the request of a kind that waits for an event other than an answer of the store; nil if there is none.
+    mutating func takeCurrent(_ kind: StoreRequestKind) -> RequestID? {
+        guard let request = storeRequests.finish(kind), !request.isAbandoned else { return nil }
+        ledger.release(request.charge)
+        return request.id
+    }
+
+    /// Drops the requests of a connection that ends.
+    mutating func endStoreRequests(of slot: ConnectionSlot) {
+        for request in storeRequests.remove(connections[slot].id, uid: connections[slot].uid) {
+            ledger.release(request.charge)
+            request.task.abandoned(in: &self)
+        }
+    }
+
+    /// Refuses all requests, because the daemon stops.
+    mutating func refuseStoreRequests() {
+        for request in storeRequests.removeAll() {
+            ledger.release(request.charge)
+            refuse(
+                request.id, WireError(.closing, "\(type(of: request.task).refusal): the daemon is shutting down"))
+        }
+    }
+
+    mutating func refuse(_ request: RequestID, _ error: WireError) {
+        refuse(request.connection.slot, request: request.number, error)
+    }
+
+    mutating func answer(_ request: RequestID, _ frame: some ControlFrame) {
+        answer(request.connection.slot, frame)
+    }
+}
+
+extension StoreAnswer {
+    /// The failure of the store; nil if it has none.
+    fileprivate var failure: StorageFailure? {
+        switch self {
+        case .found(.failure(let failure)), .summarized(.failure(let failure)), .purged(.failure(let failure)): failure
+        default: nil
         }
     }
 }

@@ -1,91 +1,159 @@
-import DequeModule
-import NotifyWire
-
 /// A request of a client that continues when the store has answered. Until then, its memory is charged to the user.
-protocol StoreRequest {
-    var connection: ConnectionID { get }
-    var request: UInt64 { get }
-    /// The memory of the request, in bytes.
-    var byteCount: Int { get }
-}
+struct StoreRequest {
+    let id: RequestID
+    let charge: Charge
+    var task: any StoreTask
+    /// Whether nothing waits for the answer any more: the connection has ended, or the request was refused.
+    fileprivate(set) var isAbandoned = false
 
-/// Requests of one kind that the store works on one at a time, so that a commit waits for one of them at most.
-struct StoreRequests<Request: StoreRequest> {
-    private var waiting: Deque<Request> = []
-    /// The request that the store works on; nil if there is none, or if its connection has ended.
-    private(set) var current: Request?
-    /// The time at which the store was asked; nil if no answer is pending.
-    private(set) var started: Duration?
-
-    /// Whether no request waits, and the store works on none.
-    var isIdle: Bool { started == nil && waiting.isEmpty }
-
-    mutating func append(_ request: Request) {
-        waiting.append(request)
+    init(id: RequestID, charge: Charge, task: some StoreTask) {
+        self.id = id
+        self.charge = charge
+        self.task = task
     }
 
-    /// Begins the next request if the store works on none.
-    mutating func begin(now: BrokerTime, prepare: (inout Request) -> Void = { _ in }) -> Request? {
-        guard started == nil, var request = waiting.popFirst() else { return nil }
-        prepare(&request)
-        current = request
-        started = now.monotonic
+    var kind: StoreRequestKind { type(of: task).kind }
+}
+
+/// The requests that wait for the store. The store works on one of each kind at a time, in slices that alternate, so
+/// that a short request waits for one slice of a long one. The requests of a kind begin in turns of their users.
+struct StoreRequests {
+    private struct Lane {
+        var waiting = UserQueue<StoreRequest>()
+        /// The request that the store works on.
+        var current: StoreRequest?
+    }
+
+    /// Indexed by kind.
+    private var lanes = StoreRequestKind.allCases.map { _ in Lane() }
+    private var count = 0
+    /// The time at which the store was asked for work that it does at once; nil if it has answered.
+    private(set) var shortWorkStarted: Duration?
+
+    private subscript(kind: StoreRequestKind) -> Lane {
+        _read { yield lanes[kind.rawValue] }
+        _modify { yield &lanes[kind.rawValue] }
+    }
+
+    // MARK: The life of a request
+
+    mutating func append(_ request: StoreRequest) {
+        count += 1
+        self[request.kind].waiting.append(request, of: request.charge.uid)
+    }
+
+    /// The next request of a kind, if the store works on none of the kind.
+    mutating func next(of kind: StoreRequestKind) -> StoreRequest? {
+        guard count > 0, self[kind].current == nil else { return nil }
+        return self[kind].waiting.first()
+    }
+
+    /// Takes the request that `next` has returned.
+    mutating func takeNext(of kind: StoreRequestKind) -> StoreRequest? {
+        let request = self[kind].waiting.next()
+        if request != nil { count -= 1 }
         return request
     }
 
-    /// Changes the request that the store works on, if its connection still waits.
-    mutating func updateCurrent(_ change: (inout Request) -> Void) {
-        guard var request = current else { return }
-        change(&request)
-        current = request
+    /// Notes that a request has begun, or goes on after an answer.
+    mutating func begin(_ request: StoreRequest, now: BrokerTime) {
+        if type(of: request.task).isShort { shortWorkStarted = now.monotonic }
+        count += 1
+        self[request.kind].current = request
     }
 
-    /// Ends the request that the store has answered, and returns it if its connection still waits.
-    mutating func finish() -> Request? {
-        started = nil
-        return current.take()
+    /// Takes the request of a kind that the store has answered.
+    mutating func finish(_ kind: StoreRequestKind) -> StoreRequest? {
+        guard let request = self[kind].current.take() else { return nil }
+        if type(of: request.task).isShort { shortWorkStarted = nil }
+        count -= 1
+        return request
     }
+
+    /// Changes the request that the store works on, if it is of this kind.
+    mutating func updateCurrent<Task: StoreTask>(_ change: (inout Task) -> Void) {
+        guard var task = self[Task.kind].current?.task as? Task else { return }
+        change(&task)
+        self[Task.kind].current?.task = task
+    }
+
+    // MARK: The requests of a kind
+
+    /// Whether no request of the kind waits, and the store works on none.
+    func isIdle(_ kind: StoreRequestKind) -> Bool { self[kind].current == nil && self[kind].waiting.isEmpty }
+
+    /// Whether the store works on a request of the kind.
+    func isWorking(on kind: StoreRequestKind) -> Bool { self[kind].current != nil }
+
+    /// The number of unanswered requests of the kind.
+    func unansweredCount(of kind: StoreRequestKind) -> Int {
+        waitingCount(of: kind) + (self[kind].current.map { $0.isAbandoned ? 0 : 1 } ?? 0)
+    }
+
+    /// The number of requests of the kind that have not begun.
+    func waitingCount(of kind: StoreRequestKind) -> Int { self[kind].waiting.count }
+
+    /// The requests of the kind that have not begun.
+    func waiting(_ kind: StoreRequestKind) -> some Sequence<StoreRequest> { self[kind].waiting.all }
+
+    /// Removes and returns the requests of the kind that have not begun.
+    mutating func takeWaiting(_ kind: StoreRequestKind) -> [StoreRequest] {
+        count -= self[kind].waiting.count
+        return self[kind].waiting.removeAll()
+    }
+
+    // MARK: The end of connections
 
     /// Whether a request of the connection is unanswered.
-    func hasRequest(of connection: ConnectionID) -> Bool {
-        current?.connection == connection || waiting.contains { $0.connection == connection }
+    func hasRequest(of connection: ConnectionID, uid: UInt32) -> Bool {
+        count > 0 && StoreRequestKind.allCases.contains { hasRequest(of: connection, uid: uid, $0) }
     }
 
-    /// Removes and returns the request of a connection that ends, which has one at most.
-    mutating func remove(_ connection: ConnectionID) -> Request? {
-        if current?.connection == connection { return current.take() }
-        return waiting.firstIndex { $0.connection == connection }.map { waiting.remove(at: $0) }
+    func hasRequest(of connection: ConnectionID, uid: UInt32, _ kind: StoreRequestKind) -> Bool {
+        if let current = self[kind].current, current.id.connection == connection, !current.isAbandoned { return true }
+        return self[kind].waiting.contains(of: uid) { $0.id.connection == connection }
     }
 
-    /// Removes and returns all requests.
-    mutating func removeAll() -> [Request] {
-        defer { waiting = [] }
-        return [current.take()].compactMap { $0 } + waiting
-    }
-}
-
-extension Broker {
-    /// Charges the memory of a request to its user.
+    /// Removes the requests of a connection that ends. What the store works on continues.
     ///
-    /// - Throws: `limitReached` if the user has no room.
-    mutating func charge(_ request: some StoreRequest) throws(WireError) {
-        let uid = connections[request.connection.slot].uid
-        try ledger.checkRoom(for: request.byteCount, uid: uid)
-        ledger.change(.pendingBytes, by: request.byteCount, uid: uid)
+    /// - Returns: The requests, whose charges end.
+    mutating func remove(_ connection: ConnectionID, uid: UInt32) -> [StoreRequest] {
+        guard count > 0 else { return [] }
+        return StoreRequestKind.allCases.flatMap { kind in
+            removeWaiting(kind, of: connection, uid: uid) + abandonCurrent(kind) { $0.id.connection == connection }
+        }
     }
 
-    /// Ends the charge of a request.
-    mutating func uncharge(_ request: some StoreRequest) {
-        ledger.change(.pendingBytes, by: -request.byteCount, uid: connections[request.connection.slot].uid)
+    /// Removes and returns the requests of the kind that have not begun, of a connection.
+    mutating func removeWaiting(
+        _ kind: StoreRequestKind, of connection: ConnectionID, uid: UInt32
+    ) -> [StoreRequest] {
+        let removed = self[kind].waiting.remove(of: uid) { $0.id.connection == connection }
+        count -= removed.count
+        return removed
     }
 
-    /// Refuses requests that are not answered yet, because the daemon stops.
-    mutating func refuse(_ requests: [some StoreRequest], _ what: String) {
-        for request in requests {
-            uncharge(request)
-            refuse(
-                request.connection.slot, request: request.request,
-                WireError(.closing, "\(what): the daemon is shutting down"))
+    /// Removes all requests. What the store works on continues.
+    ///
+    /// - Returns: The requests, whose charges end.
+    mutating func removeAll() -> [StoreRequest] {
+        StoreRequestKind.allCases.flatMap { kind in abandonCurrent(kind) { _ in true } + takeWaiting(kind) }
+    }
+
+    private mutating func abandonCurrent(
+        _ kind: StoreRequestKind, if isEnded: (StoreRequest) -> Bool
+    ) -> [StoreRequest] {
+        guard let current = self[kind].current, !current.isAbandoned, isEnded(current) else { return [] }
+        self[kind].current?.isAbandoned = true
+        return [current]
+    }
+
+    // MARK: Charges
+
+    /// The charges of all requests.
+    var charges: [Charge] {
+        lanes.flatMap { lane in
+            lane.waiting.all.map(\.charge) + [lane.current].compactMap { $0 }.filter { !$0.isAbandoned }.map(\.charge)
         }
     }
 }

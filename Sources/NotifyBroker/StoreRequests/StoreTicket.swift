@@ -7,11 +7,3 @@ package enum StoreTicket: Equatable, Sendable {
     /// The lists and warnings that wait for counts.
     case backlogs
 }
-
-/// A kind of requests that wait for the store.
-package enum StoreRequestKind: Int, CaseIterable, Sendable {
-    case search
-    case summary
-    case purge
-    case check
-}

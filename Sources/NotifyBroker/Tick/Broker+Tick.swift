@@ -7,9 +7,7 @@ extension Broker {
         durables.setTime(now)
         continueReaders(now: now)
         requestRedeliveries(now: now)
-        requestTimeSearch(now: now)
-        requestSummary(now: now)
-        requestPurge(now: now)
+        beginStoreRequests(now: now)
         finishDrain()
         if egress.usesOpenBlock { egress.openBlockEnded(commits.sealOpenBlock()) }
         beginCommit(now: now)

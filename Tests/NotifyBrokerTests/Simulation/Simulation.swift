@@ -172,6 +172,7 @@ final class Simulation {
         case 950..<990: advance()
         case 990..<994: crash()
         case 994..<996: stop()
+        case 996..<1000: askStore()
         case 1000..<1040: inspect()
         case 1040..<1048: reset()
         case 1048..<1088: edit()
@@ -190,6 +191,7 @@ final class Simulation {
         host.tick()
         read()
         for durable in host.durables { checkCounts(durable) }
+        checkCharges()
     }
 
     func read() {

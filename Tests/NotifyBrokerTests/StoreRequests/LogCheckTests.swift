@@ -109,16 +109,16 @@ struct LogCheckTests {
     }
 
     @Test func `damage beyond what is listed counts once`() {
-        var checks = LogChecks()
+        var damage = KnownDamage()
         let isNew = [false, true].map { _ in
-            checks.noteDamage((0..<300).map { UInt64($0) * 2 + 1 })
+            damage.note((0..<300).map { UInt64($0) * 2 + 1 })
         }
         #expect(isNew == [true, false])
-        #expect(checks.damagedMessages == 256)
+        #expect(damage.messages == 256)
         var findings = LogFindings()
         for sequence in 0..<300 { findings.addDamagedMessage(UInt64(sequence) * 2 + 1) }
-        _ = checks.finished(findings)
-        #expect(checks.damagedMessages == 300)
+        damage.checked(findings)
+        #expect(damage.messages == 300)
     }
 
     @Test func `what is deleted during a check is not known after it`() throws {
@@ -174,14 +174,14 @@ struct LogCheckTests {
 
     @Test func `waiting checks are limited, and end with their connections`() throws {
         let host = TestHost()
-        let clients = (0...LogChecks.maximumRequests).map { _ in host.connect(uid: 0) }
+        let clients = (0...Broker.maximumLogChecks).map { _ in host.connect(uid: 0) }
         for client in clients { client.send(CheckRequest(request: client.nextRequest(), isFull: true)) }
         host.runTicks()
         #expect(clients.flatMap { $0.takeErrors() }.map(\.code) == [ErrorCode.limitReached.rawValue])
         for client in clients { host.closed(client) }
-        #expect(host.core.broker.logChecks.waiting.isEmpty)
+        #expect(host.core.broker.storeRequests.unansweredCount(of: .check) == 0)
         host.run()
-        #expect(!host.core.broker.logChecks.isChecking)
+        #expect(!host.core.broker.storeRequests.isWorking(on: .check))
     }
 
     @Test func `a check needs the right to manage, and ends when the daemon stops`() throws {

@@ -2,35 +2,6 @@ import Testing
 
 @testable import NotifyBroker
 
-struct FlushQueueTests {
-    private func id(_ slot: Int32) -> ConnectionID { ConnectionID(slot: ConnectionSlot(slot), generation: 0) }
-
-    @Test func `users take turns, and so do the connections of a user`() {
-        var queue = FlushQueue()
-        for slot in 1...3 { queue.append(id(Int32(slot)), of: 100) }
-        queue.append(id(10), of: 200)
-        queue.append(id(11), of: 200)
-        #expect((0..<6).map { _ in queue.next() } == [id(1), id(10), id(2), id(11), id(3), nil])
-        #expect(queue.isEmpty)
-    }
-
-    @Test func `users that come and go take turns`() {
-        var queue = FlushQueue()
-        queue.append(id(1), of: 100)
-        queue.append(id(20), of: 200)
-        queue.append(id(21), of: 200)
-        queue.append(id(30), of: 300)
-        #expect((0..<3).map { _ in queue.next() } == [id(1), id(20), id(30)])
-        queue.append(id(40), of: 400)
-        queue.append(id(2), of: 100)
-        // A new user is the last one of the round.
-        #expect((0..<3).map { _ in queue.next() } == [id(40), id(2), id(21)])
-        #expect(queue.isEmpty && queue.next() == nil)
-        queue.append(id(31), of: 300)
-        #expect(queue.next() == id(31) && queue.isEmpty)
-    }
-}
-
 struct OutputPacerTests {
     private let id = ConnectionID(slot: ConnectionSlot(1), generation: 0)
 

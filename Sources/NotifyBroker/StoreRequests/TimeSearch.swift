@@ -2,101 +2,92 @@ import NotifyLog
 import NotifyWire
 
 /// A request that continues when the store has found the first message of a time.
-struct TimeSearch: StoreRequest {
+struct TimeSearch: StoreTask {
     enum Purpose {
         /// To create a subscription that begins at the time.
         case subscribe(Subscribe)
         /// To move the cursor of a durable subscription to the time.
         case reset(Reset)
         /// To report the sequence.
-        case find(request: UInt64)
+        case find
     }
 
-    let connection: ConnectionID
+    static let kind = StoreRequestKind.search
+    static let refusal = "not searched"
+    static let holdsConnection = true
+    static let isShort = true
+
     let purpose: Purpose
     /// In microseconds since 1970.
     let time: UInt64
 
-    var request: UInt64 {
-        switch purpose {
-        case .subscribe(let subscribe): subscribe.request
-        case .reset(let reset): reset.request
-        case .find(let request): request
-        }
-    }
-
-    /// The memory of the request, in bytes.
     var byteCount: Int {
         guard case .subscribe(let subscribe) = purpose else { return 256 }
         return subscribe.patterns.reduce(256 + subscribe.object.utf8.count) { $0 + 32 + $1.utf8.count }
+    }
+
+    func begin(_ request: RequestID, in broker: inout Broker, now: BrokerTime) -> StoreTaskStart {
+        .asks(.findSequence(atOrAfter: time))
+    }
+
+    /// Checks the request again, because a subscription of this name may have been created meanwhile, and rights may
+    /// have changed.
+    func answered(
+        _ answer: StoreAnswer, for request: RequestID?, in broker: inout Broker, now: BrokerTime
+    ) -> StoreTaskProgress {
+        guard case .found(let result) = answer else { unexpected(answer) }
+        guard let request else { return .ended }
+        if case .success = result, broker.mustSearchAgain(for: purpose, request.connection.slot) { return .again }
+        broker.sequenceFound(result, for: purpose, request, now: now)
+        return .ended
     }
 }
 
 /// Finding the sequence at which a time begins.
 extension Broker {
-    /// Makes the request wait until the store has found its start. Nothing is created before. Later requests of the
-    /// connection wait until this one is answered.
-    mutating func search(_ purpose: TimeSearch.Purpose, at time: UInt64, _ slot: ConnectionSlot) throws(WireError) {
-        let search = TimeSearch(connection: connections[slot].id, purpose: purpose, time: time)
-        try charge(search)
+    /// Makes the request wait until the store has found its start. Nothing is created before.
+    mutating func search(
+        _ purpose: TimeSearch.Purpose, at time: UInt64, request: UInt64, _ slot: ConnectionSlot
+    ) throws(WireError) {
+        try self.request(TimeSearch(purpose: purpose, time: time), request, slot)
         scheduler.spend(FairScheduler.Cost.search)
-        timeSearches.append(search)
-        pause(slot, .awaitingPage)
-        actions.append(.scheduleTick)
     }
 
-    /// Asks the store for the next search, if it performs none.
-    mutating func requestTimeSearch(now: BrokerTime) {
-        guard let search = timeSearches.begin(now: now) else { return }
-        actions.append(.store(.findSequence(atOrAfter: search.time), .request(.search)))
+    /// Whether the durable subscription is being changed: the time is searched again until the change is in the log,
+    /// or has failed.
+    fileprivate mutating func mustSearchAgain(for purpose: TimeSearch.Purpose, _ slot: ConnectionSlot) -> Bool {
+        guard !commits.isIdle, commits.refusal == nil, isChanging(for: purpose, slot) else { return false }
+        scheduler.charge(FairScheduler.Cost.search, to: connections[slot].uid)
+        return true
     }
 
-    /// The store has found the sequence of the search, or has failed to.
-    ///
-    /// The request is checked again, because a subscription of this name may have been created meanwhile, and rights
-    /// may have changed.
-    mutating func sequenceFound(_ result: Result<UInt64, StorageFailure>, now: BrokerTime) {
-        let search = timeSearches.finish()
-        if case .failure(let failure) = result { storageFailed(failure, now: now) }
-        guard let search else { return }
-        let slot = search.connection.slot
-        if case .success = result, !commits.isIdle, commits.refusal == nil, isChanging(for: search.purpose, slot) {
-            // Searched again until the change is in the log, or has failed.
-            scheduler.charge(FairScheduler.Cost.search, to: connections[slot].uid)
-            timeSearches.append(search)
-            actions.append(.scheduleTick)
-            return
-        }
+    fileprivate mutating func sequenceFound(
+        _ result: Result<UInt64, StorageFailure>, for purpose: TimeSearch.Purpose, _ request: RequestID,
+        now: BrokerTime
+    ) {
+        let slot = request.connection.slot
         let (pendingBytes, spent) = (commits.pending.bytes, scheduler.spent)
-        uncharge(search)
         do throws(WireError) {
             let sequence: UInt64
-            switch (result, search.purpose) {
+            switch (result, purpose) {
             case (.failure(let failure), .subscribe), (.failure(let failure), .reset): throw failure.wireError
             case (.failure(let failure), .find): throw failure.readError
             case (.success(let found), _): sequence = found
             }
-            switch search.purpose {
+            switch purpose {
             case .subscribe(var request):
                 request.start = .sequence(sequence)
                 try subscribe(request, slot, now: now)
             case .reset(var request):
                 request.position = .sequence(sequence)
                 try reset(request, slot, now: now)
-            case .find(let request):
-                answerFound(first: sequence, request: request, slot)
+            case .find: answerFound(first: sequence, request: request.number, slot)
             }
         } catch {
-            reject(slot, request: search.request, error, now: now)
+            reject(slot, request: request.number, error, now: now)
         }
         if commits.pending.bytes != pendingBytes { chargePending(since: pendingBytes, to: slot) }
         scheduler.charge(scheduler.spent - spent, to: connections[slot].uid)
-        resume(slot, .awaitingPage)
-    }
-
-    /// Drops the search of a connection that ends.
-    mutating func endTimeSearch(of slot: ConnectionSlot) {
-        if let search = timeSearches.remove(connections[slot].id) { uncharge(search) }
     }
 }
 

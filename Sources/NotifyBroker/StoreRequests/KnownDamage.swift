@@ -1,0 +1,48 @@
+import NotifyLog
+import NotifyWire
+
+/// The known damage of the log.
+struct KnownDamage {
+    /// The listed ranges of damaged messages.
+    private(set) var ranges: [SequenceRange] = []
+    /// The number of damaged messages that the last full check has found and that are not listed.
+    private var unlisted: UInt64 = 0
+    /// Parts of the log that have become empty during a check.
+    private var emptied: [SequenceRange] = []
+    /// The problems that the last full check has found.
+    private(set) var problems: [LogProblem] = []
+    private(set) var problemCount: UInt64 = 0
+
+    /// The number of damaged messages that are known.
+    var messages: UInt64 { ranges.sequenceCount + unlisted }
+
+    /// Notes damaged messages that a reader has skipped.
+    ///
+    /// - Returns: Whether some of them were not known. False if too many ranges are known already.
+    mutating func note(_ sequences: [UInt64]) -> Bool {
+        let known = ranges.sequenceCount
+        for sequence in sequences { ranges.insert(sequence, limit: LogFindings.maximumRanges) }
+        return ranges.sequenceCount > known
+    }
+
+    /// Forgets damaged messages in a range that contains no messages any more.
+    mutating func forget(_ range: SequenceRange, duringCheck: Bool) {
+        ranges.subtract(range)
+        if duringCheck, emptied.count < LogFindings.maximumRanges { emptied.append(range) }
+    }
+
+    /// Forgets all damage, because a new log has replaced the old one.
+    mutating func logReplaced() {
+        (ranges, unlisted) = ([], 0)
+        (problems, problemCount) = ([], 0)
+    }
+
+    /// Records the result of a full check.
+    mutating func checked(_ findings: LogFindings) {
+        ranges = findings.damagedRanges
+        unlisted = findings.damagedMessages - min(findings.damagedMessages, ranges.sequenceCount)
+        for range in emptied { ranges.subtract(range) }
+        emptied = []
+        (problems, problemCount) = (findings.problems, findings.problemCount)
+    }
+}

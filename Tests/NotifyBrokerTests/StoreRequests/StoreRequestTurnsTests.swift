@@ -1,0 +1,74 @@
+import NotifyLog
+import NotifyWire
+import Testing
+import WireTestSupport
+
+@testable import NotifyBroker
+
+/// The order in which the store works on requests.
+struct StoreRequestTurnsTests {
+    private func works(_ host: TestHost) -> [StoreRequestKind] {
+        host.store.jobs.compactMap { if case .work(_, .request(let kind)) = $0 { kind } else { nil } }
+    }
+
+    private func summarize(_ client: Client) {
+        client.send(
+            SummarizeLog(request: client.nextRequest(), first: 1, last: .max, maximumNames: 1, patterns: [">"]))
+    }
+
+    @Test func `a search does not wait for the check of the log`() {
+        let host = TestHost()
+        let client = host.connect(uid: 0)
+        client.send(CheckRequest(request: client.nextRequest(), isFull: true))
+        host.runTicks()
+        #expect(works(host) == [.check])
+        client.send(Find(request: client.nextRequest(), position: .age(microseconds: 1)))
+        host.runTicks()
+        // The store does a slice of each in turns.
+        #expect(works(host) == [.check, .search])
+        host.core.broker.stored(.found(.success(7)), for: .request(.search), now: host.now)
+        host.runTicks()
+        #expect(client.take() == [.found(Found(request: 2, sequence: 7, last: 0))])
+        #expect(host.core.broker.storeRequests.isWorking(on: .check))
+    }
+
+    @Test func `the users of a kind of requests take turns`() {
+        let host = TestHost()
+        let clients = [1000, 1000, 1000, 2000].map { host.connect(uid: $0) }
+        for client in clients { summarize(client) }
+        host.runTicks()
+        var order: [Int] = []
+        while !works(host).isEmpty {
+            #expect(works(host) == [.summary], "one at a time")
+            host.work()
+            host.runTicks()
+            order += clients.indices.filter { !clients[$0].take().isEmpty }
+        }
+        #expect(order == [0, 3, 1, 2])
+    }
+
+    @Test func `a request that has ended is not answered, and the next one waits for its work`() {
+        let host = TestHost()
+        let (gone, client) = (host.connect(), host.connect())
+        summarize(gone)
+        host.runTicks()
+        host.closed(gone)
+        #expect(host.amount(of: .pendingBytes, 1000) == 0)
+        summarize(client)
+        host.runTicks()
+        #expect(works(host) == [.summary])
+        host.work()
+        host.runTicks()
+        #expect(client.take().isEmpty && works(host) == [.summary])
+        host.run()
+        #expect(client.take() == [.listEnd(ListEnd(request: 1))])
+    }
+
+    @Test func `an answer without a request is ignored`() {
+        let host = TestHost()
+        host.core.broker.stored(.found(.success(7)), for: .request(.search), now: host.now)
+        host.core.broker.stored(.backupMade(.success(7)), for: .backup(3), now: host.now)
+        host.run()
+        #expect(host.healthChanges.isEmpty)
+    }
+}
