@@ -42,3 +42,13 @@ package enum StoreAnswer: Sendable {
     case backupMade(Result<UInt64, WireError>)
     case backupRead(Result<ByteBuffer, WireError>)
 }
+
+extension StoreAnswer {
+    /// The failure of the store; nil if it has none.
+    package var failure: StorageFailure? {
+        switch self {
+        case .found(.failure(let failure)), .summarized(.failure(let failure)), .purged(.failure(let failure)): failure
+        default: nil
+        }
+    }
+}

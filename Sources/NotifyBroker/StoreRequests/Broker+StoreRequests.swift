@@ -109,13 +109,3 @@ extension Broker {
         answer(request.connection.slot, frame)
     }
 }
-
-extension StoreAnswer {
-    /// The failure of the store; nil if it has none.
-    fileprivate var failure: StorageFailure? {
-        switch self {
-        case .found(.failure(let failure)), .summarized(.failure(let failure)), .purged(.failure(let failure)): failure
-        default: nil
-        }
-    }
-}

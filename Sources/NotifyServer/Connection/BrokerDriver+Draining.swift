@@ -3,13 +3,24 @@ import NIOCore
 import NotifyBroker
 import NotifyWire
 
+/// The end of the connections of a daemon that is stopped.
+struct Drain {
+    /// Succeeds when all output is flushed, or after the limit; nil if the daemon does not stop.
+    fileprivate var drained: EventLoopPromise<Void>?
+    fileprivate var timer: Scheduled<Void>?
+    /// Limits how many connections a drain closes before the loop polls again.
+    fileprivate var endings = EndingBudget()
+
+    mutating func turnBegan() { endings.turnBegan() }
+}
+
 /// Ending the connections of a daemon that is stopped.
 extension BrokerDriver {
     /// Commits pending messages, sends `closing` to every client, and closes the connections. The future succeeds when
     /// all output is flushed, or after `limit`.
     func drain(within limit: Duration) -> EventLoopFuture<Void> {
         let drained = eventLoop.makePromise(of: Void.self)
-        self.drained = drained
+        drain.drained = drained
         core.broker.drainRequested()
         scheduleTick()
         limitDrain(to: limit, until: now.monotonic + limit)
@@ -17,17 +28,17 @@ extension BrokerDriver {
     }
 
     private func limitDrain(to limit: Duration, until deadline: Duration) {
-        guard drained != nil else { return }
+        guard drain.drained != nil else { return }
         let left = deadline - now.monotonic
         guard left > .zero else {
             logger.warning("draining timed out after \(limit.text): not all output was flushed")
             return finishDrain()
         }
-        drainTimer = schedule(in: left) { $0.limitDrain(to: limit, until: deadline) }
+        drain.timer = schedule(in: left) { $0.limitDrain(to: limit, until: deadline) }
     }
 
     /// Whether the daemon ends, and with it all sockets.
-    var isEnding: Bool { drained != nil }
+    var isEnding: Bool { drain.drained != nil }
 
     private func finishDrain() {
         for handler in handlers {
@@ -35,9 +46,9 @@ extension BrokerDriver {
         }
         leftSockets.closeAll()
         cancelTimer()
-        drainTimer?.cancel()
-        drained?.succeed()
-        drained = nil
+        drain.timer?.cancel()
+        drain.drained?.succeed()
+        drain.drained = nil
     }
 
     /// Closes connections whose outbox is flushed, as many as may end before the loop polls again, and ends the drain
@@ -47,13 +58,13 @@ extension BrokerDriver {
         for handler in handlers {
             guard let handler, let id = handler.id else { continue }
             areAllClosed = false
-            guard !drainEndings.isUsedUp else {
+            guard !drain.endings.isUsedUp else {
                 isWorkLeft = true
                 return
             }
             if !handler.isClosing, core.broker.isFlushed(id) {
                 handler.closeWhenFlushed()
-                drainEndings.connectionEnded()
+                drain.endings.connectionEnded()
             }
         }
         if areAllClosed { finishDrain() }

@@ -1,20 +1,33 @@
+import Logging
 import NotifyBroker
 import NotifyLog
 import NotifyWire
+
+/// The repairs of the log, and the reloads that wait for them.
+struct LogRepairs {
+    /// Whether a repair waits for the commit in progress.
+    fileprivate var isRequested = false
+    /// The number of requested repairs that the store has not answered.
+    fileprivate var count = 0
+    /// Why the last requested repair has failed; nil if it has not. The store may answer before the reload ends.
+    fileprivate var problem: String?
+    /// The requested reloads whose answers wait for the repair of the log.
+    fileprivate var endedReloads: [(outcome: ReloadOutcome, connection: ConnectionID, request: UInt64)] = []
+}
 
 /// Applying reloads of the configuration.
 extension BrokerDriver {
     /// Answers the client that requested a reload, once the files of the log are examined.
     func reloadEnded(_ outcome: ReloadOutcome, for id: ConnectionID, request: UInt64) {
-        endedReloads.append((outcome, id, request))
-        if repairs == 0, !isRepairRequested { answerReloads() }
+        repairs.endedReloads.append((outcome, id, request))
+        if repairs.count == 0, !repairs.isRequested { answerReloads() }
         scheduleTick()
     }
 
     /// Answers the clients that requested reloads, with the problem of the last repair.
-    func answerReloads() {
-        let ended = endedReloads
-        endedReloads = []
+    private func answerReloads() {
+        let ended = repairs.endedReloads
+        repairs.endedReloads = []
         for (outcome, id, request) in ended {
             let (pending, error): ([String], WireError?) =
                 switch outcome {
@@ -23,7 +36,7 @@ extension BrokerDriver {
                 case .refused(let error): ([], WireError(.limitReached, error))
                 }
             core.broker.configurationReloaded(
-                for: id, request: request, pendingSettings: pending, error: error, problem: repairProblem)
+                for: id, request: request, pendingSettings: pending, error: error, problem: repairs.problem)
         }
     }
 
@@ -53,5 +66,37 @@ extension BrokerDriver {
     /// Notes why the last reload has failed, for clients that ask for problems; `nil` if it has not.
     func reloadEnded(problem: String?) {
         core.broker.configurationProblem = problem
+    }
+
+    // MARK: Repairs
+
+    /// Whether a repair waits for the commit in progress.
+    var isRepairRequested: Bool { repairs.isRequested }
+
+    /// Makes the store repair the log if its files were deleted or moved away. A commit in progress is completed first.
+    func repairStorage() {
+        repairs.isRequested = core.broker.isCommitting
+        guard !repairs.isRequested else { return }
+        if repairs.count == 0 { repairs.problem = nil }
+        repairs.count += 1
+        let continuation = core.broker.logContinuation
+        store.repair(
+            with: continuation, completion: onEventLoop { $0.repaired($1, keeping: continuation.messages) })
+    }
+
+    private func repaired(_ repair: LogRepair, keeping messages: [LogBlock]) {
+        repairs.count -= 1
+        switch repair {
+        case .notNeeded: break
+        case .reopened(let message): logger.warning("\(message)")
+        case .replaced(let message, let losses):
+            core.broker.logReplaced(keeping: messages, losses: losses)
+            logger.critical("\(message)")
+        case .failed(let message):
+            repairs.problem = "the log was not repaired: \(message)"
+            logger.error("the log was not repaired: \(message)")
+        }
+        if repairs.count == 0 { answerReloads() }
+        reportProblem()
     }
 }

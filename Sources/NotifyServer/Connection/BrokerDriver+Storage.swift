@@ -26,33 +26,6 @@ extension BrokerDriver {
         store.perform(work, answer: onEventLoop { $0.core.broker.stored($1, for: ticket, now: $0.now) })
     }
 
-    /// Makes the store repair the log if its files were deleted or moved away. A commit in progress is completed first.
-    func repairStorage() {
-        isRepairRequested = core.broker.isCommitting
-        guard !isRepairRequested else { return }
-        if repairs == 0 { repairProblem = nil }
-        repairs += 1
-        let continuation = core.broker.logContinuation
-        store.repair(
-            with: continuation, completion: onEventLoop { $0.repaired($1, keeping: continuation.messages) })
-    }
-
-    private func repaired(_ repair: LogRepair, keeping messages: [LogBlock]) {
-        repairs -= 1
-        switch repair {
-        case .notNeeded: break
-        case .reopened(let message): logger.warning("\(message)")
-        case .replaced(let message, let losses):
-            core.broker.logReplaced(keeping: messages, losses: losses)
-            logger.critical("\(message)")
-        case .failed(let message):
-            repairProblem = "the log was not repaired: \(message)"
-            logger.error("the log was not repaired: \(message)")
-        }
-        if repairs == 0 { answerReloads() }
-        reportProblem()
-    }
-
     /// Reports the storage problem to the service manager. Does nothing while storage works.
     func reportProblem() {
         if let problem { notifier.status("degraded: \(problem)") }
@@ -83,7 +56,7 @@ extension BrokerDriver {
     }
 
     /// The store's completion that passes its answer to `handle` on the event loop, and schedules a tick.
-    private func onEventLoop<Answer: Sendable>(
+    func onEventLoop<Answer: Sendable>(
         _ handle: @escaping @Sendable (BrokerDriver, Answer) -> Void
     ) -> @Sendable (Answer) -> Void {
         let loopBound = NIOLoopBound(self, eventLoop: eventLoop)

@@ -46,18 +46,9 @@ final class BrokerDriver: BrokerHost {
     var metrics: DaemonMetrics?
     private var timer: (deadline: Duration, task: Scheduled<Void>)?
     var readiness: EventLoopPromise<Void>?
-    var drained: EventLoopPromise<Void>?
-    var drainTimer: Scheduled<Void>?
-    /// Limits how many connections a drain closes before the loop polls again.
-    var drainEndings = EndingBudget()
+    var drain = Drain()
     private var isDrained = false
-    var isRepairRequested = false
-    /// The number of requested repairs that the store has not answered.
-    var repairs = 0
-    /// Why the last requested repair has failed; nil if it has not. The store may answer before the reload ends.
-    var repairProblem: String?
-    /// The requested reloads whose answers wait for the repair of the log.
-    var endedReloads: [(outcome: ReloadOutcome, connection: ConnectionID, request: UInt64)] = []
+    var repairs = LogRepairs()
     /// The reason why stored posts are refused; nil while storage works.
     var problem: String?
 
@@ -233,7 +224,7 @@ final class BrokerDriver: BrokerHost {
     /// Schedules the tick that ``requestWakeUp`` asked for.
     func wokenUp() {
         tickSchedule.wokenUp()
-        drainEndings.turnBegan()
+        drain.turnBegan()
         eventReceived()
     }
 

@@ -32,7 +32,9 @@ extension Simulation {
         let held = host.pendingBytesHeld
         for uid in Self.users {
             let (charged, held) = (host.amount(of: .pendingBytes, uid), held[uid] ?? 0)
-            if charged != held { model.fail("user \(uid) is charged \(charged) pending bytes, the machines hold \(held)") }
+            if charged != held {
+                model.fail("user \(uid) is charged \(charged) pending bytes, the machines hold \(held)")
+            }
         }
     }
 }
