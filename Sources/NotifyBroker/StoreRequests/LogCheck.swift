@@ -34,7 +34,9 @@ struct HealthProbe: StoreTask {
     static let holdsConnection = false
 
     func begin(_ request: RequestID, in broker: inout Broker, now: BrokerTime) -> StoreTaskStart {
+        let pendingBytes = broker.commits.pending.bytes
         broker.commits.append(nil, then: .probed)
+        broker.chargePending(since: pendingBytes, to: request.connection.slot)
         return .waits
     }
 

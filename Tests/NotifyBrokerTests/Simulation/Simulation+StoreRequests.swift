@@ -12,14 +12,9 @@ extension Simulation {
             let request = client.nextRequest()
             let patterns = Self.volatilePatterns.randomElement(using: &random) ?? []
             note("ask the store \(client.id) \(request)")
-            switch Int.random(in: 0..<4, using: &random) {
+            switch Int.random(in: 0..<3, using: &random) {
             case 0: client.send(CheckRequest(request: request, isFull: random.chance(50)))
             case 1: client.send(Find(request: request, position: .age(microseconds: 1_000_000)))
-            case 2:
-                client.send(
-                    ReadLog(
-                        request: request, first: 1, last: .max, maximumMessages: 3, isWaiting: random.chance(50),
-                        patterns: patterns))
             default:
                 client.send(
                     SummarizeLog(request: request, first: 1, last: .max, maximumNames: 2, patterns: patterns))
