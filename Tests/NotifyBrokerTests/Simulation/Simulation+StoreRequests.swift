@@ -45,7 +45,7 @@ extension TestHost {
         for request in core.broker.deadLetterRequests.all {
             held[core.broker.connections[request.connection.slot].uid, default: 0] += request.byteCount
         }
-        for read in core.broker.histories.all {
+        for read in core.broker.pages.histories.all {
             held[core.broker.connections[read.connection.slot].uid, default: 0] += read.byteCount
         }
         for slot in core.broker.connections.slots {
