@@ -18,8 +18,10 @@ extension Broker {
             case .automatic: admission.durableCount > 0 || !durables.areComplete
             case .stored, .synced: true
             }
-        if isStored { admission.account = try checkStorage(of: post, from: slot) }
-        admission.isSynced = post.durability == .synced
+        if isStored {
+            admission.account = try checkStorage(of: post, from: slot)
+            if case .synced = post.durability { admission.isSynced = true }
+        }
         return admission
     }
 

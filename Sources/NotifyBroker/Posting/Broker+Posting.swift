@@ -17,6 +17,7 @@ extension Broker {
         }
     }
 
+    @inline(__always)
     private mutating func accept(
         _ post: Post, _ admission: Admission, from slot: ConnectionSlot, now: BrokerTime
     ) throws(WireError) {

@@ -211,7 +211,7 @@ extension Broker {
 
     /// Requests the next page, if none is being read.
     private mutating func requestPage(now: BrokerTime) {
-        guard pages.started == nil else { return }
+        guard pages.started == nil, mayNeedPage else { return }
         var purpose = pages.turn
         repeat {
             if let request = nextPage(for: purpose, now: now) {
@@ -220,6 +220,12 @@ extension Broker {
             }
             purpose = purpose.next
         } while purpose != pages.turn
+    }
+
+    /// Whether a request waits for a page, except where the connection has no room for it.
+    @inline(__always)
+    private var mayNeedPage: Bool {
+        readers.hasQueuedPages || !pages.histories.isEmpty || !pages.traces.isEmpty || !deadLetterRequests.isEmpty
     }
 
     private mutating func nextPage(for purpose: PageRequest.Purpose, now: BrokerTime) -> PageRequest? {

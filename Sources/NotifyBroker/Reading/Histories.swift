@@ -47,6 +47,9 @@ struct Histories {
     /// The request whose page is being read; nil if there is none, or if it has ended.
     private var current: HistoryRead?
 
+    /// Whether no request waits for a page.
+    var isEmpty: Bool { queue.isEmpty }
+
     mutating func append(_ read: HistoryRead) {
         queue.append(read)
     }

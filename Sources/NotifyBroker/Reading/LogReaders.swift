@@ -131,6 +131,9 @@ struct LogReaders {
         pages.append(id)
     }
 
+    /// Whether readers are queued for a page.
+    var hasQueuedPages: Bool { !pages.isEmpty }
+
     /// Takes the next queued reader that still needs a page.
     mutating func nextForPage() -> ReaderID? {
         while let id = pages.popFirst() {

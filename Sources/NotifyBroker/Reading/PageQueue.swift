@@ -5,6 +5,8 @@ struct PageQueue {
     private var order: Deque<ReaderID> = []
     private var members: Set<ReaderID> = []
 
+    var isEmpty: Bool { order.isEmpty }
+
     mutating func append(_ reader: ReaderID) {
         if members.insert(reader).inserted { order.append(reader) }
     }

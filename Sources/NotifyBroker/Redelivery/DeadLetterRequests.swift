@@ -8,6 +8,9 @@ struct DeadLetterRequests {
     /// The time at which the store was asked; nil if no answer is pending.
     private(set) var started: Duration?
 
+    /// Whether no request waits.
+    var isEmpty: Bool { waiting.isEmpty }
+
     /// The unanswered requests.
     var all: [DeadLetterRequest] { [current].compactMap { $0 } + waiting }
 

@@ -17,6 +17,7 @@ extension Broker {
 
     /// Begins the next request of each kind of which the store works on none.
     mutating func beginStoreRequests(now: BrokerTime) {
+        guard !storeRequests.isEmpty else { return }
         for kind in StoreRequestKind.allCases {
             while let next = storeRequests.next(of: kind), next.task.mayBegin(in: self),
                 var request = storeRequests.takeNext(of: kind)

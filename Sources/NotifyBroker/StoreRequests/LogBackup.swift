@@ -33,7 +33,9 @@ extension Broker {
         guard !backups.isMade(by: id), !storeRequests.hasRequest(of: id, uid: uid, .backup) else {
             throw WireError(.invalidArgument, "this connection already makes a backup: wait until it has ended")
         }
-        guard storeRequests.waitingCount(of: .backup) < Backups.maximumRequests else {
+        // One that can begin in this tick does not count.
+        let limit = Backups.maximumRequests + (backups.isIdle ? 1 : 0)
+        guard storeRequests.waitingCount(of: .backup) < limit else {
             throw WireError(.limitReached, "\(Backups.maximumRequests) requests wait for a backup: try again later")
         }
         try request(LogBackup(target: frame.target), frame.request, slot)

@@ -35,6 +35,9 @@ struct StoreRequests {
         _modify { yield &lanes[kind.rawValue] }
     }
 
+    /// Whether all requests are answered.
+    var isEmpty: Bool { count == 0 }
+
     // MARK: The life of a request
 
     mutating func append(_ request: StoreRequest) {

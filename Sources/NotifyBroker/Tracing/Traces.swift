@@ -15,6 +15,9 @@ struct Traces {
     /// The trace whose message is being read.
     private(set) var reading: PendingTrace?
 
+    /// Whether no trace waits.
+    var isEmpty: Bool { waiting.isEmpty }
+
     mutating func append(_ trace: PendingTrace) {
         waiting.append(trace)
     }
