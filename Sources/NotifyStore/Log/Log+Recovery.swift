@@ -69,7 +69,10 @@ extension Log {
     /// Records the exact next sequence for the next start, checkpoints the write-ahead log, and releases the
     /// statements. Must be the last call.
     func finish(nextSequence: UInt64) throws {
-        defer { database.finalizeStatements() }
+        defer {
+            database.finalizeStatements()
+            disk.finalizeStatements()
+        }
         if let damage = disk.findDamage(), damage.file == .database || disk.files.isTruncated {
             // The damage may be that the files were moved away. The refused batch is removed from them even then,
             // because they may be moved back before the next start.

@@ -33,8 +33,8 @@ extension CurrentLog {
     /// backup or a checkpoint changes.
     func maintainIfDue() {
         beginMaintaining()
-        guard !isMaintaining else { return }
         log?.disk.keepReserve()
+        guard !isMaintaining else { return }
         log?.reportSizes(isFinal: true)
         reportDeletion()
     }
