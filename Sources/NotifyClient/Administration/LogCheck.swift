@@ -41,7 +41,7 @@ extension NotificationClient.Administration {
         public let sound: SoundRows?
         /// The number of damaged messages that are known.
         public let damagedMessages: UInt64
-        /// The sequences of damaged messages, ascending. If there are more than 256 ranges, the first ones.
+        /// The sequences of damaged messages, ascending. If there are more than 256 ranges, some of them.
         public let damagedSequences: [ClosedRange<UInt64>]
         /// The number of other problems.
         public let problemCount: UInt64

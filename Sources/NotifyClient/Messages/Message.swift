@@ -60,8 +60,7 @@ extension NotificationClient {
         /// ended without leaving. The number may be low after a crash of the daemon, and is never too high.
         public var delivery: Int { Int(batch.entries[index].delivery) }
 
-        /// Whether the daemon has sent this message in a snapshot, ahead of the live messages of a subscription. No version
-        /// of the daemon sends snapshots yet, so it is false: stored messages are read from the log.
+        /// Reserved, and false: the stored messages ahead of the live ones are read from the log.
         public var isSnapshot: Bool { false }
 
         /// A copy of the payload.

@@ -103,7 +103,7 @@ package struct CheckReport: ControlFrame {
     package var subscriptions: UInt64
     package var damagedMessages: UInt64
     package var problemCount: UInt64
-    /// The sequences of damaged messages, ascending. If there are more than ``maximumRanges`` ranges, the first ones.
+    /// The sequences of damaged messages, ascending. If there are more than ``maximumRanges`` ranges, some of them.
     package var damagedRanges: [SequenceRange]
     /// The problems of the daemon, followed by the first problems of the log. Only those of the log count in
     /// `problemCount`.
