@@ -41,7 +41,9 @@ package enum ReplyTime: Sendable {
 package protocol ReplyFrames: Sendable {
     /// Adds a frame to the received part of the reply.
     ///
-    /// - Parameter received: The reply as far as it was received; nil before the first frame.
+    /// - Parameters:
+    ///   - frame: A frame that the daemon has sent for the request.
+    ///   - received: The reply as far as it was received; nil before the first frame.
     /// - Returns: Whether the reply is complete.
     /// - Throws: `malformedFrame` if the frame does not belong to the reply.
     static func add(_ frame: FrameDecoder.Frame, to received: inout Self?) throws(WireError) -> Bool
