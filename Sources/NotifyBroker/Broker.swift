@@ -23,7 +23,6 @@ package struct Broker: ~Copyable {
     var pages = PageReads()
     var durables: DurableSubscriptions
     var redeliveryReads = RedeliveryReads()
-    var deadLetterRequests = DeadLetterRequests()
     var backlogs = Backlogs()
     var recorder = PostRecorder()
     var storeRequests = StoreRequests()

@@ -8,7 +8,6 @@ extension Broker {
         guard connections.drain == .notBegun else { return }
         connections.drainBegan()
         refuseStoreRequests()
-        refuseDeadLetters()
         logAllLosses()
         for slot in connections.slots {
             for case .durable(let durable, _) in connections[slot].subscriptions.values {

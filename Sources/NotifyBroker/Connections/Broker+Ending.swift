@@ -40,7 +40,7 @@ extension Broker {
             connection.listing == nil, !connection.pauses.contains(.awaitingPage)
         else { return false }
         let id = connection.id
-        return !deadLetterRequests.hasRequest(of: id) && !storeRequests.hasRequest(of: id, uid: connection.uid)
+        return !storeRequests.hasRequest(of: id, uid: connection.uid)
             && !backups.isAwaited(by: id)
     }
 }

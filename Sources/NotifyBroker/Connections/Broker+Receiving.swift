@@ -230,7 +230,6 @@ extension Broker {
         pages.traces.remove(connections[slot].id)
         endStoreRequests(of: slot)
         endBackup(of: slot)
-        endDeadLetters(of: slot)
         endHistories(of: slot)
         endListing(slot)
         let uid = connections[slot].uid

@@ -15,13 +15,14 @@ extension Broker {
         }
         scheduler.spend(FairScheduler.Cost.trace + read.patterns.count * FairScheduler.Cost.pattern)
         let filter = try filter(patterns: read.patterns, object: read.object, for: connections[slot].identity)
+        let charge = try ledger.charge(HistoryRead.byteCount(filter), as: .pendingBytes, to: connections[slot].uid)
         let history = HistoryRead(
-            connection: connections[slot].id, request: read.request, filter: filter, after: read.first - 1,
+            connection: connections[slot].id, request: read.request, charge: charge, filter: filter,
+            after: read.first - 1,
             last: read.awaitsPending ? min(read.last, commits.sequencer.last) : read.last,
             maximumMessages: Int(min(read.maximumMessages, Limits.messagesPerLogPage)),
             isDescending: read.isDescending, wait: read.awaitsPending ? .pending : read.isWaiting ? .message : .none,
             deletionMark: read.deletionMark)
-        try charge(history)
         connections[slot].historyReads += 1
         pages.histories.append(history)
         actions.append(.scheduleTick)
@@ -117,15 +118,14 @@ extension Broker {
 
     private mutating func end(_ read: HistoryRead) {
         connections[read.connection.slot].historyReads -= 1
-        uncharge(read)
+        ledger.release(read.charge)
     }
 
     /// Drops the requests of a connection that ends.
     mutating func endHistories(of slot: ConnectionSlot) {
         guard connections[slot].historyReads > 0 else { return }
         connections[slot].historyReads = 0
-        let bytes = pages.histories.remove(connections[slot].id)
-        ledger.change(.pendingBytes, by: -bytes, uid: connections[slot].uid)
+        for read in pages.histories.remove(connections[slot].id) { ledger.release(read.charge) }
     }
 
     // MARK: Positions

@@ -225,7 +225,7 @@ extension Broker {
     /// Whether a request waits for a page, except where the connection has no room for it.
     @inline(__always)
     private var mayNeedPage: Bool {
-        readers.hasQueuedPages || !pages.histories.isEmpty || !pages.traces.isEmpty || !deadLetterRequests.isEmpty
+        readers.hasQueuedPages || !pages.histories.isEmpty || !pages.traces.isEmpty || storeRequests.isWorking(on: .deadLetters)
     }
 
     private mutating func nextPage(for purpose: PageRequest.Purpose, now: BrokerTime) -> PageRequest? {
@@ -233,7 +233,7 @@ extension Broker {
         case .subscription: nextSubscriptionPage()
         case .history: nextHistoryPage()
         case .trace: nextTracePage()
-        case .deadLetters: nextDeadLettersPage(now: now)
+        case .deadLetters: nextDeadLettersPage()
         }
     }
 

@@ -2,9 +2,10 @@ import DequeModule
 import NotifyLog
 
 /// A request for stored messages that is not answered yet.
-struct HistoryRead: ChargedRequest {
+struct HistoryRead {
     let connection: ConnectionID
     let request: UInt64
+    let charge: Charge
     let filter: SubscriptionFilter
     /// The sequence after which to read.
     var after: UInt64
@@ -33,8 +34,8 @@ struct HistoryRead: ChargedRequest {
         case pending
     }
 
-    /// The memory of the request, in bytes.
-    var byteCount: Int { 256 + filter.byteCount }
+    /// The memory of a request, in bytes.
+    static func byteCount(_ filter: SubscriptionFilter) -> Int { 256 + filter.byteCount }
 }
 
 /// The requests for stored messages: those that wait for a page, for the next commit, or for room in an outbox.
@@ -107,13 +108,13 @@ struct Histories {
     /// The unanswered requests.
     var all: some Sequence<HistoryRead> { [atEnd, blocked, Array(queue), [current].compactMap { $0 }].joined() }
 
-    /// Removes the requests of a connection that ends, and returns their memory in bytes.
-    mutating func remove(_ connection: ConnectionID) -> Int {
-        let bytes = all.lazy.filter { $0.connection == connection }.reduce(0) { $0 + $1.byteCount }
+    /// Removes the requests of a connection that ends, and returns them.
+    mutating func remove(_ connection: ConnectionID) -> [HistoryRead] {
+        let removed = all.filter { $0.connection == connection }
         atEnd.removeAll { $0.connection == connection }
         blocked.removeAll { $0.connection == connection }
         queue.removeAll { $0.connection == connection }
         if current?.connection == connection { current = nil }
-        return bytes
+        return removed
     }
 }

@@ -16,7 +16,7 @@ struct LogPurge: StoreTask {
 
     /// Batches that move messages to or from dead letters are passed to the store before: see ``Broker/isPurging``.
     func mayBegin(in broker: borrowing Broker) -> Bool {
-        !broker.commits.pending.hasDeadLetters && broker.deadLetterRequests.started == nil
+        !broker.commits.pending.hasDeadLetters && !broker.storeRequests.isWorking(on: .deadLetters)
     }
 
     func begin(_ request: RequestID, in broker: inout Broker, now: BrokerTime) -> StoreTaskStart {

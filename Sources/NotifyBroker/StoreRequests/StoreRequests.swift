@@ -73,6 +73,12 @@ struct StoreRequests {
         return request
     }
 
+    /// The work on the request that has begun; nil if there is none, or if nothing waits for its answer any more.
+    func current<Task: StoreTask>(_: Task.Type) -> Task? {
+        guard let current = self[Task.kind].current, !current.isAbandoned else { return nil }
+        return current.task as? Task
+    }
+
     /// Changes the request that the store works on, if it is of this kind.
     mutating func updateCurrent<Task: StoreTask>(_ change: (inout Task) -> Void) {
         guard var task = self[Task.kind].current?.task as? Task else { return }

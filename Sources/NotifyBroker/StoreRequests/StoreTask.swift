@@ -9,6 +9,7 @@ package enum StoreRequestKind: Int, CaseIterable, Sendable {
     case probe
     case summary
     case purge
+    case deadLetters
     case backup
 }
 

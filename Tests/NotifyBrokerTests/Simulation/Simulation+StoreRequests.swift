@@ -42,12 +42,7 @@ extension TestHost {
         for charge in core.broker.storeRequests.charges where charge.resource == .pendingBytes {
             held[charge.uid, default: 0] += charge.bytes
         }
-        for request in core.broker.deadLetterRequests.all {
-            held[core.broker.connections[request.connection.slot].uid, default: 0] += request.byteCount
-        }
-        for read in core.broker.pages.histories.all {
-            held[core.broker.connections[read.connection.slot].uid, default: 0] += read.byteCount
-        }
+        for read in core.broker.pages.histories.all { held[read.charge.uid, default: 0] += read.charge.bytes }
         for slot in core.broker.connections.slots {
             held[core.broker.connections[slot].uid, default: 0] += core.broker.connections[slot].listing?.byteCount ?? 0
         }

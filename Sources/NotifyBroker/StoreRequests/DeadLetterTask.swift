@@ -4,10 +4,12 @@ import NotifyCenter
 import NotifyLog
 import NotifyWire
 
-/// A request to deliver dead letters again, or to delete them, that is not answered yet.
-struct DeadLetterRequest: ChargedRequest {
-    let connection: ConnectionID
-    let request: UInt64
+/// A request to deliver dead letters again, or to delete them. Its pages of the log are read in the round of all pages.
+struct DeadLetterTask: StoreTask {
+    static let kind = StoreRequestKind.deadLetters
+    static let refusal = "not handled, or in part"
+    static let holdsConnection = false
+
     let uid: UInt32
     let action: DeadLetters.Action
     let filter: SubscriptionFilter
@@ -19,26 +21,27 @@ struct DeadLetterRequest: ChargedRequest {
     var after: UInt64
     var done: UInt64 = 0
     var kept: UInt64 = 0
+    /// Whether the next page has not been requested.
+    var needsPage = true
 
-    /// The memory of the request, in bytes.
     var byteCount: Int { 256 + filter.byteCount + sequences.count * MemoryLayout<UInt64>.stride }
+
+    func mayBegin(in broker: borrowing Broker) -> Bool { !broker.isPurging }
+
+    func begin(_ request: RequestID, in broker: inout Broker, now: BrokerTime) -> StoreTaskStart {
+        broker.actions.append(.scheduleTick)
+        return .waits
+    }
+
+    func answered(
+        _ answer: StoreAnswer, for request: RequestID?, in broker: inout Broker, now: BrokerTime
+    ) -> StoreTaskProgress { unexpected(answer) }
 
     func contains(_ sequence: UInt64) -> Bool {
         if sequences.isEmpty { return true }
         let index = sequences.partitioningIndex { $0 >= sequence }
         return index < sequences.count && sequences[index] == sequence
     }
-}
-
-/// The part of a request that a batch contains.
-struct DeadLetterWork {
-    /// The dead letters that the batch deletes.
-    var deleted: [UInt64] = []
-    /// The messages that the batch copies, each for its durable subscription.
-    var copied: [(id: DurableID, sequence: UInt64)] = []
-    var kept: UInt64 = 0
-    /// The last sequence that was read.
-    var through: UInt64 = 0
 }
 
 /// Delivering dead letters again, and deleting them, in pages of the log. Each page is one batch, so that a message is
@@ -54,37 +57,35 @@ extension Broker {
         scheduler.spend(FairScheduler.Cost.search)
         let uid = letters.uid == Remove.ownUID ? connections[slot].uid : letters.uid
         try access.checkManage(uid: uid, connections[slot].identity)
-        guard !deadLetterRequests.hasRequest(of: connections[slot].id) else {
+        guard !storeRequests.hasRequest(of: connections[slot].id, uid: connections[slot].uid, .deadLetters) else {
             throw WireError(.limitReached, "another request for dead letters of this connection is unanswered")
         }
         if !letters.durableName.isEmpty { try Limits.validateSubscriptionName(letters.durableName) }
         let filter = SubscriptionFilter(
             patterns: try patterns(of: [ReservedNames.deadLetters(of: uid)]),
             object: letters.durableName.isEmpty ? nil : letters.durableName)
-        let request = DeadLetterRequest(
-            connection: connections[slot].id, request: letters.request, uid: uid, action: letters.action,
-            filter: filter, sequences: letters.sequences, last: letters.sequences.last ?? commits.persistedThrough,
+        let task = DeadLetterTask(
+            uid: uid, action: letters.action, filter: filter, sequences: letters.sequences,
+            last: letters.sequences.last ?? commits.persistedThrough,
             after: max(letters.sequences.first ?? 1, 1) - 1)
-        try charge(request)
-        deadLetterRequests.append(request)
-        actions.append(.scheduleTick)
+        try request(task, letters.request, slot)
     }
 
-    /// Begins the next request, and returns the request of its page; nil if none waits, the store works on another
-    /// one, or a purge is under way.
-    mutating func nextDeadLettersPage(now: BrokerTime) -> PageRequest? {
-        guard !isPurging, let request = deadLetterRequests.begin(now: now) else { return nil }
+    /// The next page of the request that has begun; nil if there is none, or if it does not need one now.
+    mutating func nextDeadLettersPage() -> PageRequest? {
+        guard let task = storeRequests.current(DeadLetterTask.self), task.needsPage else { return nil }
+        storeRequests.updateCurrent { (task: inout DeadLetterTask) in task.needsPage = false }
         // The client may manage the owner's subscriptions, and receives none of the messages.
         let access = ReadAccess.unrestricted(access.policy)
         return PageRequest(
-            for: .deadLetters, filter: request.filter, access: access, after: request.after, through: request.last,
+            for: .deadLetters, filter: task.filter, access: access, after: task.after, through: task.last,
             maximumMessages: Self.messagesPerPage)
     }
 
     mutating func deadLettersRead(_ page: Page, now: BrokerTime) {
         actions.append(.scheduleTick)
-        guard let request = deadLetterRequests.current else {
-            _ = deadLetterRequests.finish()
+        guard let task = storeRequests.current(DeadLetterTask.self) else {
+            _ = storeRequests.finish(.deadLetters)
             return
         }
         switch page.result {
@@ -94,11 +95,11 @@ extension Broker {
         case .success(let content):
             scheduler.charge(
                 FairScheduler.Cost.trace + content.block.frames.readableBytes >> FairScheduler.Cost.bytesShift,
-                to: request.uid)
+                to: task.uid)
             var work = DeadLetterWork(through: content.scannedThrough)
-            for entry in content.block.entries where request.contains(entry.sequence) {
+            for entry in content.block.entries where task.contains(entry.sequence) {
                 content.block.withMessage(entry) { letter in
-                    if request.action == .purge || copy(letter, of: request, &work, now: now) {
+                    if task.action == .purge || copy(letter, of: task, &work, now: now) {
                         work.deleted.append(entry.sequence)
                     } else {
                         work.kept += 1
@@ -115,10 +116,10 @@ extension Broker {
     /// - Returns: False if its durable subscription is not in the log, has no room, or does not match the message any
     ///   more.
     private mutating func copy(
-        _ letter: Delivery, of request: DeadLetterRequest, _ work: inout DeadLetterWork, now: BrokerTime
+        _ letter: Delivery, of task: DeadLetterTask, _ work: inout DeadLetterWork, now: BrokerTime
     ) -> Bool {
         let name = String(decoding: letter.parts.object, as: UTF8.self)
-        guard let slot = durables.slot(of: DurableKey(uid: request.uid, name: name)),
+        guard let slot = durables.slot(of: DurableKey(uid: task.uid, name: name)),
             durables[slot].isCreated, durables[slot].state != .removing, durables[slot].pendingChange == nil,
             durables[slot].hasRoomForRetry, ownerHasRoomForUnread(slot)
         else { return false }
@@ -146,17 +147,18 @@ extension Broker {
             redeliveryReads.wake(slot)
         }
         actions.append(.scheduleTick)
-        guard var request = deadLetterRequests.finish() else { return }
-        request.done += UInt64(work.deleted.count)
-        request.kept += work.kept
-        request.after = work.through
-        guard request.after >= request.last || request.after >= commits.persistedThrough else {
-            return deadLetterRequests.append(request)
+        guard let request = storeRequests.finish(.deadLetters), !request.isAbandoned,
+            var task = request.task as? DeadLetterTask
+        else { return }
+        task.done += UInt64(work.deleted.count)
+        task.kept += work.kept
+        task.after = work.through
+        guard task.after >= task.last || task.after >= commits.persistedThrough else {
+            task.needsPage = true
+            return storeRequests.append(StoreRequest(id: request.id, charge: request.charge, task: task))
         }
-        uncharge(request)
-        answer(
-            request.connection.slot,
-            DeadLettersDone(request: request.request, messages: request.done, kept: request.kept))
+        ledger.release(request.charge)
+        answer(request.id, DeadLettersDone(request: request.id.number, messages: task.done, kept: task.kept))
     }
 
     /// Undoes the part of a request whose batch failed, and refuses the request.
@@ -170,26 +172,13 @@ extension Broker {
     }
 
     private mutating func finish(_ error: WireError) {
-        guard let request = deadLetterRequests.finish() else { return }
-        uncharge(request)
-        let done = request.done == 0 ? "nothing was changed" : "\(request.done) dead letters were handled"
+        guard let request = storeRequests.finish(.deadLetters), !request.isAbandoned,
+            let task = request.task as? DeadLetterTask
+        else { return }
+        ledger.release(request.charge)
+        let done = task.done == 0 ? "nothing was changed" : "\(task.done) dead letters were handled"
         refuse(
-            request.connection.slot, request: request.request,
+            request.id,
             WireError(error.code, "\(done), then the log could not be read or changed: \(error.message)"))
-    }
-
-    /// Refuses all requests, because the daemon stops.
-    mutating func refuseDeadLetters() {
-        for request in deadLetterRequests.removeAll() {
-            uncharge(request)
-            refuse(
-                request.connection.slot, request: request.request,
-                WireError(.closing, "not handled, or in part: the daemon is shutting down"))
-        }
-    }
-
-    /// Drops the request of a connection that ends. The batch that is being stored stays.
-    mutating func endDeadLetters(of slot: ConnectionSlot) {
-        if let request = deadLetterRequests.remove(connections[slot].id) { uncharge(request) }
     }
 }

@@ -1,0 +1,12 @@
+import NotifyLog
+
+/// The part of a request about dead letters that a batch contains.
+struct DeadLetterWork {
+    /// The dead letters that the batch deletes.
+    var deleted: [UInt64] = []
+    /// The messages that the batch copies, each for its durable subscription.
+    var copied: [(id: DurableID, sequence: UInt64)] = []
+    var kept: UInt64 = 0
+    /// The last sequence that was read.
+    var through: UInt64 = 0
+}
