@@ -19,15 +19,10 @@ package struct Broker: ~Copyable {
     var subscriptions: Subscriptions
     var egress = Egress()
     var commits: CommitPipeline
-    var readers: LogReaders
-    var pages = PageReads()
+    var pages: PageReads
     var durables: DurableSubscriptions
-    var redeliveryReads = RedeliveryReads()
-    var backlogs = Backlogs()
     var recorder = PostRecorder()
     var storeRequests = StoreRequests()
-    var damage = KnownDamage()
-    var backups = Backups()
     var warnings = Warnings()
 
     var actions = ActionQueue()
@@ -63,8 +58,9 @@ package struct Broker: ~Copyable {
         subscriptions = Subscriptions(
             maximumOverlap: configuration.patternOverlapPerUser, maximumCacheBytes: configuration.cacheBytes)
         commits = CommitPipeline(configuration, recovered: recovered)
-        readers = LogReaders(
-            ring: TailRing(capacityBytes: configuration.tailRingBytes, floor: recovered.persistedThrough))
+        pages = PageReads(
+            readers: LogReaders(
+                ring: TailRing(capacityBytes: configuration.tailRingBytes, floor: recovered.persistedThrough)))
         durables = DurableSubscriptions(
             nextID: recovered.nextSubscriptionID, areComplete: !recovered.isMissingSubscriptions)
         for record in recovered.subscriptions {
@@ -97,7 +93,7 @@ package struct Broker: ~Copyable {
             .earlier(
                 .earlier(ledger.rates.nextDeadline, durables.unsavedRedeliveries.areMany ? nil : durables.nextTime),
                 .earlier(
-                    .earlier(backlogs.deadline, durables.lossLog.deadline),
+                    .earlier(durables.backlogs.deadline, durables.lossLog.deadline),
                     .earlier(egress.unreadSockets.deadline, backupDeadline))))
         return recorder.isRecording ? .earlier(deadline, recorder.deadline) : deadline
     }
@@ -105,7 +101,7 @@ package struct Broker: ~Copyable {
     /// The time of the oldest read that the store has not answered; nil if there is none.
     @inline(__always)
     private var readStarted: Duration? {
-        .earlier(.earlier(pages.started, storeRequests.shortWorkStarted), redeliveryReads.started)
+        .earlier(.earlier(pages.started, storeRequests.shortWorkStarted), durables.redeliveryReads.started)
     }
 
     /// Handles passed deadlines: fails connections without a hello, closes connections whose final error is unread,
@@ -171,7 +167,7 @@ package struct Broker: ~Copyable {
         subscriptions.limitsChanged(
             maximumOverlap: new.patternOverlapPerUser, maximumCacheBytes: new.cacheBytes)
         ledger.isEvicting = false
-        readers.limitRing(toBytes: new.tailRingBytes)
+        pages.readers.limitRing(toBytes: new.tailRingBytes)
         evictIfNeeded()
     }
 
@@ -182,10 +178,10 @@ package struct Broker: ~Copyable {
     package mutating func policyChanged(to policy: AccessPolicy) {
         access.policyChanged(to: policy)
         subscriptions.rightsChanged()
-        backlogs.forgetAll()
+        durables.backlogs.forgetAll()
         for slot in durables.slots {
             durables[slot].rightsChanged()
-            redeliveryReads.wake(slot, isNeeded: durables[slot].mayNeedRights)
+            durables.redeliveryReads.wake(slot, isNeeded: durables[slot].mayNeedRights)
         }
         actions.append(.scheduleTick)
         recorder.monitors.discardRecorded()

@@ -49,9 +49,9 @@ extension Broker {
         case .forbidden: statistics.forbidden
         case .deadLetters: statistics.deadLetters
         case .deletedMessages: statistics.deleted
-        case .damagedMessages: damage.messages
-        case .firstDamagedSequence: damage.ranges.first?.first ?? 0
-        case .lastDamagedSequence: damage.ranges.last?.last ?? 0
+        case .damagedMessages: commits.damage.messages
+        case .firstDamagedSequence: commits.damage.ranges.first?.first ?? 0
+        case .lastDamagedSequence: commits.damage.ranges.last?.last ?? 0
         case .storageWorks: commits.health.failure == nil ? 1 : 0
         case .logMessages: statistics.store.logMessages
         case .logBytes: statistics.store.logBytes

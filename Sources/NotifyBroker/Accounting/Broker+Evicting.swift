@@ -7,14 +7,14 @@ extension Broker {
         if !ledger.isEvicting, ledger.totalBytes > limit - limit / 4 {
             ledger.isEvicting = true
             subscriptions.limitCache(isReduced: true)
-            readers.limitRing(toBytes: 0)
+            pages.readers.limitRing(toBytes: 0)
         } else if ledger.isEvicting, ledger.totalBytes < limit / 2 {
             ledger.isEvicting = false
             subscriptions.limitCache(isReduced: false)
-            readers.limitRing(toBytes: configuration.tailRingBytes)
+            pages.readers.limitRing(toBytes: configuration.tailRingBytes)
         }
     }
 
     /// The memory of caches and of counts by name, which is charged to no user.
-    var sharedBytes: Int { subscriptions.cacheBytes + readers.ring.bytes + recorder.nameCounts.byteCount }
+    var sharedBytes: Int { subscriptions.cacheBytes + pages.readers.ring.bytes + recorder.nameCounts.byteCount }
 }

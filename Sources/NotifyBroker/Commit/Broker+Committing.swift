@@ -39,7 +39,7 @@ extension Broker {
         statistics.stored += UInt64(batch.messageCount)
         for part in batch.log.sealed {
             deliverToLiveReaders(part)
-            readers.committed(part.block)
+            pages.readers.committed(part.block)
         }
         commits.persisted(batch)
         durables.forgotten(batch.passedLosses)
@@ -126,7 +126,7 @@ extension Broker {
         guard let slot = durables.slot(of: id) else { return }
         durables[slot].removalFailed()
         durables.noteProgress(slot)
-        redeliveryReads.wake(slot, isNeeded: durables[slot].mayNeedCopies)
+        durables.redeliveryReads.wake(slot, isNeeded: durables[slot].mayNeedCopies)
     }
 
     // MARK: Health
@@ -143,8 +143,8 @@ extension Broker {
 
     private mutating func storageSucceeded() {
         if commits.storageSucceeded() { reportHealth() }
-        readers.retryPages()
-        redeliveryReads.retry()
+        pages.readers.retryPages()
+        durables.redeliveryReads.retry()
     }
 }
 

@@ -18,7 +18,7 @@ extension Broker {
             reservedBelow: max(commits.sequencer.reservedBelow, commits.sequencer.next),
             nextSubscriptionID: durables.nextID,
             subscriptions: records.filter { !pending.contains($0.id) }.sorted { $0.id < $1.id },
-            messages: readers.ring.blocks(after: 0).map(\.block))
+            messages: pages.readers.ring.blocks(after: 0).map(\.block))
     }
 }
 
@@ -50,7 +50,7 @@ extension Broker {
         }
         ledger.stored.reset(to: usage)
         ledger.setStoredNames(of: messages, andOf: blocks, in: commits.nextBatchID)
-        damage.logReplaced()
+        commits.damage.logReplaced()
         for (id, loss) in losses.sorted(by: { $0.key < $1.key }) {
             guard let slot = durables.slot(of: id) else { continue }
             if let loss = durables[slot].lost(loss, generation: durables[slot].cursorGeneration) {

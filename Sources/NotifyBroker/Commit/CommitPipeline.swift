@@ -25,6 +25,7 @@ struct CommitPipeline {
     /// The id of the batch that will contain the pending content.
     private(set) var nextBatchID: UInt64 = 1
     private(set) var health = StorageHealth()
+    var damage = KnownDamage()
     /// Whether storage was failing, and something has changed that may let the next batch succeed.
     private var isRetryRequested = false
     /// The time of the next commit of progress, or of the next attempt after a failure.

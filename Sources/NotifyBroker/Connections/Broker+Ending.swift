@@ -41,6 +41,6 @@ extension Broker {
         else { return false }
         let id = connection.id
         return !storeRequests.hasRequest(of: id, uid: connection.uid)
-            && !backups.isAwaited(by: id)
+            && !storeRequests.backups.isAwaited(by: id)
     }
 }

@@ -13,7 +13,7 @@ extension Broker {
             scheduler.spend((durables[durable].firstDeliveryWork &- visited) / FairScheduler.Cost.visitsPerUnit)
         }
         do throws(WireError) {
-            if let reader, readers[reader].isLive { durables[durable].passed(through: commits.persistedThrough) }
+            if let reader, pages.readers[reader].isLive { durables[durable].passed(through: commits.persistedThrough) }
             try durables.acknowledged(acknowledge.ranges, of: durable, by: member, now: now)
         } catch {
             refuse(slot, request: 0, error, subscription: acknowledge.subscription)
@@ -79,8 +79,8 @@ extension Broker {
     }
 
     private mutating func wake(_ slot: DurableSlot) {
-        if let reader = durables[slot].reader { readers.wake(reader) }
-        redeliveryReads.wake(slot, isNeeded: durables[slot].mayNeedCopies)
+        if let reader = durables[slot].reader { pages.readers.wake(reader) }
+        durables.redeliveryReads.wake(slot, isNeeded: durables[slot].mayNeedCopies)
     }
 
     private func member(

@@ -14,8 +14,8 @@ extension Broker {
         attached(attachment.identity, to: slot)
         durables[slot].lastAttachment = attachment.last(after: durables[slot].lastAttachment)
         if durables[slot].attachmentCommitted(attachment) {
-            if let reader = durables[slot].reader { readers.wake(reader) } else { openReader(of: slot) }
-            redeliveryReads.wake(slot)
+            if let reader = durables[slot].reader { pages.readers.wake(reader) } else { openReader(of: slot) }
+            durables.redeliveryReads.wake(slot)
         }
         guard takeUnanswered(attachment) else { return }
         // A client that has detached since may be answered during a reset.
@@ -44,11 +44,11 @@ extension Broker {
         if case .replaced(let earlier) = change {
             releaseIdentity(earlier)
             durables[slot].forgetRights()
-            redeliveryReads.wake(slot, isNeeded: durables[slot].mayNeedCopies)
+            durables.redeliveryReads.wake(slot, isNeeded: durables[slot].mayNeedCopies)
         }
         subscriptions.rightsChanged()
-        backlogs.forget(durables[slot].id)
-        if let reader = durables[slot].reader { readers[reader].rightsChanged() }
+        durables.backlogs.forget(durables[slot].id)
+        if let reader = durables[slot].reader { pages.readers[reader].rightsChanged() }
     }
 
     /// Records an identity again that has a member, as the log does.

@@ -23,7 +23,7 @@ extension Broker {
         }
         ledger.change(.durableSubscriptions, by: 1, uid: record.owner.uid)
         durables.setTimer(slot, now: daemon.started.monotonic)
-        redeliveryReads.wake(slot)
+        durables.redeliveryReads.wake(slot)
         if wasAttached { durables.noteProgress(slot) }
     }
 

@@ -6,7 +6,7 @@ import NotifyWire
 extension Broker {
     /// Makes a list wait until the store has counted the messages, unless it has just done so.
     mutating func prepareBacklogs(for slot: ConnectionSlot, now: BrokerTime) {
-        let decision = backlogs.requested(by: connections[slot].id, now: now.monotonic)
+        let decision = durables.backlogs.requested(by: connections[slot].id, now: now.monotonic)
         if decision.waits {
             scheduler.spend(FairScheduler.Cost.search)
             pause(slot, .awaitingPage)
@@ -19,13 +19,13 @@ extension Broker {
         guard case .backlogs(let found) = answer else {
             preconditionFailure("the store has answered a count of backlogs with \(answer)")
         }
-        continueLists(of: backlogs.measured(found, now: now.monotonic))
+        continueLists(of: durables.backlogs.measured(found, now: now.monotonic))
         warnings.counted(now: now.monotonic)
     }
 
     /// Continues the lists that have waited too long. Their entries leave out unknown counts.
     mutating func expireBacklogs(now: Duration) {
-        continueLists(of: backlogs.takeExpired(now: now))
+        continueLists(of: durables.backlogs.takeExpired(now: now))
     }
 
     /// The durable subscriptions of a user, or of all users, in order of uid and name.
@@ -69,7 +69,7 @@ extension Broker {
         guard var pending = pendingInLog(of: durable) else { return nil }
         pending.messages += UInt64(durable.redeliveryCount)
         pending.bytes += UInt64(durable.copyBytes)
-        if durable.redeliveryCount > 0, let oldest = backlogs[durable.id]?.oldestCopyMicroseconds {
+        if durable.redeliveryCount > 0, let oldest = durables.backlogs[durable.id]?.oldestCopyMicroseconds {
             pending.oldestMicroseconds = min(
                 oldest, pending.oldestMicroseconds == 0 ? .max : pending.oldestMicroseconds)
         }
@@ -81,7 +81,7 @@ extension Broker {
     func sequencesBehind(of durable: DurableSubscription) -> UInt64 {
         let end = commits.persistedThrough
         guard let reader = durable.reader else { return end.distance(above: durable.position) }
-        return readers[reader].isLive ? 0 : end.distance(above: readers[reader].position)
+        return pages.readers[reader].isLive ? 0 : end.distance(above: pages.readers[reader].position)
     }
 
     /// The messages above the cursor that the subscription has not finished; nil if not known.
@@ -89,7 +89,7 @@ extension Broker {
         if !durable.hasFirstDeliveries, sequencesBehind(of: durable) == 0 {
             return DurableEntry.Pending(messages: 0, bytes: 0, oldestMicroseconds: 0)
         }
-        return backlogs[durable.id].map {
+        return durables.backlogs[durable.id].map {
             DurableEntry.Pending(
                 messages: $0.messages, bytes: $0.bytes, oldestMicroseconds: $0.oldestMicroseconds ?? 0,
                 isUpperBound: $0.isUpperBound)

@@ -122,9 +122,9 @@ extension Broker {
             durables[durable].changeEnded(succeeded: failure == nil)
             if isConfigured, failure != nil { sendDeadline(of: durable) }
             if isEdited { try? register(durable, as: durables[durable].filter) }
-            backlogs.forget(id)
+            durables.backlogs.forget(id)
             chargeDurable(durable)
-            redeliveryReads.wake(durable, isNeeded: durables[durable].mayNeedCopies)
+            durables.redeliveryReads.wake(durable, isNeeded: durables[durable].mayNeedCopies)
             if failure != nil {
                 durables.noteProgress(durable)
                 // The state before the reset had timers and due messages.

@@ -30,7 +30,7 @@ extension Broker {
     ) -> DurableDescription {
         let durable = durables[slot]
         scheduler.spend(durable.redeliveryCount / FairScheduler.Cost.visitsPerUnit)
-        let unused = !durable.hasMembers ? backlogs[durable.id]?.unusedMicroseconds : 0
+        let unused = !durable.hasMembers ? durables.backlogs[durable.id]?.unusedMicroseconds : 0
         return DurableDescription(
             durableEntry(slot, request: request), settings: durable.settings,
             createdMicroseconds: durable.createdMicroseconds,

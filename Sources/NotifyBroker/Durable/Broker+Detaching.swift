@@ -33,8 +33,8 @@ extension Broker {
 
     private mutating func closeReader(of slot: DurableSlot) {
         guard let reader = durables[slot].reader else { return }
-        if readers[reader].isLive { durables[slot].passed(through: commits.persistedThrough) }
-        readers.close(reader)
+        if pages.readers[reader].isLive { durables[slot].passed(through: commits.persistedThrough) }
+        pages.readers.close(reader)
     }
 
     /// Charges the user for the memory of the subscription, and for the copies of its messages in the log.
@@ -53,7 +53,7 @@ extension Broker {
         let hasRoom = ownerHasRoom(for: slot) && (try? commits.checkRoom()) != nil
         durables[slot].maximumCopyBytes =
             hasRoom ? Redelivery.maximumBytes : Redelivery.bytesWithoutRoom
-        if !hasRoom { redeliveryReads.needsRoom(slot) }
+        if !hasRoom { durables.redeliveryReads.needsRoom(slot) }
     }
 
     /// Whether the owner's copies and dead letters are within the owner's share, and leave room for unread messages.
@@ -78,7 +78,7 @@ extension Broker {
         durables.unsavedRedeliveries.add(DurableSubscription.Charge() - durable.charged)
         for identity in durable.identities.inOrder { releaseIdentity(identity) }
         durables.lossLog.removed(durable.id)
-        redeliveryReads.removed(slot)
+        durables.redeliveryReads.removed(slot)
         ledger.change(.durableSubscriptions, by: -1, uid: durable.uid)
     }
 

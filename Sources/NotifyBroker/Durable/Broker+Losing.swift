@@ -7,7 +7,7 @@ extension Broker {
     package mutating func deleted(_ deletion: Deletion, now: BrokerTime) {
         ledger.stored.remove(deletion.usage)
         if !deletion.usage.isEmpty {
-            redeliveryReads.retry()
+            durables.redeliveryReads.retry()
             actions.append(.scheduleTick)
         }
         if let store = deletion.statistics {
@@ -17,14 +17,14 @@ extension Broker {
         statistics.deleted += deletion.usage.values.reduce(0) { $0 + UInt64($1.messages) }
         // A purge may have deleted the newest messages, also those that no subscription has lost.
         if deletion.isPurge {
-            readers.evictRing(through: commits.persistedThrough)
+            pages.readers.evictRing(through: commits.persistedThrough)
             let hasDeleted = !deletion.usage.isEmpty || !deletion.copies.isEmpty
             if hasDeleted { storeRequests.updateCurrent { (purge: inout LogPurge) in purge.hasDeleted = true } }
         }
-        readers.evictRing(through: deletion.deadLettersThrough)
+        pages.readers.evictRing(through: deletion.deadLettersThrough)
         for name in deletion.names { ledger.nameRemoved(name, unlessIn: commits.unfinishedBatches) }
         let isChecking = storeRequests.isWorking(on: .check)
-        for range in deletion.emptied { damage.forget(range, duringCheck: isChecking) }
+        for range in deletion.emptied { commits.damage.forget(range, duringCheck: isChecking) }
         if deletion.madeRoom, durables.lossLog.logsRoom(now: now.monotonic) {
             actions.append(
                 .warn(
@@ -39,13 +39,13 @@ extension Broker {
             let isReleased = deletion.released[id] != nil
             // Messages that were deleted before the creation of the subscription do not count.
             if durables[slot].isCreated {
-                if !isReleased { readers.evictRing(through: loss.last) }
+                if !isReleased { pages.readers.evictRing(through: loss.last) }
                 logLoss(loss, of: id, in: deletion, now: now.monotonic)
             }
             guard let reader = durables[slot].reader else { continue }
             // If a member of a group ends without having read released messages, they are not delivered again.
             let isForgotten = isReleased && durables[slot].settings.sharing == .group
-            if readers[reader].position < loss.last || isForgotten || deletion.copies[id] != nil {
+            if pages.readers[reader].position < loss.last || isForgotten || deletion.copies[id] != nil {
                 reportLoss(loss, of: slot)
             } else {
                 // The messages were delivered. A message that fails later is reported at that time, because no copy of
@@ -67,7 +67,7 @@ extension Broker {
         guard let slot = durables.slot(of: id), generation == durables[slot].committedCursor.generation else { return }
         durables[slot].copiesDeleted(sequences)
         chargeDurable(slot)
-        redeliveryReads.retry()
+        durables.redeliveryReads.retry()
         actions.append(.scheduleTick)
     }
 
@@ -76,7 +76,7 @@ extension Broker {
         guard let slot = durables.slot(of: id) else { return }
         durables[slot].released(through: sequence, generation: generation ?? durables[slot].cursorGeneration)
         chargeDurable(slot)
-        if let reader = durables[slot].reader { readers.wake(reader) }
+        if let reader = durables[slot].reader { pages.readers.wake(reader) }
     }
 
     /// Removes a subscription that was not attached for too long, unless a client attaches to it now.

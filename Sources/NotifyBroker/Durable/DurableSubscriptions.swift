@@ -28,6 +28,8 @@ struct DurableSubscriptions {
     private var timers = Heap<Timer>()
 
     var unsavedRedeliveries = UnsavedRedeliveries()
+    var redeliveryReads = RedeliveryReads()
+    var backlogs = Backlogs()
     var lossLog = LossLog()
     /// The number of subscriptions with a member.
     private(set) var attachedCount = 0

@@ -12,14 +12,14 @@ extension Broker {
 
     /// The number of messages that the reader's subscription accepts now.
     @inline(__always)
-    func room(for reader: ReaderID) -> Int { durables[readers[reader].durable].room }
+    func room(for reader: ReaderID) -> Int { durables[pages.readers[reader].durable].room }
 
     /// The member that gets the reader's next message; nil if none has room.
     ///
     /// - Parameter ignoresOutbox: Whether the room in the outbox of its connection does not count.
     @inline(__always)
     mutating func nextMember(for reader: ReaderID, ignoresOutbox: Bool = false) -> Int? {
-        let slot = readers[reader].durable
+        let slot = pages.readers[reader].durable
         return durables[slot].room > 0 ? nextMember(of: slot, ignoresOutbox: ignoresOutbox) : nil
     }
 
@@ -28,7 +28,7 @@ extension Broker {
     /// subscription.
     @inline(__always)
     mutating func nextMemberWhileReading(for reader: ReaderID) -> Int? {
-        let slot = readers[reader].durable
+        let slot = pages.readers[reader].durable
         return durables[slot].turnHolder ?? nextMember(of: slot)
     }
 
@@ -53,7 +53,7 @@ extension Broker {
     mutating func take(
         _ entries: ArraySlice<LogBlock.Entry>, for reader: ReaderID, _ member: Int
     ) -> (count: Int, destination: OpenRun.Destination?) {
-        let slot = readers[reader].durable
+        let slot = pages.readers[reader].durable
         let first = entries[entries.startIndex]
         let count = entries.count > 1 ? durables.take(entries, of: slot, for: member) : 0
         if count == 0, !durables.take(first.sequence, bytes: first.length, of: slot, for: member) { return (1, nil) }
@@ -69,7 +69,7 @@ extension Broker {
     /// Whether each member may receive every message that the reader selects.
     @inline(__always)
     func haveMembersEqualRights(_ reader: ReaderID) -> Bool {
-        durables[readers[reader].durable].identities.count == 1
+        durables[pages.readers[reader].durable].identities.count == 1
     }
 
     /// Who gets the next messages.
@@ -98,7 +98,7 @@ extension Broker {
             block.withMessage(entry) { access.policy.isOpen($0.parts.name) }
         }
         if !open.isEmpty { return .member(member, count: open.count) }
-        let slot = readers[reader].durable
+        let slot = pages.readers[reader].durable
         let recipient = block.withMessage(entries[entries.startIndex]) { message in
             self.recipient(of: message.parts, slot, member, ignoresOutbox: ignoresOutbox)
         }
@@ -116,7 +116,7 @@ extension Broker {
     mutating func withhold(
         _ entry: LogBlock.Entry, _ rights: MessageRights, for reader: ReaderID, _ member: Int
     ) -> Bool {
-        let slot = readers[reader].durable
+        let slot = pages.readers[reader].durable
         guard !durables[slot].isSaving, durables[slot].hasRoomForCopy, mayWithhold(slot) else { return false }
         let maximumBytes = durables[slot].maximumWithheldBytes
         durables.withhold(entry, rights, of: slot, at: member)
@@ -129,7 +129,7 @@ extension Broker {
     /// Charges the owner for the memory of the reader's subscription, sets its timer, and moves messages that hold the
     /// cursor. Must be called after messages were given to members.
     mutating func messagesGiven(to reader: ReaderID) {
-        let slot = readers[reader].durable
+        let slot = pages.readers[reader].durable
         if durables[slot].isHeldUp {
             // Otherwise clients that answer several messages at once could wait forever for further ones.
             durables[slot].moveOldestToRedeliveries(now: durables.time)
@@ -146,13 +146,13 @@ extension Broker {
     mutating func reportDamage(_ sequences: [UInt64], to reader: ReaderID) {
         guard let loss = Loss(of: sequences, isUpperBound: true) else { return }
         noteDamage(sequences)
-        sendGap(loss, .damaged, to: readers[reader].durable)
+        sendGap(loss, .damaged, to: pages.readers[reader].durable)
     }
 
     /// Notes damaged messages that a client does not get, and logs them if they were not known.
     mutating func noteDamage(_ sequences: [UInt64]) {
         guard let first = sequences.first, let last = sequences.last else { return }
-        guard damage.note(sequences) else { return }
+        guard commits.damage.note(sequences) else { return }
         actions.append(
             .warn(
                 "the log is damaged: \(sequences.count) messages from \(min(first, last)) to \(max(first, last)) were not "

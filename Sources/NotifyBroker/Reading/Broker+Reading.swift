@@ -10,7 +10,7 @@ extension Broker {
     /// readers of a message. If rights or the patterns of a subscription have changed since then, the message is
     /// resolved again.
     mutating func deliverToLiveReaders(_ part: PendingLog.Part) {
-        let live = readers.liveReaders
+        let live = pages.readers.liveReaders
         guard !live.isEmpty else { return }
         let source = egress.addSource(part.block.frames)
         var run = LiveRun(maximumBytes: configuration.durableOutboxBytes / Self.liveRunsPerOutbox)
@@ -21,7 +21,7 @@ extension Broker {
             let boundary = resolution.volatileCount
             guard boundary < registrations.count else { continue }
             if live.count < registrations.count - boundary {
-                for id in live where resolution.reaches(durable: durables[readers[id].durable].registration) {
+                for id in live where resolution.reaches(durable: durables[pages.readers[id].durable].registration) {
                     if let ended = run.add(entry, at: index, for: id) { deliver(ended, of: part.block, source) }
                 }
             } else {
@@ -46,13 +46,13 @@ extension Broker {
 
     private mutating func deliver(_ run: LiveRun.Messages, of block: LogBlock, _ source: UInt32) {
         let reader = run.reader
-        guard readers[reader].isLive else { return }
+        guard pages.readers[reader].isLive else { return }
         var rest = block.entries[run.range]
         while let next = rest.first {
             guard let member = nextMember(for: reader), takeFirst(of: &rest, in: block, for: reader, member, source)
             else {
-                durables[readers[reader].durable].passed(through: next.sequence - 1)
-                readers.fellBehind(reader, at: next.sequence - 1)
+                durables[pages.readers[reader].durable].passed(through: next.sequence - 1)
+                pages.readers.fellBehind(reader, at: next.sequence - 1)
                 return
             }
         }
@@ -82,7 +82,7 @@ extension Broker {
         case .withheld(let rights):
             guard let first = entries.first, withhold(first, rights, for: reader, member) else { return false }
             entries.removeFirst()
-            readers[reader].passed(through: first.sequence)
+            pages.readers[reader].passed(through: first.sequence)
         }
         return true
     }
@@ -97,7 +97,7 @@ extension Broker {
         let (count, destination) = take(first, for: reader, member)
         let taken = entries.prefix(count)
         entries = entries.dropFirst(count)
-        readers[reader].passed(through: taken[taken.endIndex - 1].sequence)
+        pages.readers[reader].passed(through: taken[taken.endIndex - 1].sequence)
         guard let destination else { return }
         egress.extendRun(of: reader, with: OpenRun.Frames(taken), in: source, to: destination)
     }
@@ -106,12 +106,12 @@ extension Broker {
 
     /// Lets every ready reader continue, from the tail ring or by requesting a page.
     mutating func continueReaders(now: BrokerTime) {
-        let ready = readers.takeReady()
+        let ready = pages.readers.takeReady()
         var budget = RingBudget(
             readers: ready.count, isBusy: scheduler.hasQueuedConnections, work: subscriptions.work)
         for (index, reader) in ready.enumerated() {
             guard budget.beginReader(work: subscriptions.work) else {
-                readers.postpone(ready[index...])
+                pages.readers.postpone(ready[index...])
                 actions.append(.scheduleTick)
                 break
             }
@@ -123,10 +123,10 @@ extension Broker {
 
     private mutating func continueReading(_ reader: ReaderID, within budget: inout RingBudget) {
         guard nextMember(for: reader) != nil else { return }
-        switch readers.source(for: reader, persistedThrough: commits.persistedThrough) {
+        switch pages.readers.source(for: reader, persistedThrough: commits.persistedThrough) {
         case .end: becomeLive(reader)
         case .ring: readRing(reader, within: &budget)
-        case .page: readers.queueForPage(reader)
+        case .page: pages.readers.queueForPage(reader)
         }
     }
 
@@ -144,27 +144,27 @@ extension Broker {
         pages.histories.wake(id)
         for durable in connections[slot].takeBlocked() where durables.contains(durable) {
             durables[durable].wakeMembers(on: id)
-            if let reader = durables[durable].reader { readers.wake(reader) }
-            redeliveryReads.wake(durable)
+            if let reader = durables[durable].reader { pages.readers.wake(reader) }
+            durables.redeliveryReads.wake(durable)
         }
     }
 
     private mutating func becomeLive(_ reader: ReaderID) {
-        durables[readers[reader].durable].passed(through: commits.persistedThrough)
-        readers.caughtUp(reader, through: commits.persistedThrough)
+        durables[pages.readers[reader].durable].passed(through: commits.persistedThrough)
+        pages.readers.caughtUp(reader, through: commits.persistedThrough)
     }
 
     private mutating func readRing(_ reader: ReaderID, within budget: inout RingBudget) {
         var (bytesLeft, room) = (configuration.durableOutboxBytes, room(for: reader))
-        let registration = durables[readers[reader].durable].registration
-        for (block, first) in readers.ring.blocks(after: readers[reader].position) {
+        let registration = durables[pages.readers[reader].durable].registration
+        for (block, first) in pages.readers.ring.blocks(after: pages.readers[reader].position) {
             let source = egress.addSource(block.frames)
             // The matching messages from here to the current one are taken together.
             var start = first
             for (index, entry) in zip(first..., block.entries[first...]) {
                 guard bytesLeft > 0, room > 0, budget.takeEntry(work: subscriptions.work) else {
                     guard take(block.entries[start..<index], in: block, for: reader, source) else { return }
-                    readers.wake(reader)
+                    pages.readers.wake(reader)
                     actions.append(.scheduleTick)
                     return
                 }
@@ -199,8 +199,8 @@ extension Broker {
     }
 
     private mutating func pass(_ reader: ReaderID, through sequence: UInt64) {
-        readers[reader].passed(through: sequence)
-        durables[readers[reader].durable].passed(through: sequence)
+        pages.readers[reader].passed(through: sequence)
+        durables[pages.readers[reader].durable].passed(through: sequence)
     }
 
     private mutating func resolution(of entry: LogBlock.Entry, in block: LogBlock) -> Resolution {
@@ -225,7 +225,8 @@ extension Broker {
     /// Whether a request waits for a page, except where the connection has no room for it.
     @inline(__always)
     private var mayNeedPage: Bool {
-        readers.hasQueuedPages || !pages.histories.isEmpty || !pages.traces.isEmpty || storeRequests.isWorking(on: .deadLetters)
+        pages.readers.hasQueuedPages || !pages.histories.isEmpty || !pages.traces.isEmpty
+            || storeRequests.isWorking(on: .deadLetters)
     }
 
     private mutating func nextPage(for purpose: PageRequest.Purpose, now: BrokerTime) -> PageRequest? {
@@ -238,13 +239,13 @@ extension Broker {
     }
 
     private mutating func nextSubscriptionPage() -> PageRequest? {
-        while let reader = readers.nextForPage() {
+        while let reader = pages.readers.nextForPage() {
             guard nextMember(for: reader) != nil else { continue }
-            readers.pageRequested(reader, rights: access.policy.generation)
-            let slot = readers[reader].durable
+            pages.readers.pageRequested(reader, rights: access.policy.generation)
+            let slot = pages.readers[reader].durable
             return PageRequest(
                 for: .subscription, subscription: durables[slot].id, filter: durables[slot].filter,
-                access: access.readAccess(of: durables[slot].identities.inOrder), after: readers[reader].position,
+                access: access.readAccess(of: durables[slot].identities.inOrder), after: pages.readers[reader].position,
                 maximumMessages: durables[slot].room)
         }
         return nil
@@ -264,11 +265,11 @@ extension Broker {
     }
 
     private mutating func subscriptionPageRead(_ page: Page, now: BrokerTime) {
-        guard let reader = readers.pageArrived(rights: access.policy.generation) else { return }
+        guard let reader = pages.readers.pageArrived(rights: access.policy.generation) else { return }
         switch page.result {
         case .failure(let failure):
             storageFailed(failure, now: now)
-            readers.pageFailed(reader)
+            pages.readers.pageFailed(reader)
         case .success(let content):
             if !content.block.entries.isEmpty {
                 let source = egress.addSource(content.block.frames)
@@ -287,10 +288,10 @@ extension Broker {
             }
             if !content.damaged.isEmpty { reportDamage(content.damaged, to: reader) }
             pass(reader, through: content.scannedThrough)
-            if readers[reader].position == commits.persistedThrough {
+            if pages.readers[reader].position == commits.persistedThrough {
                 becomeLive(reader)
             } else {
-                readers.wake(reader)
+                pages.readers.wake(reader)
             }
         }
     }

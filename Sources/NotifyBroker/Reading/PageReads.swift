@@ -5,12 +5,17 @@ import NotifyLog
 /// One page is read at a time, so that a commit waits for one page at most. Each purpose has a queue of its own, and the
 /// purposes for which requests wait take turns: each gets a page after at most one page of every other purpose.
 struct PageReads {
+    var readers: LogReaders
     var histories = Histories()
     var traces = Traces()
     /// The purpose that gets the next page, if a request waits for it.
     private(set) var turn = PageRequest.Purpose.deadLetters
     /// The time at which the page that is being read was requested; nil if no page is being read.
     private(set) var started: Duration?
+
+    init(readers: LogReaders) {
+        self.readers = readers
+    }
 
     /// Records that a page was requested.
     mutating func began(_ purpose: PageRequest.Purpose, now: Duration) {

@@ -54,7 +54,7 @@ extension Broker {
             }
         }
         // The next batch that succeeds continues with the others.
-        if deadLettered.count < letters.count { redeliveryReads.failed(slot) }
+        if deadLettered.count < letters.count { durables.redeliveryReads.failed(slot) }
         guard !deadLettered.isEmpty else { return }
         let id = durables[slot].id
         commits.append(.forget(id: id, sequences: deadLettered), then: .deadLettered(id, sequences: deadLettered))
@@ -99,7 +99,7 @@ extension Broker {
     mutating func notDeadLettered(_ sequences: [UInt64], of id: DurableID) {
         guard let slot = durables.slot(of: id) else { return }
         durables[slot].notDeadLettered(sequences)
-        redeliveryReads.failed(slot)
+        durables.redeliveryReads.failed(slot)
     }
 }
 

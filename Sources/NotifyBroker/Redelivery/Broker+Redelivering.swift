@@ -40,7 +40,7 @@ extension Broker {
     mutating func requestRedeliveries(now: BrokerTime) {
         guard connections.drain == .notBegun else { return }
         for _ in 0..<Self.visitsPerTurn {
-            guard let slot = redeliveryReads.next() else { return }
+            guard let slot = durables.redeliveryReads.next() else { return }
             guard durables[slot].state != .removing else { continue }
             if durables[slot].areRightsOutdated {
                 forgetRights(of: slot)
@@ -49,13 +49,13 @@ extension Broker {
             if durables[slot].maximumCopyBytes < Redelivery.maximumBytes {
                 limitCopies(of: slot)
                 if let reader = durables[slot].reader {
-                    readers.wake(reader)
+                    pages.readers.wake(reader)
                     // Readers have continued in this turn before.
                     actions.append(.scheduleTick)
                 }
             }
             guard let read = nextRead(for: slot) else { continue }
-            redeliveryReads.begin(read, now: now.monotonic)
+            durables.redeliveryReads.begin(read, now: now.monotonic)
             actions.append(
                 .readRedeliveries(
                     RedeliveryRequest(subscription: durables[slot].id, sequences: read.sequences)))
@@ -69,12 +69,12 @@ extension Broker {
         let work = durables[slot].redeliveryWork
         durables[slot].forgetRights()
         scheduler.spend(durables[slot].redeliveryWork - work)
-        redeliveryReads.wake(slot, isNeeded: durables[slot].mayNeedCopies)
+        durables.redeliveryReads.wake(slot, isNeeded: durables[slot].mayNeedCopies)
     }
 
     /// The next copies to read for a subscription: for deliveries and for dead letters in turn.
     private mutating func nextRead(for slot: DurableSlot) -> RedeliveryReads.Read? {
-        switch redeliveryReads.lastPurpose {
+        switch durables.redeliveryReads.lastPurpose {
         case .delivery, .rights: nextDeadLetters(of: slot) ?? nextDelivery(of: slot)
         case .deadLetters: nextDelivery(of: slot) ?? nextDeadLetters(of: slot)
         }
@@ -106,9 +106,9 @@ extension Broker {
     }
 
     private mutating func nextDeadLetters(of slot: DurableSlot) -> RedeliveryReads.Read? {
-        guard durables[slot].hasDead, !redeliveryReads.hasFailed(slot) else { return nil }
+        guard durables[slot].hasDead, !durables.redeliveryReads.hasFailed(slot) else { return nil }
         guard hasRoomForDeadLetters(slot) else {
-            redeliveryReads.failed(slot)
+            durables.redeliveryReads.failed(slot)
             return nil
         }
         let sequences = durables[slot].takeDead(
@@ -121,12 +121,14 @@ extension Broker {
         statistics.store = page.statistics
         durables.setTime(now)
         actions.append(.scheduleTick)
-        guard let read = redeliveryReads.finish(), durables.slot(of: page.subscription) == read.slot else { return }
+        guard let read = durables.redeliveryReads.finish(), durables.slot(of: page.subscription) == read.slot else {
+            return
+        }
         let slot = read.slot
         switch page.result {
         case .failure(let failure):
             giveUp(read)
-            redeliveryReads.failed(slot)
+            durables.redeliveryReads.failed(slot)
             return storageFailed(failure, now: now)
         case .success(let content):
             switch read.purpose {
@@ -241,7 +243,7 @@ extension Broker {
         guard durables[slot].dueCount > 0, !durables[slot].areRedeliveriesWithheld else { return }
         durables[slot].areRedeliveriesWithheld = true
         if let reader = durables[slot].reader {
-            readers.wake(reader)
+            pages.readers.wake(reader)
             // Readers have continued in this turn before.
             actions.append(.scheduleTick)
         }

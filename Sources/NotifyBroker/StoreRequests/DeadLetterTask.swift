@@ -144,7 +144,7 @@ extension Broker {
             guard let slot = durables.slot(of: id) else { continue }
             durables[slot].saved([sequence])
             chargeDurable(slot)
-            redeliveryReads.wake(slot)
+            durables.redeliveryReads.wake(slot)
         }
         actions.append(.scheduleTick)
         guard let request = storeRequests.finish(.deadLetters), !request.isAbandoned,

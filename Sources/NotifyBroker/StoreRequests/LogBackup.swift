@@ -10,12 +10,12 @@ struct LogBackup: StoreTask {
 
     let target: FileLocation
 
-    func mayBegin(in broker: borrowing Broker) -> Bool { broker.backups.isIdle }
+    func mayBegin(in broker: borrowing Broker) -> Bool { broker.storeRequests.backups.isIdle }
 
     func begin(_ request: RequestID, in broker: inout Broker, now: BrokerTime) throws(WireError) -> StoreTaskStart {
         // The policy may have changed since the request.
         try broker.access.checkManageEverything(broker.connections[request.connection.slot].identity)
-        let number = broker.backups.begin(request)
+        let number = broker.storeRequests.backups.begin(request)
         broker.actions.append(.store(.beginBackup(target: target), .backup(number)))
         return .leaves
     }
@@ -30,11 +30,11 @@ extension Broker {
     mutating func backUp(_ frame: BackupRequest, _ slot: ConnectionSlot) throws(WireError) {
         try access.checkManageEverything(connections[slot].identity)
         let (id, uid) = (connections[slot].id, connections[slot].uid)
-        guard !backups.isMade(by: id), !storeRequests.hasRequest(of: id, uid: uid, .backup) else {
+        guard !storeRequests.backups.isMade(by: id), !storeRequests.hasRequest(of: id, uid: uid, .backup) else {
             throw WireError(.invalidArgument, "this connection already makes a backup: wait until it has ended")
         }
         // One that can begin in this tick does not count.
-        let limit = Backups.maximumRequests + (backups.isIdle ? 1 : 0)
+        let limit = Backups.maximumRequests + (storeRequests.backups.isIdle ? 1 : 0)
         guard storeRequests.waitingCount(of: .backup) < limit else {
             throw WireError(.limitReached, "\(Backups.maximumRequests) requests wait for a backup: try again later")
         }
@@ -42,23 +42,25 @@ extension Broker {
     }
 
     /// The time at which the backup under way ends for another one; nil if none waits.
-    var backupDeadline: Duration? { storeRequests.waitingCount(of: .backup) > 0 ? backups.idleDeadline : nil }
+    var backupDeadline: Duration? {
+        storeRequests.waitingCount(of: .backup) > 0 ? storeRequests.backups.idleDeadline : nil
+    }
 
     /// Ends the backup under way if its client has stopped reading it and others wait.
     mutating func endIdleBackup(now: Duration) {
-        if backupDeadline != nil, backups.endIdle(now: now) { backupEnded() }
+        if backupDeadline != nil, storeRequests.backups.endIdle(now: now) { backupEnded() }
     }
 
     /// The backup under way has ended. The next one begins with the end of the tick.
     private mutating func backupEnded() {
-        actions.append(.store(.endBackup, .backup(backups.lastNumber)))
+        actions.append(.store(.endBackup, .backup(storeRequests.backups.lastNumber)))
         actions.append(.scheduleTick)
     }
 
     mutating func readBackup(_ frame: BackupChunkRequest, _ slot: ConnectionSlot) throws(WireError) {
         let (id, uid) = (connections[slot].id, connections[slot].uid)
         if frame.offset == BackupChunkRequest.end {
-            if !backups.isMade(by: id),
+            if !storeRequests.backups.isMade(by: id),
                 let request = storeRequests.removeWaiting(.backup, of: id, uid: uid).first
             {
                 ledger.release(request.charge)
@@ -68,7 +70,7 @@ extension Broker {
             // The policy may have changed since the backup began.
             try access.checkManageEverything(connections[slot].identity)
         }
-        switch try backups.chunkRequested(by: id, offset: frame.offset, request: frame.request) {
+        switch try storeRequests.backups.chunkRequested(by: id, offset: frame.offset, request: frame.request) {
         case .read(let number):
             let bytes = min(BackupChunk.maximumBytes, configuration.maximumPayloadBytes)
             scheduler.spend(bytes >> FairScheduler.Cost.bytesShift)
@@ -88,13 +90,13 @@ extension Broker {
     mutating func backedUp(_ answer: StoreAnswer, for number: UInt64, now: BrokerTime) {
         switch answer {
         case .backupMade(.success(let bytes)):
-            guard let waiting = backups.copied(number, bytes: bytes, now: now.monotonic) else { return }
+            guard let waiting = storeRequests.backups.copied(number, bytes: bytes, now: now.monotonic) else { return }
             self.answer(waiting, BackupReady(request: waiting.number, bytes: bytes))
         case .backupRead(.success(let bytes)):
-            guard let waiting = backups.chunkRead(number, now: now.monotonic) else { return }
+            guard let waiting = storeRequests.backups.chunkRead(number, now: now.monotonic) else { return }
             self.answer(waiting, BackupChunk(request: waiting.number, bytes: bytes))
         case .backupMade(.failure(let error)), .backupRead(.failure(let error)):
-            guard let waiting = backups.failed(number) else { return }
+            guard let waiting = storeRequests.backups.failed(number) else { return }
             backupEnded()
             refuse(waiting, error)
         default: preconditionFailure("the store has answered a backup with \(answer)")
@@ -103,6 +105,6 @@ extension Broker {
 
     /// Ends the backup of a connection that ends.
     mutating func endBackup(of slot: ConnectionSlot) {
-        if backups.ended(connections[slot].id) { backupEnded() }
+        if storeRequests.backups.ended(connections[slot].id) { backupEnded() }
     }
 }

@@ -81,8 +81,8 @@ extension Broker {
     }
 
     private func knownDamage(request: UInt64) -> CheckReport {
-        var problems = damage.problems
-        var count = damage.problemCount
+        var problems = commits.damage.problems
+        var count = commits.damage.problemCount
         for failure in [commits.health.failure, statistics.retentionFailure] {
             guard let failure, failure.kind == .damaged, !problems.contains(where: { $0.text == failure.message })
             else { continue }
@@ -90,8 +90,8 @@ extension Broker {
             count += 1
         }
         return CheckReport(
-            request: request, isFull: false, damagedMessages: damage.messages, problemCount: count,
-            damagedRanges: damage.ranges, problems: problemsOfDaemon + problems)
+            request: request, isFull: false, damagedMessages: commits.damage.messages, problemCount: count,
+            damagedRanges: commits.damage.ranges, problems: problemsOfDaemon + problems)
     }
 
     /// The problems besides those of the log.
@@ -112,7 +112,7 @@ extension Broker {
                     "the check of the log has found \(findings.damagedMessages) damaged messages and "
                         + "\(findings.problemCount) other problems"))
         }
-        damage.checked(findings)
+        commits.damage.checked(findings)
         for request in requests {
             answer(
                 request,

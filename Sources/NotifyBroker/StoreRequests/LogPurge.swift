@@ -77,7 +77,7 @@ extension Broker {
     /// Continues the work that waited for the end of purges.
     fileprivate mutating func purgeEnded() {
         guard !isPurging else { return }
-        redeliveryReads.retry()
+        durables.redeliveryReads.retry()
         actions.append(.scheduleTick)
     }
 }

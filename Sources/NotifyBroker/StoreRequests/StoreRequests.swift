@@ -27,6 +27,8 @@ struct StoreRequests {
     /// Indexed by kind.
     private var lanes = StoreRequestKind.allCases.map { _ in Lane() }
     private var count = 0
+    /// The backup under way.
+    var backups = Backups()
     /// The time at which the store was asked for work that it does at once; nil if it has answered.
     private(set) var shortWorkStarted: Duration?
 

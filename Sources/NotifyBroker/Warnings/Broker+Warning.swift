@@ -60,10 +60,10 @@ extension Broker {
             commits.persistedThrough.distance(above: durable.position) + UInt64(durable.redeliveryCount)
         guard most >= Self.farBehind / 2 else { return .init(name: durable.name, behind: most) }
         if warnings.needsCounts {
-            if backlogs.requested(now: now.monotonic) {
+            if durables.backlogs.requested(now: now.monotonic) {
                 actions.append(.store(.measureBacklogs(under: access.policy), .backlogs))
             }
-            if backlogs.started != nil { warnings.countsRequested() } else { warnings.countsPostponed() }
+            if durables.backlogs.started != nil { warnings.countsRequested() } else { warnings.countsPostponed() }
         }
         let pending = pending(of: durable)
         if let pending, pending.isUpperBound, pending.messages >= Self.farBehind / 2 {

@@ -260,14 +260,14 @@ struct MemoryTests {
             }
             host.run()
         }
-        #expect(host.core.broker.readers.ring.bytes > 2 << 20)
+        #expect(host.core.broker.pages.readers.ring.bytes > 2 << 20)
         host.core.broker.ledger.change(.answerBytes, by: 7 << 20, uid: 0)
         host.run()
-        #expect(host.core.broker.readers.ring.bytes == 0)
+        #expect(host.core.broker.pages.readers.ring.bytes == 0)
         host.core.broker.ledger.change(.answerBytes, by: -7 << 20, uid: 0)
         host.run()
         poster.post("a", payload: [UInt8](repeating: 0, count: 10_000), .stored, receipt: false)
         host.run()
-        #expect(host.core.broker.readers.ring.bytes > 0)
+        #expect(host.core.broker.pages.readers.ring.bytes > 0)
     }
 }

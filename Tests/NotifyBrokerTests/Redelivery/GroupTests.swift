@@ -98,7 +98,7 @@ struct GroupTests {
             received = fast.takeMessages()
         }
         #expect(host.durable("jobs")?._members.all.map(\.unacknowledged).max() ?? 0 <= 256)
-        #expect((host.durable("jobs")?.reader).map { host.core.broker.readers[$0].isLive } == true)
+        #expect((host.durable("jobs")?.reader).map { host.core.broker.pages.readers[$0].isLive } == true)
     }
 
     @Test func `a plain client on a group's name is refused with its holder, and the reverse`() throws {

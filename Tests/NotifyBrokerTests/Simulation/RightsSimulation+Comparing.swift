@@ -29,7 +29,7 @@ extension RightsSimulation {
     private func describe(_ index: Int) -> (description: DurableDescription, isCounted: Bool)? {
         let request = poster.nextRequest()
         poster.send(Describe(request: request, uid: Self.uid, durableName: models[index].name))
-        let isCounted = host.core.broker.backlogs.started != nil
+        let isCounted = host.core.broker.durables.backlogs.started != nil
         settle()
         return descriptions.removeValue(forKey: request).map { ($0, isCounted) }
     }

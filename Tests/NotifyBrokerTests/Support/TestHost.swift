@@ -238,7 +238,7 @@ final class TestHost: BrokerHost {
 
     /// Returns the reader of an attached durable subscription.
     func reader(_ name: String, uid: UInt32 = 1000) -> LogReader? {
-        durable(name, uid: uid)?.reader.map { core.broker.readers[$0] }
+        durable(name, uid: uid)?.reader.map { core.broker.pages.readers[$0] }
     }
 
     /// Returns the messages that are in flight again to a member.
