@@ -17,8 +17,7 @@ extension IntegrationTests {
             print("client kill rounds: seed \(seed)")
             var random = SeededGenerator(seed: seed)
             let daemon = try await Daemon.start()
-            var configuration = NotificationClient.Configuration(socketPath: daemon.socket)
-            configuration.connectionWait = .seconds(300)
+            var configuration = daemon.patientConfiguration
             configuration.backoff = .milliseconds(5) ... .milliseconds(20)
             let reader = NotificationClient(configuration: configuration)
             let running = Task { try await reader.run() }

@@ -21,7 +21,7 @@ extension IntegrationTests {
         @Test(arguments: Leaving.allCases, [true, false])
         func `the next loop continues after each way to leave a loop`(leaving: Leaving, isDurable: Bool) async throws {
             let daemon = try await Daemon.start()
-            let configuration = NotificationClient.Configuration(socketPath: daemon.socket)
+            let configuration = daemon.patientConfiguration
             try await withNotificationClient(configuration: configuration) { client in
                 let kind: NotificationClient.SubscriptionKind =
                     isDurable ? .durable("reader", window: Self.window) : .volatile()

@@ -52,7 +52,7 @@ extension IntegrationTests {
 
         @Test func `subscribing while messages are posted misses and repeats no stored one`() async throws {
             let daemon = try await Daemon.start()
-            let configuration = NotificationClient.Configuration(socketPath: daemon.socket)
+            let configuration = daemon.patientConfiguration
             let (stream, continuation) = AsyncStream<Int>.makeStream()
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {

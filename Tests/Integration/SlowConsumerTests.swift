@@ -27,7 +27,7 @@ extension IntegrationTests {
             _ body: (NotificationClient.Subscription, NotificationClient) async throws -> Void
         ) async throws -> [String: UInt64] {
             let daemon = try await start(outboxBytes: outboxBytes)
-            let configuration = NotificationClient.Configuration(socketPath: daemon.socket)
+            let configuration = daemon.patientConfiguration
             try await withNotificationClient(configuration: configuration) { client in
                 let kind = NotificationClient.SubscriptionKind.volatile(
                     bufferedMessages: Self.buffered, whenFull: whenFull)

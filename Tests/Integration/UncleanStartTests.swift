@@ -8,8 +8,7 @@ extension IntegrationTests {
     @Suite struct UncleanStartTests {
         @Test func `the gap after a kill equals the number of posts`() async throws {
             let daemon = try await Daemon.start()
-            var configuration = NotificationClient.Configuration(socketPath: daemon.socket)
-            configuration.connectionWait = .seconds(300)
+            var configuration = daemon.patientConfiguration
             configuration.backoff = .milliseconds(5) ... .milliseconds(50)
             let client = NotificationClient(configuration: configuration)
             let running = Task { try await client.run() }
