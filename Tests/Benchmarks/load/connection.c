@@ -70,28 +70,30 @@ void number_request(char *at) {
     memcpy(at, &last, 8);
 }
 
-static void subscribe_as(int fd, const char *durable, long window, bool is_group) {
+static void subscribe_as(int fd, uint32_t subscription, const char *pattern, const char *durable, long window,
+                         bool is_group) {
     char subscribe[HEADER + SUBSCRIBE_FIXED + 64 + 1 + NAME_BYTES];
-    uint8_t durable_bytes = strlen(durable);
-    size_t size = frame(subscribe, SUBSCRIBE_FIXED + durable_bytes + 1 + NAME_BYTES, SUBSCRIBE, 0);
+    uint8_t durable_bytes = strlen(durable), pattern_bytes = strlen(pattern);
+    size_t size = frame(subscribe, SUBSCRIBE_FIXED + durable_bytes + 1 + pattern_bytes, SUBSCRIBE, 0);
     char *body = subscribe + HEADER;
     uint32_t bound = window;
     number_request(body);
-    body[8] = 1;                          // subscription 1
+    memcpy(body + 8, &subscription, 4);
     memcpy(body + 12, &bound, 4);
     memset(body + 16, 0xff, 4);           // no bound on credit
     body[21] = durable_bytes;
     body[23] = 1;                         // one pattern
     body[32] = is_group;
     memcpy(body + SUBSCRIBE_FIXED, durable, durable_bytes);
-    body[SUBSCRIBE_FIXED + durable_bytes] = NAME_BYTES;
-    memcpy(body + SUBSCRIBE_FIXED + durable_bytes + 1, NAME, NAME_BYTES);
+    body[SUBSCRIBE_FIXED + durable_bytes] = pattern_bytes;
+    memcpy(body + SUBSCRIBE_FIXED + durable_bytes + 1, pattern, pattern_bytes);
     send_all(fd, subscribe, size);
     expect(fd, SUBSCRIBED);
 }
 
-void subscribe(int fd, const char *durable, long window) { subscribe_as(fd, durable, window, false); }
-void join(int fd, const char *durable, long window) { subscribe_as(fd, durable, window, true); }
+void subscribe(int fd, const char *durable, long window) { subscribe_as(fd, 1, NAME, durable, window, false); }
+void join(int fd, const char *durable, long window) { subscribe_as(fd, 1, NAME, durable, window, true); }
+void subscribe_to_all(int fd, uint32_t subscription) { subscribe_as(fd, subscription, ">", "", 0, false); }
 
 void detach(int fd) {
     char detach[HEADER + 12];

@@ -18,6 +18,7 @@ struct load {
     long subscribers, messages, payload, window, batch;
     long names;           // posts are spread over so many; 0: all have NAME
     long members;         // of the group that gets the messages; 0: one client alone gets them
+    long each;            // the subscriptions of each subscriber's connection; all after the first are to '>'
     int pid;
     bool receipts, rounds;
 };
@@ -48,6 +49,8 @@ size_t frame(char *at, uint32_t body, uint8_t kind, uint8_t flags);
 void number_request(char *at);
 // Subscribes to NAME. An empty durable name means a volatile subscription.
 void subscribe(int fd, const char *durable, long window);
+// Subscribes to all names, as the given subscription, from 2.
+void subscribe_to_all(int fd, uint32_t subscription);
 // Joins the group of a durable subscription to NAME.
 void join(int fd, const char *durable, long window);
 // Leaves the durable subscription, so that its acknowledgements are in the log.

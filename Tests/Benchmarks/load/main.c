@@ -1,11 +1,13 @@
 // load: posts to notifyd, pipelined or one by one, and checks that every subscriber gets all messages in order.
 //
-//   load fanout SOCKET SUBSCRIBERS MESSAGES PAYLOAD WINDOW BATCH PID [--no-receipts] [--rounds]
+//   load fanout SOCKET SUBSCRIBERS MESSAGES PAYLOAD WINDOW BATCH PID [--each SUBSCRIPTIONS] [--no-receipts] [--rounds]
 //   load names SOCKET NAMES MESSAGES PAYLOAD WINDOW BATCH PID [--rounds]
 //   load durable SOCKET MESSAGES PAYLOAD WINDOW stored|synced PID [--rounds]
 //   load replay SOCKET MESSAGES PAYLOAD WINDOW PID [--group MEMBERS]
 //   load subscriptions SOCKET SUBSCRIPTIONS
 //   load spawn SECONDS PAYLOAD PROGRAM
+//
+// With --each, every subscriber's connection has so many subscriptions that match, and still gets a message once.
 //
 // `names` spreads its posts over so many names, to which nobody subscribes.
 //
@@ -50,15 +52,21 @@ static bool take_option(int *count, char **arguments, const char *option) {
     return true;
 }
 
+// The number behind the option, which is at least 1; 0 without the option.
+static long take_number(int *count, char **arguments, const char *option) {
+    if (*count < 3 || strcmp(arguments[*count - 2], option)) return 0;
+    *count -= 2;
+    long number = atol(arguments[*count + 1]);
+    if (number < 1) fail("the number of %s is at least 1", option);
+    return number;
+}
+
 static struct load parse(int count, char **arguments) {
     struct load load = {0};
-    if (count > 3 && !strcmp(arguments[count - 2], "--group")) {
-        load.members = atol(arguments[count - 1]);
-        if (load.members < 1) fail("MEMBERS is at least 1");
-        count -= 2;
-    }
+    load.members = take_number(&count, arguments, "--group");
     load.rounds = take_option(&count, arguments, "--rounds");
     load.receipts = !take_option(&count, arguments, "--no-receipts");
+    load.each = take_number(&count, arguments, "--each");
     const char *mode = count > 1 ? arguments[1] : "";
     if (count == 9 && (!strcmp(mode, "fanout") || (load.receipts && !strcmp(mode, "names")))) {
         *(*mode == 'n' ? &load.names : &load.subscribers) = atol(arguments[3]);
@@ -76,7 +84,8 @@ static struct load parse(int count, char **arguments) {
         load.messages = atol(arguments[3]);
         load.payload = 8, load.window = load.batch = 1;
     } else {
-        fail("fanout SOCKET SUBSCRIBERS MESSAGES PAYLOAD WINDOW BATCH PID [--no-receipts] [--rounds]\n"
+        fail("fanout SOCKET SUBSCRIBERS MESSAGES PAYLOAD WINDOW BATCH PID [--each SUBSCRIPTIONS] [--no-receipts]"
+             " [--rounds]\n"
              "   or names SOCKET NAMES MESSAGES PAYLOAD WINDOW BATCH PID [--rounds]\n"
              "   or durable SOCKET MESSAGES PAYLOAD WINDOW stored|synced PID [--rounds]\n"
              "   or replay SOCKET MESSAGES PAYLOAD WINDOW PID [--group MEMBERS]\n"
@@ -89,6 +98,7 @@ static struct load parse(int count, char **arguments) {
     if (load.messages < 1 || load.payload < 8 || load.payload > READ_BYTES / 2 || load.window < 1 || load.batch < 1)
         fail("MESSAGES, WINDOW and BATCH are at least 1, PAYLOAD is 8 to %d", READ_BYTES / 2);
     if (!load.receipts && !load.subscribers) fail("without receipts and subscribers there is no end to wait for");
+    if (load.each && !load.subscribers) fail("--each needs subscribers");
     return load;
 }
 

@@ -111,7 +111,10 @@ static struct posting open_all(struct load *load) {
     for (long i = 0; i <= load->subscribers; i++) {
         struct connection *connection = &posting.connections[i];
         *connection = connect_to(load->socket);
-        if (i < load->subscribers) subscribe(connection->fd, "", 0);
+        if (i < load->subscribers) {
+            subscribe(connection->fd, "", 0);
+            for (long s = 2; s <= load->each; s++) subscribe_to_all(connection->fd, s);
+        }
         watch(posting.epoll, EPOLL_CTL_ADD, connection, EPOLLIN);
     }
     posting.growth = resident_megabytes(load->pid) - before;
