@@ -206,7 +206,8 @@ extension Broker {
         if egress[slot].answerBytes <= answerLimit(of: slot) / 2 { resume(slot, .answersUnread) }
     }
 
-    /// The bytes of answers that may always wait for a connection.
+    /// The bytes of answers that may always wait for a connection. Beyond half of its share of the memory, a user has no
+    /// more than these.
     private var minimumAnswerBytes: Int { min(4 << 10, configuration.answerBytesPerConnection) }
 
     @inline(__always)
