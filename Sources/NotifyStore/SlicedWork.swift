@@ -1,28 +1,28 @@
-/// Work that takes longer than requests may wait, so that it is done in slices between them.
+/// Work that is done in slices between requests, because it takes longer than a request may wait.
 protocol SlicedWork: AnyObject {
-    /// Works until a time, besides the last step that it begins. At the end, or if it can't continue, reports the
-    /// result.
+    /// Continues the work until a time. The last step may take longer. Reports the result when the work is complete or
+    /// can't continue.
     ///
     /// - Returns: Whether work remains.
     func advance(until end: ContinuousClock.Instant) -> Bool
-    /// Releases all state of the open log, which is about to be closed, and perhaps to be replaced. The next slice
-    /// begins again, or reports the failure.
+    /// Releases all state of the open log, which is about to be closed and may be replaced. The next slice starts the
+    /// work again, or reports its failure.
     func releaseLog()
 }
 
 /// Runs sliced work on the queue of the requests: a slice of the work that has waited longest, then the requests that
-/// were added meanwhile, then the next slice. A request therefore waits for one slice at most, whatever work is under
-/// way, and works of different kinds take turns.
+/// were added meanwhile, then the next slice. A request therefore waits for one slice at most, and several works take
+/// turns.
 ///
-/// A work ends by itself: when it is done, when it fails, or when the log or its request has ended.
+/// Work ends when it is complete, when it fails, when the log is closed, or when its request has ended.
 ///
 /// `@unchecked Sendable`: used only in closures on the queue, which run one after another.
 final class SliceRunner: @unchecked Sendable {
-    /// The duration of a slice, besides its last step.
+    /// The duration of a slice. Its last step may take longer.
     static let slice = Duration.milliseconds(2)
 
     private let queue: SerialQueue
-    /// In the order of their turns. The first one is working while a slice runs.
+    /// The pending works, in the order of their turns. A slice runs the first one.
     private var works: [any SlicedWork] = []
     /// Whether a slice is queued or runs.
     private var isActive = false
@@ -31,7 +31,7 @@ final class SliceRunner: @unchecked Sendable {
         self.queue = queue
     }
 
-    /// Adds a work behind the others.
+    /// Adds work, whose turn comes after the others.
     func add(_ work: any SlicedWork) {
         works.append(work)
         guard !isActive else { return }

@@ -15,7 +15,7 @@ package final class Store: LogStore {
     let current: CurrentLog
     let queue: SerialQueue
 
-    /// Unsafe only to the compiler: any thread may cancel a dispatch source.
+    /// `nonisolated(unsafe)`: any thread may cancel a dispatch source.
     nonisolated(unsafe) private let timer: any DispatchSourceTimer
 
     private init(recovered: RecoveredLog, current: CurrentLog, queue: SerialQueue, interval: Duration) {
@@ -34,8 +34,8 @@ package final class Store: LogStore {
 
     /// Opens the log at `path`, or creates it. Holds the lock file `path.lock` until the log is closed. Blocks.
     ///
-    /// On a full disk this still succeeds, and commits fail as `full` until there is room. If there is no log, the
-    /// first commit that finds room creates it.
+    /// Opening also succeeds on a full disk: commits then fail as `full` until there is room. A missing log is created
+    /// by the first commit that finds room.
     ///
     /// - Throws: A `StoreError` that says how to fix the problem. The code is `full` if, for example, a log of an
     ///   earlier version must be migrated on a full disk. A file that is not a log of notifyd is left unchanged.
@@ -47,7 +47,7 @@ package final class Store: LogStore {
         return Store(recovered: recovered, current: current, queue: queue, interval: options.retentionInterval)
     }
 
-    /// Checks whether ``open(path:options:)`` would find its files usable. Changes nothing, and does not read the log
+    /// Checks whether ``open(path:options:)`` could use the files at `path`. Changes nothing, and does not read the log
     /// itself. Reads the schema version from the database file only: a newer version that is still in the write-ahead
     /// log is detected only by `open`.
     ///
@@ -61,7 +61,7 @@ package final class Store: LogStore {
         try DatabaseFile(path: path).checkExisting()
     }
 
-    /// Whether the file at a path is a log. An interrupted first start leaves a file that is none yet.
+    /// Whether the file at a path is a log. An interrupted first start leaves a file that is not yet a log.
     package static func hasLog(path: String) -> Bool { DatabaseFile(path: path).isLog }
 
     /// Commits the batch in one transaction, and then reports the outcome. A failed batch stores no messages, and
@@ -135,7 +135,7 @@ package final class Store: LogStore {
         queue.add { current.setRetention(policy) }
     }
 
-    /// Applies another policy, also to a log that is opened or created later.
+    /// Applies another access policy, also to a log that is opened or created later.
     package func setPolicy(_ policy: AccessPolicy) {
         let current = current
         queue.add { current.setPolicy(policy) }
@@ -148,19 +148,19 @@ package final class Store: LogStore {
     }
 
     /// Deletes what the retention policy no longer keeps, in slices, until nothing is left to do. Other requests run
-    /// between the slices. This happens by itself at intervals, and after commits that close segments.
+    /// between the slices. The store also does this at intervals, and after commits that close segments.
     package func maintain() {
         let current = current
         queue.add { current.beginMaintaining(isRequired: true) }
     }
 
-    /// Does what the timer does at intervals: begins the work of retention if something has made it due.
+    /// Begins the work of retention if it is due, as the timer does at intervals.
     package func maintainIfDue() {
         let current = current
         queue.add { current.maintainIfDue() }
     }
 
-    /// Whether retention is at work. Waits for all earlier requests.
+    /// Whether the work of retention is under way. Waits for all earlier requests.
     package func isMaintaining() -> Bool {
         let current = current
         return queue.wait { current.isMaintaining }
@@ -205,7 +205,7 @@ package final class Store: LogStore {
         queue.add { current.endBackup() }
     }
 
-    /// The work of reading pages so far. Waits for all earlier requests.
+    /// The counters of the work of reading pages so far. Waits for all earlier requests.
     package func readWork() -> ReadWork {
         let current = current
         return queue.wait { current.log?.pageCaches.work ?? ReadWork() }

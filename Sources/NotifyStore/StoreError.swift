@@ -4,8 +4,8 @@ import NotifyLog
 import NotifySystem
 import SystemPackage
 
-/// The reason that the log could not be opened or closed: a code, a message that says how to fix the problem, and the
-/// cause.
+/// An error of opening, closing, checking or restoring a log: a code, a message that says how to fix the problem, and
+/// the cause.
 package struct StoreError: Error {
     package enum Code: Sendable {
         /// Another process holds the log.
@@ -78,7 +78,7 @@ extension StoreError {
         }
     }
 
-    /// The error about a file that begins neither as a database nor as a log with a damaged header.
+    /// The error for a file that is neither a database nor a log with a damaged header.
     static func notADatabase(_ path: String) -> StoreError {
         StoreError(
             .notADatabase,
@@ -86,8 +86,8 @@ extension StoreError {
                 + "move it away to start with an empty log, or choose another path")
     }
 
-    /// SQLite does not report which file it could not open. If the database itself is accessible, it was the
-    /// write-ahead log.
+    /// Describes why a file can't be opened. SQLite does not report which file it was: if the database itself is
+    /// accessible, it was the write-ahead log.
     private static func describeAccess(_ failure: SQLiteFailure, _ path: String) -> String {
         let isAccessible = faccessat(AT_FDCWD, path, R_OK | W_OK, AT_EACCESS) == 0
         let file = isAccessible ? path + "-wal" : path
@@ -96,7 +96,7 @@ extension StoreError {
         return "\(name) can't be opened: \(AccessProblem.describe(error, opening: file))"
     }
 
-    /// The error about the lock file of the database at `path`.
+    /// The error for a lock file of the database at `path` that can't be locked.
     init(locking path: String, _ failure: FileLock.Failure) {
         let lockPath = FileLock.path(guarding: path)
         switch failure {

@@ -4,7 +4,8 @@ package import NotifyLog
 package struct StoreOptions: Equatable, Sendable {
     /// The rules of retention, and the limits of the log's size.
     package var retention = RetentionPolicy()
-    /// The size in bytes of the write-ahead log at which it is checkpointed, earlier if the log is near its limit.
+    /// The size in bytes of the write-ahead log at which it is checkpointed. The size is lower if the log is near its
+    /// limit.
     package var checkpointBytes = 16 * 1024 * 1024
     /// The most rows that one page scans.
     package var pageRows = 1000
@@ -18,15 +19,15 @@ package struct StoreOptions: Equatable, Sendable {
     package var segmentMessages = 4096
     /// The most bytes in one segment, as counted by `StoredUsage`. A single message may be larger.
     package var segmentBytes = 1 << 20
-    /// How long messages are added to a segment after its first one.
+    /// The time after its first message in which a segment takes further messages.
     package var segmentAge = Duration.seconds(60)
-    /// The time between two passes over the log that find what the rules no longer keep.
+    /// The time between two passes over the log that find the messages that the rules no longer keep.
     package var retentionInterval = Duration.seconds(1)
-    /// How long a start leaves to clients to attach before their subscriptions expire.
+    /// The time after a start in which no subscription expires, so that clients can attach first.
     package var expiryGrace = Duration.seconds(300)
-    /// The daemon's files besides those of the log, to which no backup is written.
+    /// The paths of the daemon's other files. Backups to them and to the files of the log are refused.
     package var otherOwnPaths: [String] = []
-    /// The clocks by which the age of messages counts.
+    /// The clocks that determine the age of messages.
     package var clock = StoreClock.system
     /// The disk whose free space the log observes.
     package var disk = StoreDisk.system

@@ -2,7 +2,7 @@ import NotifyLog
 
 /// The effects of the batch that is being written, besides its messages, and the work that earlier batches have left.
 struct BatchWriter: ~Copyable {
-    /// Whether history is deleted for a batch that has no room.
+    /// Whether history is deleted to make room for a batch.
     var makesRoom = true
     /// Whether the database is marked as in use. A mark that is still there at the next start means that the daemon did
     /// not stop cleanly.
@@ -32,7 +32,7 @@ struct BatchWriter: ~Copyable {
 
     /// Ends the batch.
     ///
-    /// - Returns: The messages that it has deleted; nil if there are none.
+    /// - Returns: The messages that the batch has deleted; nil if there are none.
     mutating func commit(isFlushed: Bool) -> Deletion? {
         isMarkedInUse = true
         commits += 1

@@ -6,8 +6,8 @@ import NotifyWire
 /// Runs checkpoints, which move the pages of the write-ahead log into the database, so that the write-ahead log does
 /// not keep growing.
 ///
-/// SQLite's automatic checkpoint would run within the commit that exceeds the limit, and would hide its failures. These
-/// checkpoints run after the outcome of that commit was reported.
+/// SQLite's automatic checkpoint would run within the commit that exceeds the limit, and would hide the failures of the
+/// checkpoint. The checkpoints here run after the outcome of the commit was reported.
 final class Checkpoints {
     enum Mode {
         case passive
@@ -19,7 +19,7 @@ final class Checkpoints {
     static let frameBytes = UInt64(Schema.pageSize + 24)
 
     private let connection: DatabaseConnection
-    /// Pages in the write-ahead log after the last commit, as SQLite reports them.
+    /// The number of pages in the write-ahead log after the last commit, as SQLite reports it.
     private let pages: UnsafeMutablePointer<Int32>
     /// The number of pages at which the next attempt is due after a failure.
     private var limit: Int32 = 0
@@ -71,9 +71,9 @@ final class Checkpoints {
 
     /// Requests a repair if the error is a failed flush.
     ///
-    /// After a failed flush the kernel may treat pages as clean that never reached the disk, so that a later flush
-    /// succeeds without writing them. They are still in the page cache: a checkpoint of all pages writes their content
-    /// to disk again.
+    /// After a failed flush the kernel may mark pages as clean that never reached the disk, so that a later flush
+    /// succeeds without writing them. The pages are still in the page cache, so a checkpoint of all pages writes their
+    /// content to disk again.
     func noteFailure(_ error: any Error) {
         if let failure = error as? SQLiteFailure, failure.isFailedFlush { needsRepair = true }
     }

@@ -36,8 +36,8 @@ extension CurrentLog {
             "the write-ahead log of the database '\(path)' was missing and was recreated; no data was lost")
     }
 
-    /// Replaces a missing database by a new one with the same durable subscriptions, their copies of messages, and only
-    /// those messages that are in memory.
+    /// Replaces a missing database by a new one with the same durable subscriptions, their copies of messages, and the
+    /// messages that are in memory.
     private func replace(_ old: Log, with continuation: LogContinuation) throws -> LogRepair {
         if !isLockInPlace { try takeLock() }
         try clearWAL(of: old)
@@ -80,7 +80,7 @@ extension CurrentLog {
 }
 
 extension Log {
-    /// The losses of subscriptions: the messages of this log that are not in memory. Reads the files that are still
+    /// The loss of each subscription: its messages of this log that are not in memory. Reads the files that are still
     /// open, even if they were deleted.
     fileprivate func losses(of continuation: LogContinuation) -> [DurableID: Loss] {
         let backlogs = try? countBacklogs()
@@ -115,7 +115,7 @@ extension Log {
         try file.create()
         do {
             var options = options
-            // The messages were in the lost log.
+            // No limits, because the messages were already in the lost log.
             (options.retention.maximumBytes, options.retention.minimumFreeBytes) = (nil, 0)
             let log = try Log(connection: Schema.open(file.path).connection, path: file.path, options: options)
             log.writer.makesRoom = false
@@ -149,11 +149,11 @@ extension Log {
         }
     }
 
-    /// Takes over the copies of messages for subscriptions whose cursor was not reset meanwhile. Those that can't be
-    /// read are left out.
+    /// Copies the stored copies of messages from the old log, for subscriptions whose cursor was not reset meanwhile.
+    /// Unreadable copies are left out.
     ///
-    /// - Parameter old: A log with the same time.
-    /// - Returns: Their number.
+    /// - Parameter old: A log whose clock has the same time.
+    /// - Returns: The number of copies.
     private func takeCopies(of old: Log, for records: [DurableRecord]) throws -> Int {
         let ids = Set(records.filter { old.subscriptions.generation(of: $0.id) == $0.progress.generation }.map(\.id))
         let columns = "\(RedeliveryRow.columns), frame"
@@ -182,7 +182,7 @@ extension Log {
         return copies
     }
 
-    /// Takes over the statistics and the highest committed sequence of the log that this one replaces.
+    /// Continues the counters and the highest committed sequence of the log that this one replaces.
     fileprivate func adopt(_ old: Log) {
         contents.adopt(persistedThrough: old.persistedThrough)
         writer.adopt(old.writer)
@@ -191,8 +191,8 @@ extension Log {
 }
 
 extension Log {
-    /// Notes the messages of a log that this one replaces as deleted, in the transaction under way, apart from those
-    /// that this log has again.
+    /// Notes the messages of the replaced log as deleted, in the transaction under way. The messages that this log has
+    /// again are left out.
     fileprivate func noteLost(by old: Log, exceptFrom continuation: LogContinuation) {
         let last = continuation.firstSequence.map { $0 - 1 } ?? old.persistedThrough
         let kept = continuation.messageCount
@@ -202,7 +202,7 @@ extension Log {
 }
 
 extension LogContinuation {
-    /// The first of the messages in memory; nil if there are none.
+    /// The sequence of the first message in memory; nil if there is none.
     fileprivate var firstSequence: UInt64? { messages.first?.entries.first?.sequence }
 
     fileprivate var messageCount: UInt64 { messages.reduce(0) { $0 + UInt64($1.entries.count) } }

@@ -16,12 +16,12 @@ final class CurrentLog: @unchecked Sendable {
 
     let path: String
     private(set) var options: StoreOptions
-    /// Nil until the log can be created, and after it is closed.
+    /// The open log. Nil until the log can be created, and after it is closed.
     var log: Log? {
         didSet { log?.subscriptions.policy = policy }
     }
     private var policy: AccessPolicy?
-    /// Called with what the store deletes by itself.
+    /// Called with the deletions that no client has requested.
     var deletionHandler: (@Sendable (Deletion) -> Void)?
     /// The work that is done in slices between the requests.
     let slices: SliceRunner
@@ -50,12 +50,12 @@ final class CurrentLog: @unchecked Sendable {
     /// Opens the log at `path`, or creates it.
     ///
     /// A full disk or a damaged log does not prevent the start: volatile messages need no disk space, only sequences
-    /// that are never used twice. Sequences can't be reserved on disk then, so only the mark in shared memory keeps the
+    /// that are never used twice. While no sequences can be reserved on disk, only the mark in shared memory keeps the
     /// next start from using the same sequences again.
     ///
     /// The loss of the mark when the kernel stops is safe: no process that has seen these sequences is left, and none
-    /// of the sequences is on disk. Messages are stored, and durable subscriptions attached, only in or after the first
-    /// commit that reserves sequences. Without shared memory, no sequence may be used before that commit.
+    /// of the sequences is on disk. No message is stored, and no durable subscription attached, before the first commit
+    /// that reserves sequences. Without shared memory, no sequence may be used before that commit.
     static func open(
         path: String, options: StoreOptions, queue: SerialQueue
     ) throws(StoreError) -> (CurrentLog, RecoveredLog) {

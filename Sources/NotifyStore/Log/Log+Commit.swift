@@ -67,7 +67,7 @@ extension Log {
         do {
             try inTransaction(isFlushed ? .full : .normal) { statements in
                 try write(batch, last: &last, isFlushed: isFlushed, statements)
-                // Undoing a refused batch does not restore what it has deleted.
+                // Checked before the commit, because undoing a refused batch does not restore deleted messages.
                 if batch.changesCopies, let damage = disk.findDamage() { throw damage.storageFailure }
             }
         } catch {
@@ -92,7 +92,7 @@ extension Log {
         if let deleted = writer.commit(isFlushed: isFlushed) { noteDeleted(deleted) }
     }
 
-    /// Forgets the matching names of a subscription whose filter changes.
+    /// Drops the cached names that match a subscription if the change removes or replaces the subscription.
     private func forgetCaches(after change: DurableChange) {
         switch change {
         case .remove(let id): pageCaches.forget(id)

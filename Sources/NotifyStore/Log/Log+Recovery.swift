@@ -5,7 +5,7 @@ extension Log {
     /// Reads the state that the log keeps in memory.
     ///
     /// The database is not checked as a whole, not even after a crash: that would read every byte of it at each start.
-    /// SQLite's write-ahead log has checksums, and SQLite ignores everything after its last complete commit, so a
+    /// SQLite's write-ahead log has checksums, and SQLite ignores everything after the last complete commit. So a
     /// killed process or a power loss leaves the state after some commit. Other damage is reported by the read that
     /// finds it.
     ///
@@ -74,8 +74,8 @@ extension Log {
             disk.finalizeStatements()
         }
         if let damage = disk.findDamage(), damage.file == .database || disk.files.isTruncated {
-            // The damage may be that the files were moved away. The refused batch is removed from them even then,
-            // because they may be moved back before the next start.
+            // The refused batch is removed even if the files were moved away, because they may be moved back before the
+            // next start.
             try? undoRefusedBatch()
             throw damage.storageFailure
         }
@@ -85,7 +85,8 @@ extension Log {
                 state.clock = clock.mark
                 state.isClean = true
                 state.nextSequence = nextSequence
-                // May be lower than the next sequence, because a run can use sequences before its first reservation.
+                // `reservedThrough` may be lower than the next sequence, because a run can use sequences before its
+                // first reservation.
                 state.reservedThrough = max(state.reservedThrough, nextSequence)
             }
         }

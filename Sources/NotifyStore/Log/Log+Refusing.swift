@@ -5,7 +5,7 @@ import NotifyWire
 ///
 /// The batch must be removed from the database, because the database may be moved back to its path.
 struct RefusedBatch {
-    /// The highest sequence before the batch. Messages above it belong to the batch.
+    /// The highest sequence before the batch. Higher sequences are those of the batch.
     var persistedThrough: UInt64
     /// The first sequence of the segment that was open before the batch. The batch may have closed the segment.
     var openFrom: UInt64
@@ -24,7 +24,7 @@ struct RefusedBatch {
 
 extension Log {
     /// Removes the refused batch from the database. The names of the batch stay, on disk and in memory. The progress of
-    /// subscriptions stays, too, because the broker reports progress again.
+    /// subscriptions also stays: the broker reports it again.
     func undoRefusedBatch() throws {
         guard let batch = writer.refusedBatch else { return }
         try inTransaction(.normal) { statements in

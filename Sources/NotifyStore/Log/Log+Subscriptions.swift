@@ -2,7 +2,7 @@ import NotifyCenter
 import NotifyLog
 import NotifyWire
 
-/// Durable subscriptions as rows.
+/// Writing durable subscriptions to the database.
 extension Log {
     func apply(_ change: DurableChange, _ statements: Statements) throws {
         switch change {
@@ -35,7 +35,7 @@ extension Log {
         }
     }
 
-    /// Adds the known deletions since the start of a new subscription to its loss.
+    /// Adds the known deletions after the starting sequence of a new subscription to its loss.
     private func countDeleted(_ record: DurableRecord, _ statements: Statements) throws {
         let access =
             subscriptions.policy.map { ReadAccess(policy: $0, identities: record.owners) }
@@ -57,7 +57,7 @@ extension Log {
         try run(statements.subscriptions.update, with: progress, used: used, of: id)
     }
 
-    /// Adds the subscriptions to those by which retention decides.
+    /// Adds the subscriptions to ``subscriptions``, on which retention decides.
     func track(_ records: [DurableRecord]) throws {
         retention.noteOpened(at: clock.now)
         for record in records { subscriptions.add(record, at: clock.now) }
@@ -109,8 +109,8 @@ extension Log {
         }
     }
 
-    /// Replaces the filter, the settings, the start and the progress of a subscription. A new generation has lost
-    /// nothing, and gets every message from the log.
+    /// Replaces the filter, the settings, the start and the progress of a subscription. Removes the losses and the
+    /// copies of messages of an earlier generation of its cursor.
     private func replace(_ record: DurableRecord, _ statements: Statements) throws {
         let statement = statements.subscriptions.replaceFilter
         try statement.bindText(1, copying: patterns(of: record))
@@ -135,7 +135,7 @@ extension Log {
             object: record.filter.object ?? "", settings: record.settings.encoded)
     }
 
-    /// No pattern contains a space.
+    /// The patterns of a subscription with spaces between them. No pattern contains a space.
     private func patterns(of record: DurableRecord) -> String {
         record.filter.patterns.map(\.description).joined(separator: " ")
     }

@@ -3,7 +3,7 @@ import NotifyWire
 
 /// An open log: its parts, each with its own state, and the operations that need several of them.
 ///
-/// The parts are not copyable, because the copy of a part for a call took more instructions than the call.
+/// The parts are not copyable: copying a part before a call took more instructions than the call itself.
 final class Log {
     var options: StoreOptions {
         didSet { disk.setLimits(options.retention) }
@@ -12,11 +12,11 @@ final class Log {
     var database: LogDatabase
     /// The files and the room for them.
     var disk: LogDisk
-    /// The names, the open segment and the end.
+    /// The names, the open segment and the last sequence.
     var contents = LogContents()
     /// The effects of the batch that is being written.
     var writer = BatchWriter()
-    /// The state that readers of pages use again.
+    /// The caches and counters that are kept between reads of pages.
     var pageCaches = PageCaches()
     /// The time of the log.
     var clock: LogClock
@@ -41,8 +41,8 @@ final class Log {
     func close() {
         database.finalizeStatements()
         disk.finalizeStatements()
-        // Otherwise SQLite would run a checkpoint, and would remove any file that is at the path of the write-ahead
-        // log.
+        // The files were moved, replaced or truncated. A normal close would run a checkpoint, and remove a write-ahead
+        // log that may belong to another database.
         if disk.damage != nil { connection.keepFilesOnClose() }
         connection.close()
     }
@@ -66,7 +66,7 @@ final class Log {
         return statistics
     }
 
-    /// Converts an error within the log to the error that the caller gets.
+    /// Converts an error within the log to the error for the caller.
     func failure(_ error: any Error) -> StorageFailure {
         let failure =
             switch error {
@@ -85,7 +85,7 @@ final class Log {
         return database.note(StorageFailure(damaged: path, failure.message))
     }
 
-    /// Whether a request may change the log: neither its files nor its content are known to be damaged, and no refused
-    /// batch is in it.
+    /// Whether a request may change the log: no damage of the files or the content is known, and no refused batch must
+    /// still be removed.
     var isSound: Bool { disk.damage == nil && database.corruption == nil && writer.refusedBatch == nil }
 }

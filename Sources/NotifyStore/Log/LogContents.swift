@@ -7,7 +7,7 @@ struct LogContents: ~Copyable {
     private(set) var openSegment = OpenSegment()
     /// The highest sequence committed.
     private(set) var persistedThrough: UInt64 = 0
-    /// The number of messages.
+    /// The number of messages in the log.
     private(set) var messages: UInt64 = 0
     /// The id of the next new name before the batch.
     private var nextName: UInt32 = 1
@@ -20,8 +20,8 @@ struct LogContents: ~Copyable {
     }
 
     /// - Parameters:
-    ///   - last: The highest sequence of the batch, or of those before.
-    ///   - added: The number of its messages.
+    ///   - last: The highest sequence of the batch, or of earlier batches if it has no messages.
+    ///   - added: The number of messages of the batch.
     mutating func commit(through last: UInt64, messages added: UInt64) {
         openSegment.commit()
         persistedThrough = last
@@ -92,7 +92,7 @@ struct LogContents: ~Copyable {
     /// Begins another open segment.
     mutating func openNextSegment() { openSegment.reset() }
 
-    /// Replaces the entries of the open segment by those without messages that the batch has deleted.
+    /// Replaces the entries of the open segment. `entries` no longer count the messages that the batch has deleted.
     mutating func keep(_ entries: [SegmentEntry]) { openSegment.keep(entries, names) }
 
     mutating func removeMessages(_ count: UInt64) { messages -= count }
@@ -101,7 +101,7 @@ struct LogContents: ~Copyable {
 
     // MARK: Recovery
 
-    /// Makes ids below `id` belong to names that may have been removed.
+    /// Ensures that new names get ids from `id` on. Names with lower ids may have been removed.
     mutating func skipNameIDs(below id: UInt32) { names.skipIDs(below: id) }
 
     /// Reads the names, the closed segments and the messages behind them.
@@ -165,10 +165,10 @@ struct LogContents: ~Copyable {
         messages += UInt64(openSegment.segment.messages)
     }
 
-    /// Continues the log that this one replaces: no sequence up to its end is used again.
+    /// Continues the log that this one replaces: its sequences, up to `last`, are not used again.
     mutating func adopt(persistedThrough last: UInt64) { persistedThrough = max(persistedThrough, last) }
 
-    /// Calls `body` with the names, to which it does not add.
+    /// Calls `body` with the names. `body` must not add any.
     mutating func withNames<Result>(_ body: (inout NameTable) throws -> Result) rethrows -> Result {
         try body(&names)
     }

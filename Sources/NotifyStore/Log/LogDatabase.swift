@@ -14,12 +14,12 @@ struct LogDatabase: ~Copyable {
     private var synchronous: Synchronous?
     /// The row of the log's state, as in the database.
     private(set) var state = StateRow()
-    /// The damage of the database's content that a request has found. Nothing is stored from then on.
+    /// The damage of the database's content that a request has found. The log stores nothing after that.
     private(set) var corruption: StorageFailure?
 
     init(_ connection: DatabaseConnection) throws(SQLiteFailure) {
         self.connection = connection
-        // Holds the messages of a segment while they are moved.
+        // The temporary table holds the messages of a segment while they are moved.
         try connection.execute(
             "PRAGMA temp_store = MEMORY; CREATE TEMP TABLE taken AS SELECT * FROM messages LIMIT 0")
         statements = try Statements(connection)
@@ -45,7 +45,7 @@ struct LogDatabase: ~Copyable {
         state = try StateRow(in: connection)
     }
 
-    /// Changes the state, in memory and in the database.
+    /// Changes the state of the log, in memory and in the database.
     mutating func changeState(_ statements: Statements, _ change: (inout StateRow) -> Void) throws {
         change(&state)
         try state.write(with: statements.writeState)
@@ -56,7 +56,7 @@ struct LogDatabase: ~Copyable {
 
     /// Notes damage of the content.
     ///
-    /// - Returns: The damage that was found first.
+    /// - Returns: The damage that was noted first.
     mutating func note(_ failure: StorageFailure) -> StorageFailure {
         let noted = corruption ?? failure
         corruption = noted

@@ -1,19 +1,18 @@
 import NotifyLog
 import NotifySystem
 
-/// The work that is possible on a full disk: all that stores no message. Deletions, acknowledgements and attachments
-/// use the ``DiskReserve``.
+/// Work on a full disk. Deletions, acknowledgements and attachments store no message, and may use the ``DiskReserve``.
 extension LogDisk {
-    /// The size of the write-ahead log at which it is checkpointed while there is less than the whole reserve.
+    /// The size of the write-ahead log at which it is checkpointed while the reserve is not complete.
     static let shortCheckpointBytes = 1 << 20
 
-    /// Makes the reserve, if there is none and the disk has room for it.
+    /// Allocates the reserve, if it is not complete and the disk has room for it.
     func keepReserve() {
         guard !reserve.isHeld, let free = freeBytes else { return }
         reserve.make(freeBytes: free - min(free, retention.minimumFreeBytes))
     }
 
-    /// Makes room on a full disk for something that stores no message.
+    /// Releases a part of the reserve, for work that stores no message and has failed on a full disk.
     ///
     /// - Parameters:
     ///   - error: Why it failed.
@@ -25,9 +24,9 @@ extension LogDisk {
         return true
     }
 
-    /// Makes room on a full disk without the reserve: the file of the write-ahead log may still have some.
+    /// Makes room on a full disk without the reserve, by reusing the space of the write-ahead log's file.
     ///
-    /// - Parameter error: Why something failed.
+    /// - Parameter error: The error of the work that has failed.
     /// - Returns: Whether it may succeed now.
     mutating func restartWriteAheadLog(after error: any Error) -> Bool { isFull(error) && restartWriteAheadLog() }
 
@@ -38,10 +37,11 @@ extension LogDisk {
         damage == nil && (error as? SQLiteFailure)?.isFull ?? false
     }
 
-    /// Moves the pages of the write-ahead log into the database, so that it begins again within its file. Without room
-    /// for all of them nothing is moved: it would use up the rest of the disk.
+    /// Moves the pages of the write-ahead log into the database, so that SQLite writes the next pages from the
+    /// beginning of the same file. Moves nothing if the database has no room for all of the pages, because a part would
+    /// use up the rest of the disk.
     ///
-    /// - Returns: Whether the database had room for them.
+    /// - Returns: Whether the pages were moved.
     private mutating func restartWriteAheadLog() -> Bool {
         do {
             if let free = freeBytes, try missingPageBytes() > free { return false }
@@ -54,8 +54,8 @@ extension LogDisk {
 }
 
 extension Log {
-    /// Runs `body` for a use, and again with the reserve if the disk is full. If the reserve was released before, the
-    /// file of the write-ahead log may still have room.
+    /// Runs `body`. If the disk is full, releases the part of the reserve for `use`, and runs `body` again. If that
+    /// part was released before, reuses the space of the write-ahead log's file instead.
     func withReserve<Result>(for use: DiskReserve.Use, _ body: () throws -> Result) throws -> Result {
         do {
             return try body()
@@ -65,7 +65,7 @@ extension Log {
         }
     }
 
-    /// Makes room for work that has failed for lack of space and that stores no message.
+    /// Makes room for work that stores no message and has failed for lack of space.
     ///
     /// - Parameters:
     ///   - error: Why it failed.
@@ -77,7 +77,8 @@ extension Log {
 }
 
 extension CommitBatch {
-    /// Whether the batch, which stores no message, makes room.
+    /// Whether the batch deletes messages or subscriptions, and so makes room. Called for batches that store no
+    /// message.
     var isDeletion: Bool {
         changes.contains { change in
             switch change {
@@ -89,7 +90,7 @@ extension CommitBatch {
 }
 
 extension StorageFailure {
-    /// - Parameter canDelete: Whether messages can be deleted nevertheless.
+    /// - Parameter canDelete: Whether messages can still be deleted, because the reserve has a part for deletions.
     fileprivate init(diskFullAt path: String, canDelete: Bool) {
         self.init(
             kind: .full,

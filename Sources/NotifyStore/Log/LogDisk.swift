@@ -3,7 +3,7 @@ import NIOCore
 import NotifyLog
 import NotifySystem
 
-/// The files of a log, and the disk that has them: their damage and sizes, and how much room is left.
+/// The files of a log and their disk: damage and sizes of the files, and the room that is left.
 struct LogDisk: ~Copyable {
     let path: String
     private let connection: DatabaseConnection
@@ -26,14 +26,14 @@ struct LogDisk: ~Copyable {
     /// The space of the file system, as last measured; nil if it can't be read.
     private var space: StoreStatistics.Disk?
     private var spaceMeasured: ContinuousClock.Instant?
-    /// A bound of the bytes by which the database has grown since then.
+    /// An upper bound of the bytes by which the database has grown since `spaceMeasured`.
     private var unmeasuredBytes: UInt64 = 0
     /// The bytes that count towards the limit of the log, measured together with the space.
     private var measuredBytes: UInt64 = 0
     /// The bytes in used pages of the database, as last counted for a batch.
     private var usedBytes: UInt64 = 0
-    /// A bound of the bytes in used pages. The pages are counted only when the bound exceeds the log's limit, because
-    /// that takes longer than storing a message. Nil until they are counted for the first time.
+    /// An upper bound of the bytes in used pages. The pages are counted only when the bound exceeds the log's limit,
+    /// because counting takes longer than storing a message. Nil until the first count.
     private var usedBytesBound: UInt64?
 
     init(_ connection: DatabaseConnection, path: String, _ options: StoreOptions) throws {
@@ -59,8 +59,8 @@ struct LogDisk: ~Copyable {
     }
 
     private func limitWALFile() {
-        // The file of the write-ahead log stays as large as it was once, and is truncated to this size when it
-        // restarts.
+        // Without a limit, the file of the write-ahead log would keep its largest size. SQLite truncates the file to
+        // the limit when it begins to write from its start again.
         try? connection.execute("PRAGMA journal_size_limit = \(walByteLimit)")
     }
 
@@ -152,8 +152,8 @@ struct LogDisk: ~Copyable {
         return (pages.all - pages.free) * UInt64(Schema.pageSize)
     }
 
-    /// The bytes that the database file lacks for its pages, of which some are in the write-ahead log: a checkpoint
-    /// moves them there.
+    /// The bytes by which the next checkpoint enlarges the database file: the pages of the write-ahead log that are not
+    /// in the file yet.
     mutating func missingPageBytes() throws -> UInt64 {
         measureSizes()
         let bytes = try countPages().all * UInt64(Schema.pageSize)
@@ -168,11 +168,10 @@ struct LogDisk: ~Copyable {
 
     // MARK: Room
 
-    /// Refuses a batch that has made the log larger than its limit, or any batch while the disk has too little free
-    /// space.
+    /// Checks that the batch has not made the log larger than its limit, and that the disk has enough free space.
     ///
-    /// A probe requires spare room (1/16 of each limit, at most 1 MiB), so that it does not succeed if the log would
-    /// refuse the next batch.
+    /// A probe requires spare room (1/16 of each limit, at most 1 MiB), so that a successful probe is not followed by a
+    /// refused batch.
     mutating func checkCapacity(_ batch: CommitBatch) throws {
         let growth = batch.maximumGrowth
         try checkFreeSpace(for: batch, growth)
@@ -195,10 +194,10 @@ struct LogDisk: ~Copyable {
     }
 
     private mutating func checkFreeSpace(for batch: CommitBatch, _ growth: UInt64) throws {
-        // Messages must not take the room that the released reserve has made.
+        // Messages must not use the space of the released reserve.
         let minimum = retention.minimumFreeBytes + reserve.releasedBytes
         unmeasuredBytes += growth
-        // The pages are in the write-ahead log and in the database.
+        // Each page of the write-ahead log will also be in the database.
         let plenty = minimum + UInt64(checkpoints.walPages) * UInt64(Schema.pageSize) + 2 * unmeasuredBytes
         if let free = space?.freeBytes, free < plenty { spaceMeasured = nil }
         measureSpace()
@@ -215,9 +214,9 @@ struct LogDisk: ~Copyable {
         }
     }
 
-    /// The bytes by which the files are too small for a batch: the write-ahead log for its pages, and the database for
-    /// all pages of the write-ahead log, which a checkpoint moves there. Without that room, the write-ahead log could
-    /// not begin again within its file, so that on a full disk nothing could be deleted.
+    /// The bytes by which the files must grow for a batch: the write-ahead log for the pages of the batch, and the
+    /// database for all pages of the write-ahead log, which a checkpoint moves there. Without that room, no checkpoint
+    /// could run on a full disk, so nothing could be deleted.
     private mutating func missingFileBytes(for growth: UInt64) throws -> UInt64 {
         let missing = try missingPageBytes()
         let walBytes = UInt64(checkpoints.walPages) * Checkpoints.frameBytes + growth
@@ -226,13 +225,15 @@ struct LogDisk: ~Copyable {
 
     private static func spareRoom(_ limit: UInt64) -> UInt64 { min(limit / 16, 1 << 20) }
 
-    /// Counts the bytes of a change towards the limits of later batches. A change itself is not refused for lack of room.
+    /// Counts the bytes of a change towards the limits of later batches. The change itself is not refused for lack of
+    /// room.
     mutating func noteGrowth(_ bytes: UInt64) {
         usedBytesBound = usedBytesBound.map { $0 + bytes }
         unmeasuredBytes += bytes
     }
 
-    /// The bytes by which the log or its disk would exceed a limit with a batch; nil if the whole log is smaller.
+    /// The bytes by which the log or its disk would exceed a limit with the batch; nil if even deleting the whole log
+    /// would not free them.
     mutating func missingBytes(for batch: CommitBatch) throws -> UInt64? {
         let used = try countUsedBytes()
         let room = batch.roomToMake
@@ -242,7 +243,7 @@ struct LogDisk: ~Copyable {
         return missing < used ? missing : nil
     }
 
-    /// The bytes that the disk lacks for the batch and the free space that must stay.
+    /// The bytes that the disk lacks for the batch and the minimum of free space.
     mutating func shortage(for batch: CommitBatch) -> UInt64 {
         spaceMeasured = nil
         measureSpace()
@@ -251,8 +252,8 @@ struct LogDisk: ~Copyable {
         return free < needed ? needed - free : 0
     }
 
-    /// The size of the write-ahead log at which it is checkpointed. Until then, its pages count towards the limit of
-    /// the log, so it may take at most half of the room that is left, and ``walByteLimit``, or 64 KiB.
+    /// The size of the write-ahead log at which it is checkpointed: at most half of the room that is left, because its
+    /// pages count towards the limit of the log, and at most ``walByteLimit``, but at least 64 KiB.
     var checkpointBytes: Int {
         let most = min(mostCheckpointBytes, reserve.keepsLogShort ? Self.shortCheckpointBytes : .max)
         guard let maximumBytes = retention.maximumBytes else { return most }
@@ -262,12 +263,13 @@ struct LogDisk: ~Copyable {
 }
 
 extension CommitBatch {
-    /// The most bytes by which the batch can make the database or the write-ahead log larger: the pages that each batch
-    /// writes, those of the messages, which SQLite fills by half at least, and the rows' own columns.
+    /// The most bytes by which the batch can enlarge the database or the write-ahead log: a constant for the pages that
+    /// each batch writes, twice the bytes of the messages, because SQLite fills pages at least by half, and the columns
+    /// of each row.
     var maximumGrowth: UInt64 {
         UInt64(blocks.reduce(64 << 10) { $0 + 2 * $1.frames.readableBytes + 512 * $1.entries.count })
     }
 
-    /// The room that is made for the batch before it is tried again. A probe requires spare room.
+    /// The bytes to free before the batch is tried again. A probe requires spare room.
     fileprivate var roomToMake: UInt64 { maximumGrowth + (isProbe ? 1 << 20 : 0) }
 }

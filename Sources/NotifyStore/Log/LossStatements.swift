@@ -18,7 +18,7 @@ struct LossStatements {
         try write(total, of: id)
     }
 
-    /// Removes a part of a loss, or all of it.
+    /// Subtracts `loss` from the loss of a subscription, or removes the whole loss if `loss` is nil.
     func forget(_ loss: Loss? = nil, of id: DurableID) throws {
         let row = UInt64(id.rawValue)
         if let loss, let rest = try readLoss(of: row)?.without(loss) { return try write(rest, of: row) }

@@ -13,7 +13,7 @@ extension Log {
     /// Opens the log at `path`, or creates it. Does not mark the log as in use. The caller must hold the `FileLock` of
     /// the path.
     ///
-    /// - Parameter isForeign: Whether the file comes from elsewhere.
+    /// - Parameter isForeign: Whether the file may have another origin, as a backup does.
     /// - Throws: A `StoreError` that says how to fix the problem. A file that is not a log of notifyd is left
     ///   unchanged.
     static func open(
@@ -34,11 +34,11 @@ extension Log {
             return OpenedLog(log: log, recovered: recovered, mark: mark)
         } catch {
             let problem = StoreError(opening: path, error)
-            // Statements that can't be prepared mean that a table or column is missing.
+            // A statement can't be prepared if a table or a column is missing.
             if isLog, let failure = error as? SQLiteFailure, failure.primaryCode == SQLITE_ERROR {
                 throw StoreError(.damaged, failure.description, cause: error)
             }
-            // A file that begins as a log does is a damaged log.
+            // A file with the header of a log is a damaged log.
             guard isLog, problem.code == .notADatabase else { throw problem }
             throw StoreError(.damaged, "it can't be read as a database", cause: error)
         }

@@ -1,6 +1,6 @@
 import NotifyLog
 
-/// The statements that run often, prepared once.
+/// The prepared statements that run often.
 final class Statements {
     let transaction: TransactionStatements
     let writeState: PreparedStatement
@@ -52,7 +52,7 @@ struct TransactionStatements {
 
 /// Counts the pages of the database.
 struct PageStatements {
-    // Not in one statement: a table-valued function takes twenty times as long.
+    // Two statements, because one with a table-valued function takes twenty times as long.
     let count, countFree: PreparedStatement
 
     init(_ connection: DatabaseConnection) throws(SQLiteFailure) {
@@ -63,11 +63,11 @@ struct PageStatements {
 
 struct MessageStatements {
     let insert, delete: PreparedStatement
-    /// Move the messages of a segment together.
+    /// Move the messages of a segment to a temporary table and back.
     let take, returnTaken, forgetTaken: PreparedStatement
-    /// Of a range of sequences: in any order, ascending, and descending.
+    /// Read the messages of a range of sequences: `keys` in any order, `…Down` descending, the others ascending.
     let keys, scan, scanDown, read, readDown: PreparedStatement
-    /// Of one sequence.
+    /// Read the message of one sequence.
     let readOne, size: PreparedStatement
 
     init(_ connection: DatabaseConnection) throws(SQLiteFailure) {
@@ -106,9 +106,9 @@ struct NameStatements {
 
 struct SegmentStatements {
     let insert, delete: PreparedStatement
-    /// The next segment below and above a sequence, and all from that which contains it.
+    /// Read the next segment below a sequence, the next one above it, and all segments from the one that contains it.
     let below, above, from: PreparedStatement
-    /// The end of the segment that may contain a sequence, and when it was closed.
+    /// Reads the end of the segment that may contain a sequence, and the time at which it was closed.
     let closing: PreparedStatement
 
     init(_ connection: DatabaseConnection) throws(SQLiteFailure) {
@@ -176,10 +176,10 @@ struct DeletionStatements {
 /// The copies of messages that subscriptions receive again.
 struct RedeliveryStatements {
     let read, readOldest, insert, update: PreparedStatement
-    /// Of a sequence, and of a subscription.
+    /// Deletes the copy of one sequence for a subscription.
     let forget: PreparedStatement
     private let forgetAll: PreparedStatement
-    /// By id, and by age.
+    /// Read copies in the order of their ids, and of their ages.
     let above, aged: PreparedStatement
 
     init(_ connection: DatabaseConnection) throws(SQLiteFailure) {
