@@ -2,7 +2,7 @@ import NotifyCenter
 import NotifyLog
 import NotifyWire
 
-/// Access decisions, made from the policy and the interned identities. Also holds the limits of each identity.
+/// Decides what identities may do, by the policy. Holds the interned identities and their limits.
 struct AccessControl {
     var forbiddenLog = ForbiddenLog()
     private(set) var policy: AccessPolicy
@@ -80,8 +80,8 @@ struct AccessControl {
         }
     }
 
-    /// The action of a subscriber to a pattern, for the text of a refusal. The text for a list of dead letters does not
-    /// mention their names.
+    /// The refused action, as the error message words it. For dead letters, the text names their owner instead of the
+    /// pattern.
     private static func receiving(_ pattern: NamePattern) -> String {
         let tokens = pattern.string.split(separator: ".")
         guard tokens.starts(with: ["notifyd", "dead"]), tokens.count > 2, let uid = UInt32(tokens[2]) else {
@@ -95,7 +95,8 @@ struct AccessControl {
         policy.permits(rules, identities[id])
     }
 
-    /// Whether an identity may certainly receive all messages that the patterns match.
+    /// Whether it is certain that an identity may receive every message that the patterns match. False if that depends
+    /// on the message.
     func mayReceiveAll(_ patterns: [NamePattern], _ id: IdentityID) -> Bool {
         patterns.allSatisfy { policy.mayReceiveAll($0, identities[id]) }
     }
@@ -105,7 +106,8 @@ struct AccessControl {
     struct ReceivingRules {
         fileprivate let name: AccessPolicy.NameRules
         fileprivate let original: AccessPolicy.NameRules?
-        /// Whether no identity may receive the message: a dead letter without the name of its message.
+        /// Whether no identity may receive the message, because it is a dead letter that does not name its original
+        /// message.
         fileprivate let isUnreadable: Bool
     }
 
@@ -148,7 +150,7 @@ struct AccessControl {
         }
     }
 
-    /// Ends the refusal of a request that needs the right to manage.
+    /// The end of the message that refuses a request for lack of the right to manage.
     private static let manageAdvice = "; run it as root, or allow it by a rule in policy.d"
 
     /// - Throws: `forbidden` if the identity may not manage the durable subscriptions of `uid`.

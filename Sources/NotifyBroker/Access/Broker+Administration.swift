@@ -13,7 +13,7 @@ extension Broker {
     /// Answers a reload request. Must be called when the host has carried out `BrokerAction.reload`.
     ///
     /// - Parameters:
-    ///   - pendingSettings: The changed settings that take effect at the next start.
+    ///   - pendingSettings: The changed settings that take effect only at the next start.
     ///   - error: Why the configuration is not in effect; nil if it is.
     ///   - problem: The problem of a further step, such as the repair of the log; nil if there is none.
     package mutating func configurationReloaded(
@@ -39,7 +39,7 @@ extension Broker {
                 .invalidArgument,
                 "\(query.groups.count) groups: at most \(PolicyQuery.maximumGroups) can be asked about")
         }
-        // Other peers can't ask about groups that they are not in.
+        // Only managers may choose the groups of the query. For other peers, their own groups apply.
         let identity =
             isManager ? Identity(uid: query.uid, gid: query.gid, groups: query.groups) : access.identity(own)
         scheduler.spend(FairScheduler.Cost.statistics + access.policy.walkCost * (1 + identity.groups.count / 16))

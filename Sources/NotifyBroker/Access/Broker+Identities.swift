@@ -1,6 +1,7 @@
 import NotifyLog
 
-/// Interns identities, and charges the memory of their groups. A process may have up to 65,536 groups.
+/// Interns identities, and charges users for the memory of their groups, because a process may have up to 65,536
+/// groups.
 extension Broker {
     /// Interns an identity. If it is new, charges its groups to the user. The caller must release the id once.
     mutating func retainIdentity(_ identity: Identity) -> IdentityID {

@@ -1,7 +1,7 @@
 /// Decides which forbidden requests are logged: at most one per second for each user, and ten per second in total.
 /// Counts the other forbidden requests of each user.
 ///
-/// Tracks at most `maximumUsers` users. To make room, users whose bucket is full are removed with their counts. If
+/// Tracks at most `maximumUsers` users. To make room, users with a full token bucket are removed with their counts. If
 /// no bucket is full, the requests of further users are neither logged nor counted.
 struct ForbiddenLog {
     private struct User {

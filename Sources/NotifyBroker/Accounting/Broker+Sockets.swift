@@ -15,15 +15,15 @@ extension Broker {
         egress.unreadSockets.remove(slot)
     }
 
-    /// A connection was or will be closed while its socket holds bytes that the peer has not read. Its user is charged for
-    /// them, and for a connection, until ``socketReleased(uid:bytes:)``.
+    /// Must be called when a connection was or will be closed while its socket holds bytes that the peer has not read.
+    /// The user is charged for these bytes and for a connection until ``socketReleased(uid:bytes:)``.
     package mutating func socketLeft(uid: UInt32, bytes: Int) {
         connections.leftSockets += 1
         ledger.change(.connections, by: 1, uid: uid)
         ledger.change(.socketBytes, by: bytes, uid: uid)
     }
 
-    /// The peer has read the bytes of a socket that was left, or has closed its end.
+    /// Must be called when the peer has read the bytes of such a socket, or has closed its end.
     package mutating func socketReleased(uid: UInt32, bytes: Int) {
         connections.leftSockets -= 1
         ledger.change(.connections, by: -1, uid: uid)
@@ -36,7 +36,8 @@ extension Broker {
         connections[slot].socketBytes == 0 || ledger.room(of: connections[slot].uid) >= 0
     }
 
-    /// Settles the connections whose sockets hold unread bytes, in this turn and the next ones, if it is time.
+    /// Queues connections whose sockets hold unread bytes and are due, so that the host measures the sockets in this
+    /// turn and the next ones.
     mutating func measureSockets(now: Duration) {
         for slot in egress.unreadSockets.takeDue(now: now) {
             if let id = connections.id(in: slot) { egress.queue(id, of: connections[slot].uid) }

@@ -1,4 +1,4 @@
-/// How the resources are called in statistics, settings and error messages.
+/// The names of the resources in statistics, settings and error messages.
 extension Ledger.Resource {
     /// The public name of the resource. If a setting limits the resource, the setting has the same name.
     var name: String {

@@ -37,7 +37,7 @@ struct Ledger {
         /// Bytes in the kernel: sent, and not read by the peer.
         case socketBytes
 
-        /// The first resource that counts as memory. All later ones also count as memory.
+        /// The first resource that counts as memory. All cases after it count as memory, too.
         static let firstBytes = Resource.connectionBytes
     }
 
@@ -153,7 +153,7 @@ struct Ledger {
         if let bytes, bytes > 0 { change(.nameBytes, by: bytes, uid: uid) }
     }
 
-    /// Records that the log no longer contains a message of the name, unless a batch with an unknown outcome adds one.
+    /// Records that the log contains no message of the name any more, unless a batch with an unknown outcome adds one.
     mutating func nameRemoved(_ name: [UInt8], unlessIn unfinished: ClosedRange<UInt64>) {
         for (uid, bytes) in storedNames.remove(name, unlessIn: unfinished) { change(.nameBytes, by: -bytes, uid: uid) }
     }
@@ -207,9 +207,9 @@ extension Ledger {
         return min(max(part, Self.minimumReadBytes), Self.maximumReadBytes)
     }
 
-    /// The size of the send buffer for the user's next connection; nil if the default size is small enough. It
-    /// decreases with the number of the user's connections, so that the buffers take about half of the user's share of
-    /// the memory if none of the peers reads.
+    /// The size of the send buffer for the user's next connection; nil if the default size is small enough. The size
+    /// decreases with the number of the user's connections: if no peer reads, all buffers together take about half of
+    /// the user's share of the memory.
     func sendBufferBytes(of uid: UInt32) -> Int? {
         let share = max(0, room(of: uid)) + bytes(of: uid)
         let part = share / Self.sendBufferParts / max(1, amount(of: .connections, uid: uid))

@@ -35,7 +35,8 @@ struct RateLimiter {
     }
 
     private static let maximumBuckets = 1_024
-    /// The shortest time between two calls of ``takeReady(now:)`` for a user. More tokens are available then.
+    /// The minimum time between two wake-ups of a user's connections. Several tokens accumulate in this time, so one
+    /// wake-up serves several connections.
     private static let minimumWait = Duration.milliseconds(1)
 
     /// Takes the connections that can continue: for each user, as many connections as the user has tokens.
@@ -43,7 +44,7 @@ struct RateLimiter {
         guard let nextDeadline, nextDeadline <= now else { return [] }
         var ready: [ConnectionID] = []
         for uid in Array(queues.keys) {
-            // Removed while it changes, so that the queue is not copied.
+            // The queue is removed from the dictionary while it changes, so that it is not copied.
             guard var queue = queues.removeValue(forKey: uid) else { continue }
             if queue.wakeAt <= now {
                 let tokens = max(1, posts[uid]?.available(perSecond: queue.rate, now: now) ?? 1)
@@ -65,7 +66,7 @@ struct RateLimiter {
         if !queue.connections.isEmpty { queues[uid] = queue }
     }
 
-    /// Takes all waiting connections, because limits have changed.
+    /// Takes all waiting connections. Called when limits have changed.
     mutating func takeAll() -> [ConnectionID] {
         defer { (queues, nextDeadline) = ([:], nil) }
         return queues.values.flatMap(\.connections)
@@ -73,12 +74,12 @@ struct RateLimiter {
 
     // MARK: Use
 
-    /// The number of tokens for posts that are missing in the user's bucket.
+    /// The number of tokens for posts that the user has used and that are not available again yet.
     func postsUsed(by uid: UInt32, perSecond rate: Int, now: Duration) -> Int {
         rate - (posts[uid]?.available(perSecond: rate, now: now) ?? rate)
     }
 
-    /// The number of tokens for connections that are missing in the user's bucket.
+    /// The number of tokens for connections that the user has used and that are not available again yet.
     func connectsUsed(by uid: UInt32, perSecond rate: Int, now: Duration) -> Int {
         rate - (connects[uid]?.available(perSecond: rate, now: now) ?? rate)
     }

@@ -15,7 +15,7 @@ struct StoredUsages {
 
     private var accounts: [UInt32: Account] = [:]
     private var usages: ContiguousArray<StoredUsage> = []
-    /// The bytes of the copies of those users that have any.
+    /// The bytes of each user's copies. Users without copies have no entry.
     private(set) var copies: [UInt32: Int] = [:]
 
     init(_ recovered: [UInt32: StoredUsage] = [:]) {
@@ -32,7 +32,7 @@ struct StoredUsages {
     /// The bytes of the copies and dead letters of a user's durable subscriptions.
     func failedBytes(of uid: UInt32) -> Int { copyBytes(of: uid) + usage(of: uid).deadLetterBytes }
 
-    /// The account of a user, opened if there is none.
+    /// Returns the account of a user, and opens one if there is none.
     mutating func account(of uid: UInt32) -> Account {
         if let account = accounts[uid] { return account }
         let account = Account(index: usages.count)
@@ -52,9 +52,9 @@ struct StoredUsages {
         WireError(
             .limitReached,
             "\(uid.userTitle) stores \(Quantity.rounded(bytes: UInt64(usage(of: uid).postedBytes))): a message of \(bytes) "
-                + "bytes would exceed the limit of \(Quantity.rounded(bytes: limit)) (limits.per_user.stored_bytes): "
-                + "start the consumers of waiting messages; read ones are deleted at their history_age (log.retention). "
-                + "Root can delete some with 'notifyctl purge', or raise the limit")
+                + "bytes would exceed the limit of \(Quantity.rounded(bytes: limit)) (limits.per_user.stored_bytes). "
+                + "Start the subscribers that are behind: messages that are read are deleted after history_age "
+                + "(log.retention). Root can delete messages with 'notifyctl purge', or raise the limit")
     }
 
     /// Adds a message that joins the next batch.

@@ -30,7 +30,7 @@ package struct UserLimitRules: Sendable, Equatable {
         /// The exception applies to peers with one of these `uids` or `gids`.
         package var uids: Set<UInt32>
         package var gids: Set<UInt32>
-        /// Each of these limits is nil if the exception does not replace it.
+        /// The limits of the exception. Nil where the general limit applies.
         package var postsPerSecond: Override<Int>?
         package var connectsPerSecond: Override<Int>?
         package var storedBytes: Override<UInt64>?

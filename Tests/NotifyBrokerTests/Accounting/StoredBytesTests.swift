@@ -57,8 +57,9 @@ struct StoredBytesTests {
         #expect(
             outcomes(client).refused == [
                 "user 1000 stores 1MiB: a message of \(size(1 << 20)) bytes would exceed the limit of 1.5MiB "
-                    + "(limits.per_user.stored_bytes): start the consumers of waiting messages; read ones are deleted at "
-                    + "their history_age (log.retention). Root can delete some with 'notifyctl purge', or raise the limit"
+                    + "(limits.per_user.stored_bytes). Start the subscribers that are behind: messages that are read are "
+                    + "deleted after history_age (log.retention). Root can delete messages with 'notifyctl purge', or "
+                    + "raise the limit"
             ])
     }
 
