@@ -9,7 +9,7 @@ package enum BrokerAction: Sendable {
     /// Read copies of messages of a durable subscription, and report them with `redeliveriesRead`. The next ones are
     /// requested only after the report.
     case readRedeliveries(RedeliveryRequest)
-    /// Do work for a request, and report each answer with `stored` and the ticket.
+    /// Have the store do work for a request, and report each answer with `stored` and the ticket.
     case store(StoreWork, StoreTicket)
     /// Close the connection now. The broker has released it already.
     case close(ConnectionID)

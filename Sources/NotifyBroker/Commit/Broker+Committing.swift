@@ -135,7 +135,7 @@ extension Broker {
         if commits.storageFailed(failure, now: now.monotonic) { reportHealth() }
     }
 
-    /// Must be called when something has changed that may let storage work again, such as a limit or a repair.
+    /// Must be called after a change that may let storage work again, such as a higher limit or a repair.
     package mutating func storageChanged(now: BrokerTime) {
         commits.retry(now: now.monotonic)
         actions.append(.scheduleTick)

@@ -9,8 +9,8 @@ extension Broker {
     /// Whether the log is damaged. If so, nothing is committed to it.
     package var isLogDamaged: Bool { commits.health.failure?.kind == .damaged }
 
-    /// The content of the log, with those of its messages that are in memory. Excludes subscriptions whose creation is
-    /// pending, because the next batch adds them.
+    /// The content for a new log: the durable subscriptions, and the messages of the old log that are in memory.
+    /// Excludes subscriptions whose creation is pending, because the next batch adds them.
     package var logContinuation: LogContinuation {
         let pending = commits.pending.changes.compactMap { if case .create(let record) = $0 { record.id } else { nil } }
         let records = durables.slots.map { record(of: $0) }
@@ -23,7 +23,7 @@ extension Broker {
 }
 
 extension Broker {
-    /// A durable subscription as the log is to have it.
+    /// The record of a durable subscription for the log.
     func record(of slot: DurableSlot) -> DurableRecord {
         let durable = durables[slot]
         let owners = durable.identities.inOrder.map { access.identity($0) }
@@ -34,8 +34,8 @@ extension Broker {
             progress: durable.progress, loss: durable.savedLoss)
     }
 
-    /// Must be called when a new log has replaced a lost one. From then on, only these messages and their names count
-    /// as stored: the messages of the new log, of the pending batch, and of the batch in flight.
+    /// Must be called when a new log has replaced a lost one. From then on, only the messages of the new log, of the
+    /// pending batch and of the batch in flight count as stored, with their names.
     ///
     /// - Parameters:
     ///   - messages: The messages of the new log, from its ``LogContinuation``.

@@ -10,7 +10,7 @@ struct CommitPipeline {
     /// `pendingLimit`, but only after it has added a message. Many connections together can therefore exceed that
     /// limit.
     private static let maximumPendingFactor = 8
-    /// The number of new subscriptions in a batch for which the store counts deletions, after which others wait.
+    /// The number of new subscriptions in one batch for which the store may count deletions. Further ones wait.
     private static let maximumDeletionCounts = 64
 
     private let pendingLimit: Int
@@ -60,7 +60,8 @@ struct CommitPipeline {
         return sequence
     }
 
-    /// Why messages are refused; nil while storage works, or while an attempt after a change decides.
+    /// The failure for which messages are refused. Nil while storage works, or while a retry after a change is in
+    /// progress.
     var refusal: StorageFailure? {
         isRetryRequested || inFlight?.isRetry ?? false ? nil : health.failure
     }
@@ -76,9 +77,10 @@ struct CommitPipeline {
         }
     }
 
-    /// Makes the store count what was deleted from the start of a new subscription on.
+    /// Makes the store count the messages deleted after the start of a new subscription.
     ///
-    /// - Returns: Whether the next batch contains so many of these that others must wait for its outcome.
+    /// - Returns: Whether the next batch has reached the limit of such counts, so that further subscriptions must wait
+    ///   for its outcome.
     mutating func countDeleted(_ record: DurableRecord) -> Bool {
         append(.countDeleted(record))
         let counts = pending.changes.count { if case .countDeleted = $0 { true } else { false } }
@@ -106,7 +108,7 @@ struct CommitPipeline {
     @inline(__always)
     var isBehind: Bool { pending.bytes > pendingLimit }
 
-    /// Adds a connection to the set of connections from which reading is paused until the next outcome.
+    /// Adds a connection to the connections from which reading is paused until the next outcome of a batch.
     ///
     /// - Returns: False if the connection was already in the set.
     mutating func pauseUntilOutcome(_ slot: ConnectionSlot) -> Bool { pausedConnections.insert(slot).inserted }
@@ -165,7 +167,8 @@ struct CommitPipeline {
     /// Ends the log's open block and returns its bytes.
     mutating func sealOpenBlock() -> ByteBuffer { pending.sealOpenBlock() }
 
-    /// Every message up to this sequence is committed, unless it is not to be stored or its commit failed.
+    /// The sequence up to which no commit is pending: every message is committed, is not to be stored, or its commit
+    /// failed.
     var settledThrough: UInt64 {
         (inFlight?.log.firstSequence ?? pending.firstSequence).map { $0 - 1 } ?? sequencer.last
     }
@@ -257,8 +260,8 @@ struct CommitPipeline {
     /// - Returns: Whether the health changed.
     mutating func storageSucceeded() -> Bool { health.set(nil) }
 
-    /// The time by which the store must respond; nil if nothing waits for it. The store works in the order of the
-    /// requests, so that it has begun with a page that still waits only after the last outcome.
+    /// The time by which the store must respond; nil if nothing waits for the store. The store serves requests in
+    /// order, so the time for a page is counted from the last outcome of a batch if that is later than the request.
     func responseDeadline(pageStarted: Duration?) -> Duration? {
         health.responseDeadline(since: .earlier(inFlight?.started, pageStarted.map { max($0, lastOutcome) }))
     }
@@ -268,8 +271,8 @@ struct CommitPipeline {
     /// - Returns: Whether the health changed.
     mutating func checkResponseDeadline(pageStarted: Duration?, now: Duration) -> Bool {
         guard let silent = responseDeadline(pageStarted: pageStarted), silent <= now else { return false }
-        // Only a successful commit ends the failure. Schedules one, because a page can be late while no batch is in
-        // flight.
+        // Only a successful commit ends the failure. A commit is scheduled, because a page can be late while no batch
+        // is in flight.
         deadline = deadline ?? now + retryDelay
         return health.set(
             StorageFailure(

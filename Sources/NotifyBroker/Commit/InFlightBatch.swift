@@ -15,7 +15,7 @@ struct InFlightBatch {
     /// The upper bound of reserved sequences that the batch writes, exclusive; nil if it writes none.
     let reserveBelow: UInt64?
     let started: Duration
-    /// Whether storage was failing before, and may work again. Messages are accepted until the outcome.
+    /// Whether the batch tests whether failed storage works again. Messages are accepted until its outcome.
     var isRetry = false
 
     var lastSequence: UInt64? { log.sealed.last?.block.entries.last?.sequence }

@@ -7,7 +7,7 @@ struct KnownDamage {
     private(set) var ranges: [SequenceRange] = []
     /// The number of damaged messages that the last full check has found and that are not listed.
     private var unlisted: UInt64 = 0
-    /// Parts of the log that have become empty during a check.
+    /// Ranges without messages since the current check began. The check may list their former messages as damaged.
     private var emptied: [SequenceRange] = []
     /// The problems that the last full check has found.
     private(set) var problems: [LogProblem] = []
@@ -16,9 +16,9 @@ struct KnownDamage {
     /// The number of damaged messages that are known.
     var messages: UInt64 { ranges.sequenceCount + unlisted }
 
-    /// Notes damaged messages that a reader has skipped.
+    /// Records damaged messages that a reader has skipped.
     ///
-    /// - Returns: Whether some of them were not known. False if too many ranges are known already.
+    /// - Returns: Whether some of the messages were not known. False if too many ranges are known already.
     mutating func note(_ sequences: [UInt64]) -> Bool {
         let known = ranges.sequenceCount
         for sequence in sequences { ranges.insert(sequence, limit: LogFindings.maximumRanges) }

@@ -23,13 +23,13 @@ struct PendingLog {
     /// A request to complete or to refuse when the outcome of its batch is known.
     enum Continuation {
         case attached(DurableID, Attachment)
-        /// An identity that has a member is recorded again, before that of an attachment.
+        /// The identity of a member, which is recorded again before the identity of an attachment.
         case identityKept(DurableID, IdentityID)
         /// The creation of a subscription without an attachment.
         ///
-        /// - existed: Whether the creation is that of an earlier request.
+        /// - existed: Whether an earlier request has created the subscription.
         case created(DurableID, connection: ConnectionID, request: UInt64, existed: Bool)
-        /// The batch contains the progress at the time of the detach.
+        /// A detach request. The batch contains the progress at the time of the detach.
         case detached(connection: ConnectionID, Detached)
         case removed(DurableID, connection: ConnectionID, request: UInt64)
         /// A reset or edit.
@@ -46,7 +46,7 @@ struct PendingLog {
 
     /// Complete parts.
     private(set) var sealed: [Part] = []
-    /// The part that posts are appended to.
+    /// The part to which posts are appended.
     private(set) var open = Part()
     var waiters: [Waiter] = []
     /// Creations, removals, resets, edits and changes of owner. Progress is added when the batch begins.
@@ -83,7 +83,7 @@ struct PendingLog {
         return (start, start + size)
     }
 
-    /// Whether there are dead letters that are to replace copies.
+    /// Whether the batch contains dead letters that replace copies.
     var hasDeadLetters: Bool { continuations.contains { if case .deadLettered = $0 { true } else { false } } }
 
     /// Adds a change, if there is one, and the continuation for the outcome.

@@ -5,7 +5,8 @@ struct Sequencer {
     /// The number of sequences per reservation. The next reservation is requested when less than half of this number is
     /// left.
     ///
-    /// Large, because volatile posts need sequences even while the disk is full and no more can be reserved.
+    /// The number is large, because volatile posts need sequences even while the disk is full and no more can be
+    /// reserved.
     static let blockSize: UInt64 = 1 << 32
     static let end = Limits.sequenceEnd
 

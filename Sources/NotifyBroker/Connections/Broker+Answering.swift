@@ -2,8 +2,8 @@ import NotifyWire
 
 /// Answers and refusals.
 extension Broker {
-    /// Sends an answer, unless the connection is closing. Nothing follows the final error, not even the outcome of an
-    /// earlier request.
+    /// Sends an answer, unless the connection is being closed: nothing follows its final error, not even the outcome of
+    /// an earlier request.
     mutating func answer(_ slot: ConnectionSlot, _ frame: some ControlFrame) {
         guard !connections[slot].session.isClosing else { return }
         egress.append(frame, to: slot)
@@ -44,13 +44,13 @@ extension Broker {
 
     private mutating func reportForbidden(_ error: WireError, on slot: ConnectionSlot, now: BrokerTime) {
         statistics.forbidden += 1
-        // At this level every refusal is logged.
+        // From this level on, `refuse` logs every refusal.
         if logs(.debug) { return }
         guard let omitted = access.forbiddenLog.record(connections[slot].uid, now: now.monotonic) else { return }
         log(.forbidden(message: error.message, omitted: omitted), on: slot)
     }
 
-    /// Sends a final error. The connection is closed when the error is written, at the latest at the closing deadline.
+    /// Sends a final error. The connection is closed once the error is written, at the latest at the closing deadline.
     mutating func fail(_ slot: ConnectionSlot, _ error: WireError, detail: UInt64 = 0, now: BrokerTime) {
         guard !connections[slot].session.isClosing else { return }
         if logs(.debug) {

@@ -1,13 +1,16 @@
 import NotifyWire
 
-/// Connections whose peer has shut down its direction: what it sent is answered, and then the connection ends.
+/// Connections whose peer has shut down its sending direction. The received requests are answered, and then the
+/// connection ends.
 extension Broker {
-    /// Must be called when the peer has shut down its direction, and everything that it sent was passed to
+    /// Must be called when the peer has shut down its sending direction, and all received bytes were passed to
     /// `bytesReceived`. An incomplete frame is ignored.
     ///
-    /// The host reads such a socket to its end, even while reading is paused, so what waits is limited here.
+    /// The host reads such a socket to its end, even while reading is paused. So the limits for waiting bytes are
+    /// checked here.
     ///
-    /// - Returns: Whether the host must discard what it keeps of the input, because the connection has failed.
+    /// - Returns: Whether the host must discard the bytes that wait for processing, because the connection is being
+    ///   closed.
     @discardableResult
     package mutating func inputEnded(_ id: ConnectionID, now: BrokerTime) -> Bool {
         guard connections.contains(id) else { return true }
@@ -21,12 +24,12 @@ extension Broker {
                 fail(id.slot, error, now: now)
             }
         }
-        // `settle` closes the connection if everything is answered already.
+        // `settle` visits touched connections, and closes this one if everything is answered already.
         egress.touch(id.slot)
         return connections[id.slot].session.isClosing
     }
 
-    /// The received bytes that wait for the connection's turn.
+    /// The number of received bytes that wait for the connection's turn.
     package func waitingBytes(of id: ConnectionID) -> Int {
         connections.contains(id) ? connections[id.slot].receivedBytes : 0
     }

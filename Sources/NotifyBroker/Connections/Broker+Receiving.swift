@@ -118,8 +118,8 @@ extension Broker {
         }
         guard !connections[slot].session.isClosing else { return bytes.count }
         let next = try decoder.next(in: bytes.slice(from: used))
-        // If the scheduler granted no budget, the connection is queued even without a complete frame. Reading is then
-        // paused until the connection's turn, because each read has a cost, too.
+        // If the scheduler granted no budget, the connection is queued even without a complete frame: reading is paused
+        // until its turn, because each read has a cost, too.
         endTurn(of: slot, hasMore: next != nil || connections[slot].listing != nil || scheduler.isSliceEmpty)
         return used
     }
@@ -155,7 +155,7 @@ extension Broker {
         let uid = connections[slot].uid
         ledger.change(.receivedBytes, by: change, uid: uid)
         guard change > 0 else { return }
-        // While complete frames wait for the connection's turn, reading is paused, so the limits need no check.
+        // If complete frames wait for the connection's turn, reading is paused, so the limits need no check.
         if connections[slot].turn != .none, try decoder(for: slot).next(in: rest) != nil { return }
         try ledger.check(.receivedBytes, uid: uid)
         try ledger.checkRoom(for: 0, uid: uid)

@@ -20,7 +20,8 @@ struct Connection {
         static let backlog = Pauses(rawValue: 4)
         /// The user posts faster than its limit.
         static let rateExceeded = Pauses(rawValue: 8)
-        /// A request waits for the store to read from the log: a trace, or the beginning of a time.
+        /// A request waits for the store to read from the log: a trace, or a search for the sequence at which a time
+        /// begins.
         static let awaitingPage = Pauses(rawValue: 16)
         /// The connection posts, and the output of its user's earlier posts is not flushed yet.
         static let outputBehind = Pauses(rawValue: 32)
@@ -46,7 +47,7 @@ struct Connection {
         var refused: UInt64 = 0
         /// Messages dropped from the outbox.
         var dropped: UInt64 = 0
-        /// Messages that the client reported to have dropped, at most those that it was sent.
+        /// Messages that the client reported as dropped, at most as many as it was sent.
         var droppedByClient: UInt64 = 0
     }
 
@@ -69,14 +70,14 @@ struct Connection {
     var registration: UInt64?
     /// The requests to create or attach a durable subscription. Each waits for a commit.
     var unansweredAttaches: Set<UInt64> = []
-    /// Set while the next frame waits for a change of a durable subscription: the number of the next batch when the
-    /// wait began.
+    /// The id of the next batch when the next frame began to wait for a change of a durable subscription; nil if no
+    /// frame waits for one.
     var waitsSince: UInt64?
     /// The number of requests for stored messages that are not answered yet.
     var historyReads = 0
     /// The number of other requests whose answer waits for a commit or for the host.
     private(set) var pendingAnswers = 0
-    /// Whether the peer sends nothing more, so that the connection ends when everything is answered.
+    /// Whether the peer has shut down its sending direction. If so, the connection ends when everything is answered.
     var isInputEnded = false
     /// The number of posts whose receipt waits for a commit.
     private(set) var postsAwaitingReceipts = 0
@@ -86,13 +87,13 @@ struct Connection {
     private(set) var receivedBytes = 0
     /// The last charge for the outbox, in bytes: volatile messages, unshared memory, and the user's shared blocks.
     var outboxCharge = (waiting: 0, own: 0, shared: 0)
-    /// The bytes charged for what the socket holds.
+    /// The number of bytes charged for the content of the socket.
     var socketBytes = 0
     /// The shared blocks of the connection's user.
     let retainedBlocks: RetainedBlocks
     /// Whether log readers wait for room in the outbox.
     var hasBlockedReaders = false
-    /// The durable subscriptions among them. Some may have been removed.
+    /// The durable subscriptions whose readers wait for room in the outbox. Some may have been removed.
     private var blockedDurables: Set<DurableSlot> = []
     /// The reasons why reading is paused; empty while the connection is read.
     var pauses: Pauses = []

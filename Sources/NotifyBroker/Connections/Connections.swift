@@ -16,7 +16,7 @@ struct Connections {
     private(set) var drain = Drain.notBegun
     /// The number of connections opened so far.
     private var openedCount: UInt64 = 0
-    /// The sockets of closed connections that count as connections.
+    /// The number of closed connections whose sockets hold unread bytes, and still count as connections.
     var leftSockets = 0
 
     var count: Int { table.count }
@@ -61,7 +61,7 @@ struct Connections {
         timed.remove(slot)
     }
 
-    /// Records that a final error was sent. The connection is closed when the error is written, at the latest at the
+    /// Records that a final error was sent. The connection is closed once the error is written, at the latest at the
     /// deadline.
     mutating func failed(_ slot: ConnectionSlot, closingDeadline: Duration) {
         self[slot].session.failed(closingDeadline: closingDeadline)
@@ -83,7 +83,7 @@ struct Connections {
         }
     }
 
-    /// Begins draining for a connection that was opened while the daemon drains. The connection's frames are ignored.
+    /// Marks a connection that was opened while the daemon drains as draining, so that its frames are ignored.
     mutating func drainBegan(for slot: ConnectionSlot) {
         self[slot].session.drainBegan()
     }
@@ -101,8 +101,8 @@ struct Connections {
     /// The maximum number of connections that expire in one turn of the event loop.
     static let expiredPerTurn = 512
 
-    /// Takes connections whose deadline has passed, at most ``expiredPerTurn``. If there are more, `nextDeadline` has
-    /// passed afterwards, too.
+    /// Takes connections whose deadline has passed, at most ``expiredPerTurn``. If more connections have expired,
+    /// `nextDeadline` remains in the past.
     mutating func takeExpired(now: Duration) -> [ConnectionSlot] {
         guard let earliestDeadline, earliestDeadline <= now else { return [] }
         let all = timed

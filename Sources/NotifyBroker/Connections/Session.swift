@@ -1,7 +1,7 @@
 import NotifyWire
 
-/// The protocol state of a connection, which determines the action for each frame. A pure state machine; the broker
-/// performs the action.
+/// The protocol state of a connection. A pure state machine: the state determines the action for each frame, and the
+/// broker performs it.
 struct Session: Equatable {
     enum State: Equatable {
         /// Waiting for the hello, until the deadline.

@@ -2,7 +2,7 @@ import NotifyCenter
 import NotifyLog
 import NotifyWire
 
-/// The entries of connections, and of their volatile subscriptions.
+/// The list entries of connections and of their volatile subscriptions.
 extension Broker {
     mutating func listClient(_ visited: ConnectionSlot, of uid: UInt32?, for slot: ConnectionSlot, request: UInt64) {
         guard visit(visited, of: uid) != nil else { return }
@@ -22,8 +22,8 @@ extension Broker {
 
     /// Visits the connection in a slot.
     ///
-    /// - Returns: The connection; nil if the list skips it. It skips those that are being closed: their subscriptions
-    ///   have ended.
+    /// - Returns: The connection; nil if the list skips it. Connections that are being closed are skipped, because
+    ///   their subscriptions have ended.
     private mutating func visit(_ visited: ConnectionSlot, of uid: UInt32?) -> ConnectionID? {
         scheduler.spend(FairScheduler.Cost.listVisit)
         guard let id = connections.id(in: visited), !connections[visited].session.isClosing,
@@ -35,7 +35,7 @@ extension Broker {
     mutating func listVolatile(
         _ number: UInt32, of connection: ConnectionID, for slot: ConnectionSlot, request: UInt64
     ) {
-        // Since its connection was visited, the connection may have been closed, or the subscription detached.
+        // The connection may have been closed, or the subscription ended, since the connection was visited.
         guard connections.contains(connection),
             case .volatile(let links)? = connections[connection.slot].subscriptions[number]
         else { return }

@@ -3,8 +3,8 @@ import NotifyWire
 
 /// The items of a list that are still to be sent.
 ///
-/// A source knows which items follow, and the broker what an item's entry contains. An item may be outdated when its turn
-/// comes: its subscription, its connection or its count may have been removed since the list began.
+/// A source decides which items follow, and the broker writes an entry for each item. An item may no longer exist at
+/// its turn: its subscription, connection or count may have been removed since the list began.
 enum ListSource {
     /// The connections of a user, or of all users.
     case clients(Visits)
@@ -14,7 +14,7 @@ enum ListSource {
     case durables(ArraySlice<DurableID>)
     /// Durable subscriptions with the number of their unacknowledged messages.
     case backlogs(ArraySlice<DurableID>)
-    /// One durable subscription, whose description ends the request.
+    /// One durable subscription. Its description ends the request.
     case description(DurableID)
     /// The state of a stored message in durable subscriptions.
     case trace(Traced, ArraySlice<DurableID>)
@@ -22,10 +22,10 @@ enum ListSource {
     case names(Range<Int>)
     /// The number of recorded posts of the connection's monitor.
     case posts(Int)
-    /// Names with their stored messages.
+    /// Names, with the number and size of their stored messages.
     case storedNames(ArraySlice<LogSummary.Name>)
 
-    /// The connections that a list visits.
+    /// The connections that a list still has to visit.
     struct Visits {
         /// The user whose connections are listed; nil for all users. Decided once per list, because the decision takes
         /// longer than sending an entry.
@@ -43,7 +43,8 @@ enum ListSource {
     /// The message of a trace.
     struct Traced {
         let message: PostEntry
-        /// Why its deliveries to durable subscriptions failed last, as in the log.
+        /// For each durable subscription, the reason of the last failed delivery of the message, as recorded in the
+        /// log.
         let reasons: [DurableID: String]
     }
 

@@ -1,7 +1,7 @@
 /// The end of a tick.
 extension Broker {
-    /// Ends a tick: readers continue, the next batch begins, and the spans of every touched connection become chunks
-    /// that the host can take.
+    /// Ends a tick: continues readers, begins the next batch, and turns the spans of every touched connection into
+    /// chunks for the host.
     package mutating func finishTick(now: BrokerTime) {
         turnEnded()
         durables.setTime(now)

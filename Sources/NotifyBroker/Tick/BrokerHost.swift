@@ -4,8 +4,8 @@ package import NotifyWire
 /// Drives a broker: delivers events to it, and carries out its decisions on sockets, a store and a clock.
 ///
 /// A host calls `runTick` after events. Calls to the host may be reentrant: for example, a write may close a
-/// connection, and the host then passes this event to the broker. Therefore accesses to the broker are short and never
-/// span a call to the host.
+/// connection, and the host passes this event to the broker at once. Therefore accesses to the broker are short and
+/// never span a call to the host.
 package protocol BrokerHost: AnyObject {
     associatedtype Sink: OutputSink
 
@@ -33,8 +33,8 @@ package protocol BrokerHost: AnyObject {
 package protocol OutputSink: AnyObject {
     /// Whether more bytes may be written before `flush`. False once the socket is closed.
     var hasRoom: Bool { get }
-    /// Whether flushed bytes wait for the socket, or the socket is closed. When no flushed bytes wait any more, the
-    /// host calls `connectionWritable`.
+    /// Whether flushed bytes wait for the socket, or the socket is closed. The host calls `connectionWritable` once no
+    /// flushed bytes wait.
     var isBlocked: Bool { get }
     /// The kernel's memory for sent bytes that the peer has not read. May be a few KiB too low.
     var socketBytes: Int { get }
@@ -53,8 +53,8 @@ package final class BrokerCore {
         self.broker = broker
     }
 
-    // Queries that hosts make in every turn of the event loop. They are not methods of `Broker`, because a call of a
-    // nonmutating method of `Broker` from another module is not inlined, and copies all fields (1.9 KB).
+    // Queries that hosts make in every turn of the event loop. `BrokerCore` has them because a nonmutating method of
+    // `Broker`, called from another module, is not inlined, and the call copies all fields (1.9 KB).
 
     /// The memory charged to all users together, in bytes.
     package var chargedBytes: Int { broker.ledger.totalBytes }
