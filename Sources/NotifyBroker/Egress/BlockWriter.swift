@@ -30,7 +30,7 @@ struct BlockWriter {
                 finishedBuffers.append(finished)
             } else {
                 swap(&finishedBuffers[nextReused], &buffer)
-                // Copies nothing: if slices of the buffer are still held, `clear` allocates a new buffer. The new
+                // `clear` copies nothing: if slices of the buffer are still held, it allocates a new buffer. The new
                 // buffer gets only the capacity that the finished block needed, because the slices of a block keep its
                 // unused capacity allocated, too.
                 buffer.clear(minimumCapacity: finished.writerIndex)

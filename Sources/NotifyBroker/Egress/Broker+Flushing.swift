@@ -3,9 +3,9 @@ import NotifyWire
 
 /// The output to sockets.
 extension Broker {
-    /// Takes the next connection to flush. The host must then take its output with `nextOutput` until that returns nil
-    /// or the socket has no room, and call `settle`. Returns nil when the budget of the turn is used up: the remaining
-    /// connections are flushed in later turns.
+    /// Takes the next connection to flush. The host must then call `nextOutput` until it returns nil or the socket has
+    /// no room, and then call `settle`. Returns nil when the budget of the turn is used up. The remaining connections
+    /// are flushed in later turns.
     package mutating func nextTouchedConnection() -> ConnectionID? {
         if let id = Self.nextToFlush(&egress, connections) { return id }
         resumePacedPosters()
@@ -43,7 +43,8 @@ extension Broker {
         chargeOutbox(slot)
         chargeSocket(slot, bytes: socketBytes, now: now)
         if !isBlocked, egress[slot].hasOutput, mayWrite(slot) { egress.queue(id, of: connections[slot].uid) }
-        // A connection that waits to be flushed needs no limit, unless its user is above its share of the memory.
+        // The bytes of a connection that is queued for flushing do not wait for the peer, so its limit applies only
+        // while its user exceeds the share of the memory.
         if egress[slot].droppableBytes > 0, !egress[slot].isQueued || ledger.room(of: connections[slot].uid) < 0 {
             limitOutbox(slot, now: now)
         }
@@ -56,7 +57,7 @@ extension Broker {
         return mayClose(slot) ? .closed : .open
     }
 
-    /// Charges the turn for the end of a connection. If the budget of the turn is used up, the connection is settled
+    /// Charges the budget of the turn for closing a connection. If the budget is used up, the connection is settled
     /// again in a later turn.
     private mutating func mayClose(_ slot: ConnectionSlot) -> Bool {
         let uid = connections[slot].uid
@@ -72,8 +73,8 @@ extension Broker {
     /// The result of `settle` for the host.
     package enum Settlement {
         case open
-        /// The connection has failed or everything is answered, its outbox is empty, and the budget of the turn is not
-        /// used up: close it once all taken bytes are sent.
+        /// The host must close the connection once all taken bytes are sent: the connection has failed or everything is
+        /// answered, its outbox is empty, and the budget of the turn is not used up.
         case closed
     }
 
@@ -110,7 +111,7 @@ extension Broker {
         ledger.change(.slowConnections, by: (waiting > 0 ? 1 : 0) - (earlier.waiting > 0 ? 1 : 0), uid: uid)
     }
 
-    /// Applies the overflow policy to a connection over its limit, or over its share of the user's limit.
+    /// Applies the overflow policy to a connection that exceeds its limit, or its share of the user's limit.
     private mutating func limitOutbox(_ slot: ConnectionSlot, now: BrokerTime) {
         let part = ledger.outboxLimitPerConnection(uid: connections[slot].uid) ?? .max
         let limit = min(configuration.outboxBytesPerConnection, part)
@@ -133,7 +134,7 @@ extension Broker {
                 scheduler.reduced(bytes: egress[slot].droppableBytes, now: now.monotonic)
                 dropped = egress[slot].keepLatest()
             } else if egress[slot].droppableBytes <= 2 * limit {
-                // Reductions are rate-limited. This outbox is checked again when it is flushed next.
+                // Reductions are rate-limited. The outbox is checked again at its next flush.
                 return
             }
         case .dropOldest:
@@ -182,7 +183,7 @@ extension Broker {
     }
 
     /// Whether the next frame that needs an answer must wait until the peer has read earlier answers. Unread messages
-    /// do not count: windows and credit limit stored ones, and volatile ones may be dropped.
+    /// do not count: windows and credit limit stored messages, and volatile messages may be dropped.
     @inline(__always)
     func areAnswersUnread(_ slot: ConnectionSlot) -> Bool {
         let unread = egress[slot].unreadAnswerBytes

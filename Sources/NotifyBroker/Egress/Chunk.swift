@@ -14,7 +14,7 @@ struct Chunk {
         case gap(MessageSpan)
     }
 
-    /// A count of messages, with the lowest and the highest of their sequences.
+    /// A number of messages, with their lowest and highest sequence.
     struct MessageSpan: Equatable {
         var count: UInt64
         var first: UInt64

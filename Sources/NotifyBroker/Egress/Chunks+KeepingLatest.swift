@@ -2,7 +2,7 @@ import DequeModule
 import NIOCore
 
 extension Deque<Chunk> {
-    /// The chunks with the latest message of each name and object: gaps replace the others, as in
+    /// Returns the chunks with only the latest message of each name and object. Gaps replace the other messages, as in
     /// ``Outbox/keepLatest()``.
     ///
     /// - Returns: The chunks, and the number of dropped messages.

@@ -1,7 +1,7 @@
 import NIOCore
 
 extension Egress {
-    /// A buffer that outboxes refer to.
+    /// A buffer to which the spans of outboxes refer.
     struct Source {
         /// A placeholder for a source that is still being written.
         static let unfinished = Source(ByteBuffer())

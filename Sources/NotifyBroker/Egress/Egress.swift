@@ -3,12 +3,12 @@ import NotifyCenter
 import NotifyLog
 import NotifyWire
 
-/// All output: the tick's encoded messages, the open runs, and an outbox for each connection.
+/// All output of the daemon: the tick's encoded messages, the open runs, and an outbox for each connection.
 ///
 /// During a tick, outboxes collect spans of buffers that are still growing. At the end of the tick, `seal` turns the
 /// spans into chunks.
 struct Egress {
-    /// The numbers of messages delivered in a tick.
+    /// The numbers of volatile and durable messages delivered in a tick.
     struct Counts {
         var delivered: UInt64 = 0
         var redelivered: UInt64 = 0
@@ -25,7 +25,7 @@ struct Egress {
     /// Whether the sealed connections are in the queue.
     private var isQueueing = false
     private var flushes = UserQueue<ConnectionID>()
-    /// The work of flushing.
+    /// The budget of work for flushing.
     var flushBudget = FlushBudget()
     var pacer = OutputPacer()
     var unreadSockets = UnreadSockets()
@@ -101,9 +101,9 @@ struct Egress {
     @inline(__always)
     var isBehind: Bool { !flushes.isEmpty }
 
-    /// Takes the next connection to flush, and begins its slice of work. When the budget of the turn is used up,
-    /// returns the remaining connections that were touched in this tick with an empty slice, so that they are settled.
-    /// They stay in the queue.
+    /// Takes the next connection to flush, and begins its slice of work. When the budget of the turn is used up, the
+    /// remaining connections touched in this tick are returned with an empty slice: they are settled, and stay in the
+    /// queue.
     mutating func nextToFlush(_ connections: Connections) -> ConnectionID? {
         if !isQueueing, sealed.count > Self.unqueuedConnections || isBehind { queueSealed(connections) }
         while isQueueing, !flushBudget.isTurnOver, let id = flushes.next() {
@@ -151,7 +151,7 @@ struct Egress {
         touch(slot)
     }
 
-    /// Appends an answer that announces the messages of a block, and the messages.
+    /// Appends an answer and the messages of a block that belong to it.
     mutating func append(_ header: some ControlFrame, _ block: LogBlock, to slot: ConnectionSlot) {
         append(header, to: slot)
         guard !block.entries.isEmpty else { return }
@@ -217,7 +217,7 @@ struct Egress {
         outboxes.withUnsafeMutableBufferPointer { outboxes in
             for index in 0..<count {
                 let slot = resolution.registrations[index].connection
-                // If the last span is extended, the outbox was touched when that span was added.
+                // If the message extends the last span, the outbox was already touched when the span was added.
                 guard
                     outboxes[slot.index].appendVolatile(
                         source: range.source, start: range.start, end: range.end, sequence: sequence),

@@ -10,7 +10,7 @@ struct LatestMessages {
         var bytes: ByteBuffer
     }
 
-    /// The remaining and the dropped messages between two chunks that must arrive.
+    /// The messages between two chunks that must arrive: those that remain, and those that were dropped.
     struct Section {
         /// The messages dropped, now or earlier.
         var dropped: Chunk.MessageSpan?

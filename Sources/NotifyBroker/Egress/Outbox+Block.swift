@@ -2,7 +2,7 @@ import NIOCore
 import NotifyLog
 
 extension Outbox {
-    /// Appends all deliver frames of a block, which is the source. They must arrive.
+    /// Appends all deliver frames of a block as bytes that must arrive. The block must be the given source.
     mutating func append(_ block: LogBlock, in source: UInt32) {
         let bytes = block.frames.readableBytes
         noteRun(bytes: UInt32(clamping: bytes))

@@ -24,7 +24,7 @@ struct Outbox {
 
     /// The bytes charged for settled droppable chunks.
     private(set) var droppableBytes = 0
-    /// The bytes charged for settled answers, and for settled runs.
+    /// The bytes charged for settled answers.
     private var answers: UInt32 = 0
     private var settledRuns: UInt32 = 0
     private let taken: TakenChunks
@@ -32,7 +32,7 @@ struct Outbox {
     /// Whether the host can take bytes.
     var hasOutput: Bool { !chunks.isEmpty }
     var isEmpty: Bool { chunks.isEmpty && spans.isEmpty && last.end == last.start }
-    /// Bytes outside of shared blocks that wait here or for the socket. Shared blocks are counted per user.
+    /// Bytes that wait in the outbox or for the socket, without shared blocks, which are counted per user.
     var ownBytes: Int { Int(ownWaitingBytes) + taken.ownBytes }
     /// The bytes charged for settled chunks that must arrive.
     var reliableBytes: Int { Int(answers) + Int(settledRuns) }
@@ -41,7 +41,7 @@ struct Outbox {
     /// Bytes of settled answers and stored messages, and of stored messages added since the last `settle`.
     var runBytes: Int { reliableBytes + Int(runs) }
 
-    /// Bytes charged for the messages and answers that `settle` found.
+    /// The bytes charged for settled messages and answers.
     var waitingBytes: Int { droppableBytes + reliableBytes }
     /// Messages added since the connection was opened, dropped ones included.
     var messageCount: UInt64 { taken.messageCount }
@@ -55,7 +55,7 @@ struct Outbox {
     mutating func noteRun(bytes: UInt32) {
         runs = runs.addingReportingOverflow(bytes).overflow ? .max : runs + bytes
     }
-    /// Bytes charged for settled answers, and bytes of this tick's answers and run headers.
+    /// The bytes charged for settled answers, plus the bytes of this tick's answers and run headers.
     @inline(__always)
     var unreadAnswerBytes: Int { Int(answers) + own.writerIndex }
 
@@ -160,8 +160,8 @@ struct Outbox {
         return frame
     }
 
-    /// Charges the chunks that the host has not taken. If this outbox uses less than half of a chunk's memory, the
-    /// chunk is copied first, which reduces the charge.
+    /// Charges the chunks that the host has not taken. A chunk of which this outbox uses less than half the memory is
+    /// copied first, to reduce the charge.
     ///
     /// - Parameters:
     ///   - isBlocked: Whether some of the taken bytes wait for the socket. If so, all taken bytes are counted as
@@ -249,11 +249,11 @@ struct Outbox {
         return dropped
     }
 
-    /// Drops every droppable message that is followed by a later one of the same name and object. Gaps replace the
-    /// dropped messages.
+    /// Drops every droppable message that a later one with the same name and object follows. Gaps replace the dropped
+    /// messages.
     ///
-    /// Chunks that must arrive keep their place. Thus no message follows the answer that ends its subscription, and
-    /// nothing comes between the header of a run and the run's messages.
+    /// Chunks that must arrive keep their place. So no message follows the answer that ends its subscription, and
+    /// nothing separates the header of a run from its messages.
     ///
     /// - Returns: The number of dropped messages.
     mutating func keepLatest() -> UInt64 {
@@ -270,8 +270,8 @@ struct Outbox {
         self = Outbox(taken: taken, isTouched: isTouched, isQueued: isQueued)
     }
 
-    /// The outbox of a free slot. It holds no memory of its own: after many connections have been closed, a small
-    /// object for each slot would keep a page of malloc's memory.
+    /// The outbox of a free slot. It allocates nothing: after many connections have been closed, one small object per
+    /// slot could keep whole pages of malloc's memory in use.
     static func unused(isTouched: Bool = false) -> Outbox {
         Outbox(taken: TakenChunks.none, isTouched: isTouched)
     }

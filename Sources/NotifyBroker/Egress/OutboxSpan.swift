@@ -18,7 +18,7 @@ struct OutboxSpan {
     var isAnswer = false
     var start: Int
     var end: Int
-    /// The number of messages that may be dropped; 0 if the bytes must arrive.
+    /// The number of droppable messages in the span; 0 if the bytes must arrive.
     var droppable: UInt32
     /// The number of messages of a durable run, for statistics; 0 for other spans.
     var durable: UInt32

@@ -21,8 +21,8 @@ struct OutputPacer {
         users[uid, default: User()].end = max(users[uid]?.end ?? 0, flushed) + units
     }
 
-    /// Whether posts of the user must wait. Posts of connections that `takeReady` has returned need not wait for the
-    /// user's other connections, which may be more than continue in one turn.
+    /// Whether posts of the user must wait. Connections that `takeReady` has returned need not wait for the user's
+    /// other connections, because more may be waiting than can continue in one turn.
     func mustWait(_ uid: UInt32, flushed: Int) -> Bool {
         guard let user = users[uid] else { return false }
         return user.end > flushed
@@ -46,6 +46,6 @@ struct OutputPacer {
         return ready
     }
 
-    /// Whether connections wait.
+    /// Whether no user's posts have to wait.
     var isEmpty: Bool { users.isEmpty }
 }

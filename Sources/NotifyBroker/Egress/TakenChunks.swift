@@ -1,6 +1,6 @@
 /// The chunks that the host took from a connection's outbox.
 final class TakenChunks {
-    /// For slots without a connection. Never changed, so that brokers of different threads may share it.
+    /// The value for slots without a connection. It is never changed, so brokers on different threads may share it.
     nonisolated(unsafe) static let none = TakenChunks()
 
     /// Chunks taken since the outbox was last settled.
@@ -15,7 +15,7 @@ final class TakenChunks {
     func append(_ chunk: Chunk) { chunks.append(chunk) }
 
     /// Releases sent chunks, and counts chunks that wait for the socket. The host takes nothing while a socket is
-    /// blocked. If chunks were taken since the last call, all chunks taken before that call were therefore sent.
+    /// blocked. So if chunks were taken since the last call, all earlier ones have been sent.
     func settle(isBlocked: Bool, in blocks: RetainedBlocks) {
         if !isBlocked || !chunks.isEmpty, ownBytes > 0 || !references.isEmpty { releaseReferences() }
         if isBlocked {

@@ -28,7 +28,7 @@ struct UnreadSockets {
         if slots.isEmpty { deadline = nil }
     }
 
-    /// Takes the connections to measure, if it is time.
+    /// Takes the connections to measure now; empty before the deadline.
     mutating func takeDue(now: Duration) -> Set<ConnectionSlot> {
         guard let time = deadline, time <= now else { return [] }
         deadline = now + Self.interval

@@ -2,7 +2,7 @@ import NotifyCenter
 import NotifyLog
 import NotifyWire
 
-/// Delivery of the messages that log readers read, to the members of their durable subscriptions.
+/// Delivers the messages that log readers read to the members of durable subscriptions.
 extension Broker {
     /// The reader of a durable registration; nil if there is none.
     func reader(of registration: Registration) -> ReaderID? {
@@ -16,24 +16,23 @@ extension Broker {
 
     /// The member that gets the reader's next message; nil if none has room.
     ///
-    /// - Parameter ignoresOutbox: Whether the room in the outbox of its connection does not count.
+    /// - Parameter ignoresOutbox: Whether the member needs no room in the outbox of its connection.
     @inline(__always)
     mutating func nextMember(for reader: ReaderID, ignoresOutbox: Bool = false) -> Int? {
         let slot = pages.readers[reader].durable
         return durables[slot].room > 0 ? nextMember(of: slot, ignoresOutbox: ignoresOutbox) : nil
     }
 
-    /// The member that gets the message after that of `nextMember`, in the same piece of reading. It is the same
-    /// member, without another check of its outbox, or the next member with room. The caller checks the room of the
-    /// subscription.
+    /// The member that gets the following message in the same piece of reading: the member of `nextMember` without
+    /// another check of its outbox, or else the next member with room. The caller checks the room of the subscription.
     @inline(__always)
     mutating func nextMemberWhileReading(for reader: ReaderID) -> Int? {
         let slot = pages.readers[reader].durable
         return durables[slot].turnHolder ?? nextMember(of: slot)
     }
 
-    /// The member that gets the next message of a durable subscription; nil if none has room. Members whose connection
-    /// has no room are woken when it has room again.
+    /// The member that gets the next message of a durable subscription; nil if none has room. A member whose connection
+    /// has no room is woken once the connection has room again.
     mutating func nextMember(of slot: DurableSlot, ignoresOutbox: Bool = false) -> Int? {
         while let index = durables.candidate(of: slot) {
             guard !ignoresOutbox, let connection = durables[slot].attachment(at: index)?.connection.slot else {
@@ -72,9 +71,9 @@ extension Broker {
         durables[pages.readers[reader].durable].identities.count == 1
     }
 
-    /// Who gets the next messages.
+    /// The receiver of the next messages.
     enum Recipients {
-        /// The member, and the number of the messages, at least 1.
+        /// A member, and the number of messages for it, at least 1.
         case member(Int, count: Int)
         /// No member with room may receive the next message, but identities of the subscription may.
         case withheld(MessageRights)
@@ -82,10 +81,10 @@ extension Broker {
         case forbidden
     }
 
-    /// The most messages that are looked at together.
+    /// The maximum number of messages for which one decision is made.
     private static let maximumOpenMessages = 64
 
-    /// Decides who gets the first of some matching messages.
+    /// Decides which member gets the first of some matching messages.
     ///
     /// - Parameters:
     ///   - entries: Neighbors in the block, at least one.
@@ -109,10 +108,11 @@ extension Broker {
         }
     }
 
-    /// Keeps a matching message for a member that may receive it, and that has no room or is not attached.
+    /// Withholds a matching message from the present members: the identities that may receive it have no member with
+    /// room.
     ///
-    /// - Parameter member: A member.
-    /// - Returns: False if there is no room until the messages kept before are in the log.
+    /// - Parameter member: The member whose turn it is.
+    /// - Returns: False if there is no room until the messages withheld earlier are stored in the log.
     mutating func withhold(
         _ entry: LogBlock.Entry, _ rights: MessageRights, for reader: ReaderID, _ member: Int
     ) -> Bool {
@@ -131,7 +131,7 @@ extension Broker {
     mutating func messagesGiven(to reader: ReaderID) {
         let slot = pages.readers[reader].durable
         if durables[slot].isHeldUp {
-            // Otherwise clients that answer several messages at once could wait forever for further ones.
+            // Without this, clients that answer several messages at once could wait forever for further ones.
             durables[slot].moveOldestToRedeliveries(now: durables.time)
             durables.noteProgress(slot)
             return answersChanged(slot, now: durables.time)
@@ -142,14 +142,15 @@ extension Broker {
 
     // MARK: Damage
 
-    /// Reports damaged messages to the members in their place. Some of them may not match the subscription.
+    /// Reports damaged messages to the members in place of the messages. Some of the messages may not match the
+    /// subscription.
     mutating func reportDamage(_ sequences: [UInt64], to reader: ReaderID) {
         guard let loss = Loss(of: sequences, isUpperBound: true) else { return }
         noteDamage(sequences)
         sendGap(loss, .damaged, to: pages.readers[reader].durable)
     }
 
-    /// Notes damaged messages that a client does not get, and logs them if they were not known.
+    /// Records damaged messages that a client does not get, and logs them if they were not known.
     mutating func noteDamage(_ sequences: [UInt64]) {
         guard let first = sequences.first, let last = sequences.last else { return }
         guard commits.damage.note(sequences) else { return }

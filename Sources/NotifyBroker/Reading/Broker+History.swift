@@ -28,7 +28,7 @@ extension Broker {
         actions.append(.scheduleTick)
     }
 
-    /// Begins the next history, and returns the request of its page; nil if none waits that has room.
+    /// Begins the next history whose connection has room, and returns the request for its page; nil if there is none.
     mutating func nextHistoryPage() -> PageRequest? {
         while var read = pages.histories.next() {
             let slot = read.connection.slot
@@ -49,7 +49,7 @@ extension Broker {
         return nil
     }
 
-    /// Answers a history with its page, or makes it wait for the next commit.
+    /// Answers a history request with its page, or makes it wait for the next commit.
     mutating func historyPageRead(_ page: Page, now: BrokerTime) {
         guard var read = pages.histories.finish() else { return actions.append(.scheduleTick) }
         defer { actions.append(.scheduleTick) }
@@ -59,7 +59,7 @@ extension Broker {
             storageFailed(failure, now: now)
             end(read)
             refuse(slot, request: read.request, failure.readError)
-        // The page was read under earlier rights.
+        // The page was read under earlier rights, so it is read again.
         case .success where read.rights != access.policy.generation:
             pages.histories.append(read)
         case .success(let content):
@@ -78,7 +78,7 @@ extension Broker {
             let isEmpty = content.block.entries.isEmpty && content.damaged.isEmpty && content.deleted == nil
             read.after = through
             if read.wait != .none, isEmpty, isAtEnd, through < read.last {
-                // The commit that the request waits for may have failed meanwhile.
+                // The commit for which the request would wait may already have failed.
                 let isSettled = read.wait == .pending && commits.settledThrough > through
                 return isSettled ? pages.histories.append(read) : pages.histories.waitForCommit(read)
             }
@@ -130,7 +130,7 @@ extension Broker {
 
     // MARK: Positions
 
-    /// Answers with the sequence at which a position begins, for a time once the store has found it.
+    /// Answers with the sequence at which a position begins. For a time, the store searches for it first.
     mutating func find(_ find: Find, _ slot: ConnectionSlot, now: BrokerTime) throws(WireError) {
         if let time = try find.position.pastTime(at: now) {
             try search(.find, at: time, request: find.request, slot)

@@ -1,4 +1,4 @@
-/// Readers that begin.
+/// Opening log readers.
 extension Broker {
     /// Opens the reader of a durable subscription with its first committed member.
     mutating func openReader(of slot: DurableSlot) {

@@ -59,11 +59,13 @@ extension Broker {
     }
 
     /// Adds the first of some matching messages to the reader's run, together with the following messages that can be
-    /// handled in the same way. The subscription may skip them. Must be called in ascending order of sequences.
+    /// handled in the same way. Messages that the subscription skips are not added. Must be called in ascending order
+    /// of sequences.
     ///
     /// - Parameters:
     ///   - entries: Neighbors in the block, at least one. Handled entries are removed.
-    ///   - member: The member whose turn it is. If it may not receive the first message, another one may.
+    ///   - member: The member whose turn it is. If this member may not receive the first message, another one may get
+    ///     it.
     /// - Returns: False if the subscription accepts no message now.
     @inline(__always)
     private mutating func takeFirst(
@@ -159,7 +161,7 @@ extension Broker {
         let registration = durables[pages.readers[reader].durable].registration
         for (block, first) in pages.readers.ring.blocks(after: pages.readers[reader].position) {
             let source = egress.addSource(block.frames)
-            // The matching messages from here to the current one are taken together.
+            // Matching messages from this index to the current one are taken together.
             var start = first
             for (index, entry) in zip(first..., block.entries[first...]) {
                 guard bytesLeft > 0, room > 0, budget.takeEntry(work: subscriptions.work) else {
@@ -222,7 +224,7 @@ extension Broker {
         } while purpose != pages.turn
     }
 
-    /// Whether a request waits for a page, except where the connection has no room for it.
+    /// Whether a request may need a page. Requests that wait for room in an outbox do not count.
     @inline(__always)
     private var mayNeedPage: Bool {
         pages.readers.hasQueuedPages || !pages.histories.isEmpty || !pages.traces.isEmpty
@@ -275,7 +277,7 @@ extension Broker {
                 let source = egress.addSource(content.block.frames)
                 var rest = content.block.entries[...]
                 while let next = rest.first {
-                    // A member may have ended meanwhile.
+                    // A member may have ended since the page was requested.
                     guard let member = nextMember(for: reader, ignoresOutbox: true),
                         takeFirst(of: &rest, in: content.block, for: reader, member, source, ignoresOutbox: true)
                     else {

@@ -15,10 +15,10 @@ struct HistoryRead {
     /// Whether to read from the end of the range.
     let isDescending: Bool
     let wait: Wait
-    /// The mark of the deletions that the page reports, see `PageRequest`. If the client has no mark, the mark of the
-    /// first page that was read for it: before that, it has missed nothing.
+    /// The mark after which the page reports deletions, see `PageRequest`. If the client has no mark, this becomes the
+    /// mark of the first page that is read for it: the client has missed no earlier deletions.
     var deletionMark: UInt64
-    /// When the page was requested, no message up to this sequence was waiting to be stored.
+    /// The sequence up to which no message was waiting to be stored when the page was requested.
     var settledThrough: UInt64 = 0
     /// The end of the log when the page was requested.
     var persistedThrough: UInt64 = 0
@@ -78,7 +78,7 @@ struct Histories {
         blocked.append(read)
     }
 
-    /// Must be called when messages were committed, or failed to be.
+    /// Must be called when messages were committed or their commit failed.
     mutating func committed() {
         queue.append(contentsOf: atEnd)
         atEnd.removeAll(keepingCapacity: true)

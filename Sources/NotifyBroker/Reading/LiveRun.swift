@@ -1,8 +1,9 @@
 import NotifyLog
 
-/// Groups the messages of a newly committed block: neighbors for the same live reader are delivered together.
+/// Groups the messages of a newly committed block, so that successive messages for the same live reader are delivered
+/// together.
 struct LiveRun {
-    /// Neighbors in the block, by index, for one reader.
+    /// Messages for one reader, as indices of successive entries of the block.
     struct Messages {
         let reader: ReaderID
         var range: Range<Int>
@@ -20,7 +21,7 @@ struct LiveRun {
 
     /// Adds a message of the block for a reader.
     ///
-    /// - Returns: The messages to deliver before it; nil if there are none.
+    /// - Returns: The messages to deliver before the added one; nil if there are none.
     @inline(__always)
     mutating func add(_ entry: LogBlock.Entry, at index: Int, for reader: ReaderID) -> Messages? {
         if let current = messages, current.reader == reader, current.range.upperBound == index, bytes < maximumBytes {

@@ -28,17 +28,17 @@ struct LogReader {
     /// Whether the reader is behind and not waiting for a page.
     var canRead: Bool { state == .behind }
 
-    /// Notes that every message up to `sequence` was delivered or skipped.
+    /// Records that every message up to `sequence` was delivered or skipped.
     mutating func passed(through sequence: UInt64) {
         position = max(position, sequence)
     }
 
-    /// Notes that the end of the log is reached.
+    /// Records that the reader has reached the end of the log.
     mutating func caughtUp() {
         state = .live
     }
 
-    /// Notes that a live reader had no room for the committed message after `sequence`.
+    /// Records that a live reader had no room for the committed message after `sequence`.
     mutating func fellBehind(at sequence: UInt64) {
         guard state == .live else { return }
         state = .behind
@@ -50,12 +50,12 @@ struct LogReader {
         state = .paging(rights: rights)
     }
 
-    /// Notes that the subscription has other rights: a page that was requested before must not be used.
+    /// Records that the rights of the subscription have changed. A page that was requested before must not be used.
     mutating func rightsChanged() {
         if case .paging = state { state = .paging(rights: nil) }
     }
 
-    /// Notes that a page arrived.
+    /// Records that a page has arrived.
     ///
     /// - Returns: False if the page must not be used. Either no page was requested, or the page was read under another
     ///   policy generation than `rights` and must be requested again.

@@ -4,7 +4,7 @@ import NotifyLog
 /// All log readers: the readers that may have messages to read, and the sources of the messages.
 ///
 /// Readers near the tail of the log read from a ring of committed messages. Readers further behind read pages, in turn
-/// with what else reads pages: see `PageReads`.
+/// with other purposes: see `PageReads`.
 struct LogReaders {
     /// The source from which a reader continues.
     enum Source: Equatable {
@@ -22,7 +22,7 @@ struct LogReaders {
     private var reading: ReaderID?
     /// Readers that may have messages to read.
     private var ready: Set<ReaderID> = []
-    /// The first slot whose reader may continue first in the next tick.
+    /// The slot from which the next tick looks for the first reader to continue.
     private var firstSlot: Int32 = 0
     /// Readers for which reading a page failed. They retry when storage works again.
     private var retrying: Set<ReaderID> = []
@@ -65,7 +65,7 @@ struct LogReaders {
         ready.insert(id)
     }
 
-    /// Takes the ready readers, in order of slot, beginning with the first of those that were postponed last.
+    /// Takes the ready readers in order of slot, beginning with the first reader of the last postponement.
     mutating func takeReady() -> [ReaderID] {
         guard !ready.isEmpty else { return [] }
         var readers = ready.filter { self[$0].canRead }.sorted { $0.slot < $1.slot }
@@ -74,8 +74,8 @@ struct LogReaders {
         return readers
     }
 
-    /// Makes readers ready again for which this tick had no budget left. The first of them continues first in the next
-    /// tick, so that all readers take turns.
+    /// Makes the readers ready again that this tick's budget did not reach. The first of them continues first in the
+    /// next tick, so that all readers take turns.
     mutating func postpone(_ readers: ArraySlice<ReaderID>) {
         guard let first = readers.first else { return }
         firstSlot = first.slot

@@ -1,9 +1,9 @@
 import NotifyLog
 
-/// Decides what the next page of the log is read for.
+/// Decides for which purpose the next page of the log is read.
 ///
-/// One page is read at a time, so that a commit waits for one page at most. Each purpose has a queue of its own, and the
-/// purposes for which requests wait take turns: each gets a page after at most one page of every other purpose.
+/// One page is read at a time, so that a commit waits for one page at most. Each purpose has its own queue of requests.
+/// Purposes with waiting requests take turns: each gets a page after at most one page of every other purpose.
 struct PageReads {
     var readers: LogReaders
     var histories = Histories()
@@ -30,7 +30,7 @@ struct PageReads {
 }
 
 extension PageRequest.Purpose {
-    /// The purpose that is next in turn.
+    /// The purpose after this one in the round of turns.
     var next: Self {
         switch self {
         case .deadLetters: .history

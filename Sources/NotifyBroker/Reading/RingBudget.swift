@@ -1,14 +1,14 @@
-/// How much of the tail ring all readers together may read in one tick.
+/// The budget of one tick for reading the tail ring, shared by all readers.
 ///
-/// While they read, connections wait, and the socket buffer of a connection holds the posts of about 3 ms only.
+/// Connections wait while readers read, and the socket buffer of a connection holds only the posts of about 3 ms.
 struct RingBudget {
-    /// About 2 ms of work, because an entry takes 200 to 300 ns.
+    /// The maximum number of entries in a tick: about 2 ms of work, because an entry takes 200 to 300 ns.
     private static let entriesPerTick = 8_192
-    /// The entries of a tick while connections are queued.
+    /// The maximum number of entries in a tick while connections are queued.
     private static let entriesPerBusyTick = 2_048
     /// The range of each reader's share of the entries.
     private static let entriesPerReader = 16...4096
-    /// The work of resolving the names of entries, in units of the ``FairScheduler``.
+    /// The maximum work per tick of resolving the names of entries, in units of ``FairScheduler``.
     private static let resolvingPerTick = 1 << 15
 
     private var entries: Int

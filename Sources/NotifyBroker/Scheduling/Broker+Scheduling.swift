@@ -2,7 +2,8 @@ import NotifyWire
 
 /// Scheduling of connections with received frames that are not processed yet.
 extension Broker {
-    /// Begins to serve the queue in this turn of the event loop. Call `nextQueuedConnection` until it returns nil.
+    /// Begins to serve the queue in this turn of the event loop. The host must then call `nextQueuedConnection` until
+    /// it returns nil.
     package mutating func beginServingQueue() { scheduler.beginServingQueue() }
 
     /// Takes the next queued connection. The host must then call `bytesReceived` with the connection's unprocessed
@@ -20,7 +21,7 @@ extension Broker {
         return nil
     }
 
-    /// Begins the slice of work that may be done for the connection now.
+    /// Begins the connection's slice of work.
     @inline(__always)
     mutating func beginTurn(of slot: ConnectionSlot) {
         switch connections[slot].turn {
@@ -46,9 +47,10 @@ extension Broker {
     private mutating func changeTurn(of slot: ConnectionSlot, hasMore: Bool) {
         let turn = connections[slot].turn
         guard hasMore else {
-            // If the connection is in the queue, `nextQueuedConnection` skips it.
+            // The connection may still be in the queue, but `nextQueuedConnection` skips it.
             connections[slot].turn = .none
-            // The last frames of a peer that sends nothing more may have no answers.
+            // A connection whose input has ended may be finished now. Its last frames may have no answers that would
+            // touch it.
             if connections[slot].isInputEnded { egress.touch(slot) }
             if turn == .running {
                 if connections[slot].pauses.isEmpty { actions.append(.resumeReading(connections[slot].id)) }
@@ -77,7 +79,7 @@ extension Broker {
         actions.append(.scheduleTick)
     }
 
-    /// Ends this turn of the event loop.
+    /// Ends this turn of the event loop, and continues removals of ended registrations.
     mutating func turnEnded() {
         if let uid = subscriptions.pendingRemovalUID { continueRemovals(of: uid) }
         scheduler.turnEnded()

@@ -35,7 +35,7 @@ struct FairScheduler {
         /// A search of the log for the first message of a time.
         static let search = 2_048
         static let refusal = 128
-        /// The messages in flight that an acknowledgement visits for one unit.
+        /// The number of messages in flight that an acknowledgement visits at the cost of one unit.
         static let visitsPerUnit = 4
         static let subscribe = 256
         static let pattern = 256
@@ -60,8 +60,8 @@ struct FairScheduler {
     static let unitsPerTurn = 1 << 17
     /// The work for one queued connection before the next one is served.
     static let slice = 1 << 14
-    /// The maximum work on bytes just read while other connections of the same user are queued and no other user
-    /// competes.
+    /// The maximum work on bytes that were just read, while other connections of the same user are queued and no other
+    /// user competes.
     static let reducedSlice = 1 << 11
 
     /// Users with queued connections, in order of arrival.
@@ -99,7 +99,7 @@ struct FairScheduler {
     @inline(__always)
     var hasBudgetLeft: Bool { spent < sliceEnd }
 
-    /// The work that may be done for a user on bytes that were just read:
+    /// Returns the work that may be done for a user on bytes that were just read:
     ///
     /// - If no connections are queued: the rest of the turn's budget.
     /// - If the user has no queued connections and is not ahead of the virtual time: a slice, regardless of the budget.

@@ -1,19 +1,19 @@
 import DequeModule
 
-/// Elements that wait, by user. Users take turns, and so do a user's elements.
+/// A queue in which users take turns. The elements of one user are in order of arrival.
 struct UserQueue<Element> {
     private struct Lane {
         let uid: UInt32
         var elements: Deque<Element> = []
     }
 
-    /// The users' elements. A lane without any is removed at its turn.
+    /// One lane for each user, with the user's elements. An empty lane is removed at its turn.
     private var lanes: [Lane] = []
     /// The index of each user's lane.
     private var indices: [UInt32: Int] = [:]
     /// The lane that has the next turn.
     private var turn = 0
-    /// The lane of the last element that was added: most of those added together belong to one user.
+    /// The lane of the last added element. A fast path, because successive elements mostly belong to one user.
     private var latest = 0
     private(set) var count = 0
 
