@@ -5,9 +5,9 @@ package import NotifyWire
 /// The logic of the daemon: checks rights, routes messages, and answers requests. A request that changes the log is
 /// answered after the commit.
 ///
-/// Pure and synchronous. Input is events, with the time as an argument. Output is actions for the host, and bytes in
-/// outboxes. The broker is composed of state machines, each with its own state. It is confined to one event loop and
-/// not thread-safe. A `BrokerHost` drives it.
+/// The broker is pure and synchronous. Its input is events, with the time as an argument. Its output is actions for the
+/// host, and bytes in outboxes. It is composed of state machines, each with its own state. It is not thread-safe, and
+/// confined to one event loop. A `BrokerHost` drives it.
 package struct Broker: ~Copyable {
     private(set) var configuration: BrokerConfiguration
     private(set) var daemon: DaemonInfo
@@ -36,7 +36,7 @@ package struct Broker: ~Copyable {
         var started: BrokerTime
         /// The uid, gid and pid in the stamps of the daemon's own posts.
         var process: Peer
-        /// Why the last reload of the configuration has failed; nil if it has not.
+        /// Why the last reload of the configuration failed; nil if it succeeded.
         fileprivate(set) var configurationProblem: String?
 
         package init(version: String, instance: InstanceID, started: BrokerTime, process: Peer) {
@@ -104,10 +104,8 @@ package struct Broker: ~Copyable {
         .earlier(.earlier(pages.started, storeRequests.shortWorkStarted), durables.redeliveryReads.started)
     }
 
-    /// Handles passed deadlines: fails connections without a hello, closes connections whose final error is unread,
-    /// measures sockets with unread bytes, resumes connections that exceeded a rate limit and lists that wait for the
-    /// store, logs losses, reports a store that does not respond, stops recording posts for clients that no longer
-    /// request them, ends a backup that is not read, and checks the conditions for warnings.
+    /// Handles every deadline that has passed: those of connections, rate limits, sockets with unread bytes, waiting
+    /// lists, losses to log, the store's response, monitors, backups and warnings.
     package mutating func deadlinePassed(now: BrokerTime) {
         for slot in connections.takeExpired(now: now.monotonic) {
             if connections[slot].session.isClosing {
@@ -138,13 +136,13 @@ package struct Broker: ~Copyable {
 
     mutating func reportHealth() {
         actions.append(.storageHealthChanged(problem: commits.health.problem))
-        // The disk may not respond, so the probe may not end.
+        // Without this, the requests could wait forever: a disk that does not respond may never end the probe.
         if commits.health.failure != nil { answerProbes() }
     }
 
     // MARK: Reloading
 
-    /// Why the last reload of the configuration has failed; nil if it has not.
+    /// Why the last reload of the configuration failed; nil if it succeeded.
     package var configurationProblem: String? {
         get { daemon.configurationProblem }
         set { daemon.configurationProblem = newValue }

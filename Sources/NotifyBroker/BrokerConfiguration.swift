@@ -20,8 +20,8 @@ package struct BrokerConfiguration: Sendable, Equatable {
     /// memory that all other users leave free.
     package var memoryBytes = 1 << 30
 
-    /// Connections of all users together. Each needs a file descriptor, so the process's hard limit of descriptors
-    /// applies, too.
+    /// The maximum number of connections of all users together. Each connection needs a file descriptor, so the
+    /// process's hard limit of descriptors applies, too.
     package var connections = 32_768
     package var connectionsPerUser = 16_384
     package var subscriptionsPerConnection = 4096
@@ -33,32 +33,35 @@ package struct BrokerConfiguration: Sendable, Equatable {
     /// The maximum work of resolving one name against a user's patterns: 1 for each visited registration, 16 for each
     /// visited node of the trie.
     package var patternOverlapPerUser = 65_536
-    /// Distinct names of a user's stored messages. A name counts until all its messages are deleted. Limited because
-    /// the log keeps names in memory.
+    /// The maximum number of distinct names of a user's stored messages. A name counts until all its messages are
+    /// deleted. Limited because the log keeps names in memory.
     package var namesPerUser = 1_048_576
-    /// Volatile messages waiting for one connection. Above this, the connection's overflow policy applies.
+    /// The maximum size of volatile messages waiting for one connection. Above this, the connection's overflow policy
+    /// applies.
     package var outboxBytesPerConnection = 4 << 20
-    /// Volatile messages waiting for all of a user's connections together.
+    /// The maximum size of volatile messages waiting for all of a user's connections together.
     package var outboxBytesPerUser = 64 << 20
-    /// Answers and durable messages waiting for one connection. Above this, the connection's requests are not
-    /// processed.
+    /// The maximum size of answers and durable messages waiting for one connection. Above this, the connection's
+    /// requests are not processed.
     package var answerBytesPerConnection = 512 << 10
     /// Durable messages are added to an outbox only while its answers and durable messages take fewer bytes than this.
     package var durableOutboxBytes = 256 << 10
-    /// Unprocessed bytes received on all of a user's connections. Above this, a connection fails when its incomplete
-    /// frame grows.
+    /// The maximum number of unprocessed bytes received on all of a user's connections. Above this, a connection fails
+    /// if its incomplete frame grows.
     package var receivedBytesPerUser = 64 << 20
-    /// Messages and changes waiting for the store. Above this, reading from a connection that adds more is paused.
+    /// The maximum size of messages and changes waiting for the store. Above this, reading from a connection that adds
+    /// more is paused.
     package var pendingLogBytes = 32 << 20
-    /// Committed messages kept in memory, encoded, for log readers near the tail.
+    /// The maximum size of the tail ring: the newest committed messages, encoded, for log readers near the end of the
+    /// log.
     package var tailRingBytes = 16 << 20
 
-    /// Posts and connections per second, and stored bytes. Above the limit of posts, reading from the user's posting
-    /// connections is paused. Above the limit of connections, new connections are refused. Above the limit of stored
-    /// bytes, posts to be stored are refused.
+    /// The limits of posts and connections per second, and of stored bytes. Above the limit of posts, reading from the
+    /// user's posting connections is paused. Above the limit of connections, new connections are refused. Above the
+    /// limit of stored bytes, posts to be stored are refused.
     package var userLimits = UserLimitRules()
 
-    /// Cached resolutions of names.
+    /// The maximum memory of cached resolutions of names.
     var cacheBytes: Int { memoryBytes / 8 }
 
     package init() {}

@@ -19,7 +19,7 @@ struct BrokerStatistics {
     var deadLetters: UInt64 = 0
     /// Messages that the store deleted by itself.
     var deleted: UInt64 = 0
-    /// The reason why retention fails; nil while it works.
+    /// The failure of the last retention; nil while retention works.
     var retentionFailure: StorageFailure?
     var store = StoreStatistics()
 }
@@ -78,7 +78,7 @@ extension Broker {
     /// The users that hold a resource or store messages, in ascending order.
     var knownUsers: [UInt32] { Set(ledger.users).union(ledger.stored.users).sorted() }
 
-    /// The use of the resources that are limited for all users together.
+    /// The used amounts of the resources that are limited for all users together.
     var usesInTotal: [ResourceUse] {
         [
             ResourceUse("memory_bytes", ledger.totalBytes + sharedBytes, limit: ledger.memoryLimit),
@@ -86,15 +86,15 @@ extension Broker {
         ]
     }
 
-    /// The use of the log's size, without the unused pages of the database and with its write-ahead log; nil if it has
-    /// no limit. A warning of its own reports it.
+    /// The size of the log, without the database's unused pages and with its write-ahead log; nil if the size has no
+    /// limit. Not among the totals, because a warning of its own reports it.
     private var logUse: ResourceUse? {
         statistics.store.logByteLimit.map {
             ResourceUse("log_used_bytes", Int(clamping: statistics.store.usedBytes), limit: Int(clamping: $0))
         }
     }
 
-    /// A user's use of each resource.
+    /// The amounts of each resource that a user uses.
     func uses(of uid: UInt32, _ limits: UserLimits, now: BrokerTime) -> [ResourceUse] {
         let held = ledger.bytes(of: uid)
         var uses = [ResourceUse("memory_bytes", held, limit: max(0, held + ledger.room(of: uid)))]
@@ -121,7 +121,7 @@ extension Broker {
     }
 }
 
-/// The use of a resource, and its limit if it has one.
+/// The used amount of a resource, and the limit if there is one.
 struct ResourceUse {
     let resource: String
     let used: Int

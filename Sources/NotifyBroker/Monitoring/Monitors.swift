@@ -2,20 +2,21 @@ import DequeModule
 import NotifyCenter
 import NotifyWire
 
-/// The posts recorded for a client, which requests them repeatedly. Each request takes those since the previous one.
+/// Records posts for one client. The client repeats its request; each one takes the posts recorded since the previous
+/// request.
 struct Monitor {
     /// The maximum memory of the recorded posts, in bytes.
     static let maximumBytes = 256 << 10
     /// The maximum number of posts per second that are recorded. Further posts are skipped.
     static let maximumPostsPerSecond = 5_000
-    /// The maximum number of posts per second that are compared with the patterns of a client that may not manage
-    /// everything. Further posts are skipped.
+    /// For a client that may not manage everything, the maximum number of posts per second that are compared with its
+    /// patterns. Further posts are skipped.
     static let maximumComparisonsPerSecond = 20_000
 
     let connection: ConnectionID
     let uid: UInt32
     let patterns: [NamePattern]
-    /// Whether the client may see the refused posts of other users, and the policy rules that forbade them.
+    /// Whether the client may see the refused posts of other users, and the policy rules that forbid them.
     let isManager: Bool
     /// The time at which recording ends, unless the client asks again.
     fileprivate var deadline: Duration
@@ -37,8 +38,8 @@ struct Monitor {
         self.deadline = deadline
     }
 
-    /// Whether to record a post under the name. Does not check whether the client may see the post. A post counts as
-    /// skipped if it exceeds the number of comparisons, or if it matches and can't be recorded.
+    /// Returns whether to record a post under the name. The caller checks whether the client may see the post. A post
+    /// counts as skipped if it exceeds a limit of comparisons or of recorded posts.
     mutating func selects(_ name: UnsafeRawBufferPointer, now: Duration) -> Bool {
         guard isManager || comparisons.take(perSecond: Self.maximumComparisonsPerSecond, now: now) == nil else {
             skipped += 1
@@ -67,7 +68,7 @@ struct Monitor {
 
     /// Records the outcome of the waiting posts up to a sequence.
     ///
-    /// - Parameter error: The error with which they were refused; nil if they were committed.
+    /// - Parameter error: The error with which the posts were refused; nil if they were committed.
     mutating func committed(through sequence: UInt64, error: WireError?) {
         let count = waiting.prefix { $0.stamp.sequence <= sequence }.count
         for var entry in waiting.prefix(count) {
@@ -106,12 +107,13 @@ extension PostEntry {
 struct Monitors {
     /// The maximum number of monitors. Each examines the posts of all clients.
     static let maximumCount = 8
-    /// The maximum numbers of monitors of clients that may not manage everything: in total, and for each user.
+    /// The maximum number of monitors of clients that may not manage everything, in total and for each user.
     static let maximumCountOfOthers = 4
     static let maximumCountPerUser = 2
     /// The time for which posts are recorded after a request.
     static let lease = Duration.seconds(10)
-    /// The memory charged for a monitor: its recorded posts. The last recorded post may exceed the limit.
+    /// The memory charged for the recorded posts of a monitor. Includes a reserve, because the last recorded post may
+    /// exceed the limit.
     static let chargedBytes = Monitor.maximumBytes + (64 << 10)
 
     var all: [Monitor] = []

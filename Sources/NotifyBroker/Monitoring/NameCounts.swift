@@ -9,7 +9,8 @@ struct NameCounts {
         var payloadBytes: UInt64 = 0
         /// Messages dropped because a connection was too slow.
         var dropped: UInt64 = 0
-        /// The connections and durable subscriptions that the latest post was sent to or stored for.
+        /// The number of connections and durable subscriptions to which the latest post was sent or for which it was
+        /// stored.
         var subscribers: UInt32 = 0
         var durables: UInt32 = 0
     }

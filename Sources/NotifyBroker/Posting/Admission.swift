@@ -1,15 +1,15 @@
 import NotifyCenter
 
-/// What is decided about a message before it is published: who receives it, and whether it is stored.
+/// The decisions about a message before it is published: its subscribers, and whether it is stored.
 struct Admission {
     let resolution: Resolution
     /// The number of volatile subscribers, which precede the durable ones in the resolution.
     let volatileCount: Int
-    /// The account towards which the message counts in the log; nil if it is not stored.
+    /// The account that is charged for the stored message; nil if the message is not stored.
     var account: StoredUsages.Account?
     /// Whether the batch with the message is flushed to disk.
     var isSynced = false
-    /// Whether the message counts among what the subscriptions of its user have failed to process.
+    /// Whether the message is a dead letter, which counts towards the failed bytes of its user.
     var isDeadLetter = false
 
     @inline(__always)

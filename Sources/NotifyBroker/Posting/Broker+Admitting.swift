@@ -2,7 +2,7 @@ import NotifyCenter
 import NotifyLog
 import NotifyWire
 
-/// What a client may post: sizes, names, rights, and the room for what is stored.
+/// Checks of clients' posts: sizes, names, rights, and room for stored messages.
 extension Broker {
     /// Checks the post of a client, and decides whether it is stored.
     ///
@@ -14,7 +14,8 @@ extension Broker {
         let isStored =
             switch post.durability {
             case .volatile: false
-            // Refused if an unknown subscription could match: accepting it would lose the message.
+            // If some subscriptions can't be read, the post counts as stored, and `checkStorage` refuses it: an unknown
+            // subscription could match, and would lose the message.
             case .automatic: admission.durableCount > 0 || !durables.areComplete
             case .stored, .synced: true
             }

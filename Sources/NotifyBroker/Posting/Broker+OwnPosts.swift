@@ -1,7 +1,7 @@
 import NotifyLog
 import NotifyWire
 
-/// Messages of the daemon.
+/// Posts of the daemon itself.
 extension Broker {
     /// Publishes a message in the name of the daemon. If it can't be stored, its volatile subscribers still receive it.
     mutating func publish(_ parts: MessageParts, now: BrokerTime) {
@@ -13,9 +13,9 @@ extension Broker {
         _ = try? publish(parts, admission, from: poster, now: now)
     }
 
-    /// Publishes a dead letter. The caller checks the room for it.
+    /// Publishes a dead letter. The caller must have checked that there is room for it.
     ///
-    /// - Parameter owner: The owner of the subscription, among whose stored messages the dead letter counts.
+    /// - Parameter owner: The owner of the subscription. The dead letter counts as a stored message of this user.
     /// - Returns: Whether the dead letter is in the next batch.
     mutating func publish(deadLetter parts: MessageParts, of owner: Identity, now: BrokerTime) -> Bool {
         let poster = Poster(Peer(identity: owner, pid: daemon.process.pid))

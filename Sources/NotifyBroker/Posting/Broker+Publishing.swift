@@ -1,7 +1,7 @@
 import NotifyLog
 import NotifyWire
 
-/// The one way of every message: of clients, and of the daemon.
+/// Publishing, the same for messages of clients and of the daemon.
 extension Broker {
     /// Stamps an admitted message and passes it to its volatile subscribers in this tick. A message to be stored joins
     /// the next batch, and its durable subscribers receive it after the commit.

@@ -1,6 +1,6 @@
 import NotifyLog
 
-/// Who posts a message, as its stamp says.
+/// The poster of a message, as the message's stamp names it.
 struct Poster {
     let uid: UInt32
     let gid: UInt32

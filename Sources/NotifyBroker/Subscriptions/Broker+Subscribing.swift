@@ -67,7 +67,7 @@ extension Broker {
         return SubscriptionFilter(patterns: patterns, object: object.isEmpty ? nil : object)
     }
 
-    /// The filter of a durable subscription to which a client attaches without naming patterns.
+    /// The stored filter of a durable subscription, for a client that attaches without naming patterns.
     private mutating func storedFilter(
         of name: String, for slot: ConnectionSlot
     ) throws(WireError) -> SubscriptionFilter {
@@ -84,7 +84,7 @@ extension Broker {
         for pattern in patterns {
             let decision = access.policy.subscribeDecision(pattern, access.identity(identity))
             if case .allowed = decision { continue }
-            // All rules may have been compared with the pattern.
+            // The check may have compared all rules with the pattern.
             scheduler.spend(access.policy.walkCost)
             try access.check(decision, pattern, identity)
         }

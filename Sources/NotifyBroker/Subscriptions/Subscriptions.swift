@@ -27,7 +27,7 @@ struct Subscriptions: ~Copyable {
     private var vacantScopes: [Int] = []
     private var scopeCount = 0
     private(set) var volatileCount = 0
-    /// Registrations of durable subscriptions may have been replaced since messages up to this sequence were posted.
+    /// The last sequence posted before the latest replacement of a durable subscription's registration.
     private var replacedThrough: UInt64 = 0
     /// Ended registrations of which some links are not removed from the center yet.
     private var pendingRemovals: Deque<(ended: EndedRegistration, uid: UInt32)> = []
@@ -58,7 +58,7 @@ struct Subscriptions: ~Copyable {
         scopes[uid].map { center.byteCount(ofScope: $0.number) } ?? 0
     }
 
-    /// The vacant part of ``byteCount(of:)``, in bytes. It is reused before more memory is allocated.
+    /// The vacant part of ``byteCount(of:)``, in bytes. The center reuses it before it allocates more memory.
     func vacantByteCount(of uid: UInt32) -> Int {
         scopes[uid].map { center.vacantByteCount(ofScope: $0.number) } ?? 0
     }
@@ -204,8 +204,8 @@ struct Subscriptions: ~Copyable {
         center.resolve(key, where: isPermitted)
     }
 
-    /// Whether the resolution of a message, made when it was posted, is still right: rights have not changed since, and
-    /// the registration of no durable subscription was replaced.
+    /// Whether a message's resolution from the time of its post is still right. False if rights have changed since
+    /// then, or if the registration of a durable subscription was replaced.
     func isCurrent(_ resolution: Resolution, of sequence: UInt64) -> Bool {
         resolution.generation == center.resolutionGeneration && sequence > replacedThrough
     }

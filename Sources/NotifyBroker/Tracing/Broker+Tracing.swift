@@ -5,7 +5,7 @@ import NotifyWire
 
 /// Traces report the state of a stored message in each durable subscription.
 extension Broker {
-    /// Begins a trace. Later requests of the connection wait until it is answered.
+    /// Begins a trace. Later requests of the connection wait until the trace is answered.
     mutating func trace(_ trace: TraceRequest, _ slot: ConnectionSlot) throws(WireError) {
         guard trace.sequence > 0, trace.sequence <= commits.persistedThrough else {
             throw Self.unknownMessage(trace.sequence)
@@ -17,7 +17,7 @@ extension Broker {
         actions.append(.scheduleTick)
     }
 
-    /// The most copies whose reasons a trace reads.
+    /// The maximum number of copies that a trace reads for the reasons of failed deliveries.
     private static let tracedCopies = 64
 
     private static func unknownMessage(_ sequence: UInt64) -> WireError {
@@ -51,14 +51,13 @@ extension Broker {
         return nil
     }
 
-    /// The durable subscriptions in a trace that have a copy of its message, at most ``tracedCopies``.
+    /// The durable subscriptions in a trace that have a copy of the traced message, at most ``tracedCopies``.
     private mutating func copies(of sequence: UInt64, for slot: ConnectionSlot) -> [DurableID] {
         let uid = access.mayManageEverything(connections[slot].identity) ? nil : connections[slot].uid
         return Array(holders(of: sequence, uid: uid).prefix(Self.tracedCopies))
     }
 
-    /// The durable subscriptions that have not finished a message that their cursor has passed. A member may still
-    /// receive it.
+    /// The durable subscriptions that still hold a message for redelivery although their cursor has passed it.
     ///
     /// - Parameter uid: The uid of the owner; nil for the subscriptions of all users.
     private mutating func holders(of sequence: UInt64, uid: UInt32?) -> [DurableID] {
@@ -152,7 +151,7 @@ extension Broker {
 }
 
 extension SubscriptionFilter {
-    /// Selects every message, including those under names reserved for the daemon.
+    /// A filter that selects every message, including those under names reserved for the daemon.
     static let everything = SubscriptionFilter(
         patterns: [.everyName, "notifyd.>"])
 }

@@ -1,6 +1,6 @@
 import DequeModule
 
-/// A trace whose message is not yet read from the log.
+/// A trace request whose message is not yet read from the log.
 struct PendingTrace {
     let connection: ConnectionID
     let request: UInt64

@@ -10,7 +10,7 @@ extension Broker {
 
     // MARK: Checking
 
-    /// Checks the conditions for warnings: the totals, storage, and the next users and durable subscriptions.
+    /// Checks the conditions for warnings: the totals, storage, and the next group of users and durable subscriptions.
     mutating func checkWarnings(now: BrokerTime) {
         let (users, slots) = (knownUsers, durables.slots)
         let range = warnings.position..<(warnings.position + Warnings.itemsPerCheck)
@@ -32,7 +32,7 @@ extension Broker {
         warnings.checked(of: count, now: now.monotonic)
     }
 
-    /// Warns if 80% of the limit of a resource are in use.
+    /// Warns if 80% of the limit of a resource is in use.
     private mutating func check(_ use: ResourceUse, of uid: UInt32?, now: BrokerTime) {
         guard let limit = use.limit, limit > 0 else { return }
         let share = Double(use.used) / Double(limit)
@@ -53,8 +53,9 @@ extension Broker {
                     + use.resource), now: now)
     }
 
-    /// How far a durable subscription is behind. If it may be far behind, its messages must be counted: most of the log
-    /// may be of other names. Nil if it may be far behind, and the log can't tell: it does not count by objects.
+    /// How far a durable subscription is behind. The positions give an upper bound. If the bound is high, the store
+    /// must count the messages, because most of the log may have other names. Nil if the bound is high and the store
+    /// can't count, because the subscription filters by object.
     private mutating func lag(of durable: DurableSubscription, now: BrokerTime) -> Warnings.Lag? {
         let most =
             commits.persistedThrough.distance(above: durable.position) + UInt64(durable.redeliveryCount)
@@ -72,7 +73,7 @@ extension Broker {
         return .init(name: durable.name, behind: pending?.messages)
     }
 
-    /// Warns each user's furthest-behind durable subscription, at the end of a cycle.
+    /// Warns about the durable subscription of each user that is furthest behind, at the end of a cycle.
     private mutating func checkLags(now: BrokerTime) {
         for (uid, lag) in warnings.furthestBehind.sorted(by: { $0.key < $1.key }) {
             let (begins, holds) = lag.behind.map { ($0 >= Self.farBehind, $0 >= Self.farBehind / 2) } ?? (false, true)
@@ -91,7 +92,7 @@ extension Broker {
         }
     }
 
-    /// Warns if the failed messages of a durable subscription reach 80% of a limit. At the limit, no others are
+    /// Warns if the failed messages of a durable subscription reach 80% of a limit. At the limit, no other messages are
     /// delivered to it.
     private mutating func checkRedeliveries(of durable: DurableSubscription, now: BrokerTime) {
         let (count, bytes) = (durable.redeliveryCount, durable.copyBytes)

@@ -51,19 +51,20 @@ struct Warnings {
     /// A durable subscription that is behind.
     struct Lag {
         let name: String
-        /// The messages that it has not finished; nil if they are to be counted, or only the most are known.
+        /// The number of messages that it has not finished; nil if they are still to be counted, or if only an upper
+        /// bound is known.
         let behind: UInt64?
     }
 
     /// Whether the checks need newer counts of messages.
     private enum Counting {
         case none
-        /// The store has been asked. The cycle of checks after its answer requests no counts.
+        /// The store has been asked to count. The cycle of checks after its answer requests no counts.
         case requested
         case finished
     }
 
-    /// The time between two checks, while there is activity.
+    /// The time between two checks while there is activity.
     static let interval = Duration.seconds(1)
     private static let minimumRepetition = Duration.seconds(60)
     /// The maximum number of users, and of durable subscriptions, in one check.
@@ -129,8 +130,8 @@ struct Warnings {
     /// Whether the next call of ``checked(of:now:)`` ends the cycle.
     func isLastCheck(of count: Int) -> Bool { position + Self.itemsPerCheck >= count }
 
-    /// Ends the conditions that were not updated in this cycle, because their user or their limit no longer exists.
-    /// Forgets conditions that have ended and may be warned of again.
+    /// Ends the conditions that were not updated in this cycle, because their user or limit no longer exists. Forgets
+    /// ended conditions whose minimum time between two warnings has passed.
     private mutating func endUnchecked(now: Duration) {
         for (subject, state) in states {
             if !state.isChecked { states[subject]?.isActive = false }
