@@ -57,7 +57,8 @@ package struct SlotMap<ID: SlotID, Value> {
 
     @usableFromInline var slots: ContiguousArray<Slot> = []
     @usableFromInline var vacant: ContiguousArray<Int32> = []
-    /// Counted for the whole map, so that released slots need not keep their generations.
+    /// The generation of the next insertion. Counted for the whole map, so that slots need not be kept for their
+    /// generations.
     @usableFromInline var nextGeneration: UInt32 = 0
 
     @inlinable

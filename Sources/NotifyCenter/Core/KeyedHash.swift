@@ -28,7 +28,7 @@ package struct KeyedHash: Sendable {
         return state.finish(bytes)
     }
 
-    /// Returns the hash of two values: the hash of the first one, followed by the bytes of the second.
+    /// Returns the hash of a number, such as the hash of a name, followed by bytes.
     @inline(__always)
     func callAsFunction(_ first: UInt64, then bytes: UnsafeRawBufferPointer) -> UInt64 {
         var state = State(key0: key0, key1: key1)

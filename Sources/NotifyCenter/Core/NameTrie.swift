@@ -33,7 +33,7 @@ struct NameTrie: ~Copyable, Sendable {
     }
 
     private static let root: Int32 = 0
-    /// Up to this number, comparing the literal children one by one takes less time than hashing the token.
+    /// The number of literal children up to which comparing each of them takes less time than hashing the token.
     private static let comparedChildren = 8
 
     /// The work of visiting a node. The unit is the visit of one registration: a node takes 0.37 µs, a registration
@@ -150,7 +150,7 @@ struct NameTrie: ~Copyable, Sendable {
     /// unit is the visit of one registration. May be too high after removals. Maintained by ``setWeight(_:at:)``.
     var overlap: Int { Int(nodes[Self.root].overlap) }
 
-    /// The number of changes since the last call of ``tightenOverlap(_:)`` after which the overlap may be too high.
+    /// The number of changes since the last call of ``tightenOverlap(_:)`` that may have left the overlap too high.
     private(set) var removalsSinceTightening = 0
 
     /// Records that the overlap may be too high.

@@ -98,8 +98,8 @@ struct RegistrationIndex: ~Copyable, Sendable {
 // MARK: - Registrations
 
 extension RegistrationIndex {
-    /// An identifier has the index of its record in this many lower bits, and a serial number in the upper bits. So
-    /// checking whether a registration has ended takes one load and one comparison.
+    /// The number of lower bits of an identifier that hold the index of its record. The upper bits hold a serial
+    /// number. So checking whether a registration has ended takes one load and one comparison.
     private static let indexBits: UInt64 = 24
 
     /// - Parameter serial: A number that increases with each registration, whatever its scope.
@@ -363,8 +363,9 @@ extension RegistrationIndex {
     private static let maximumTightenedNodes = 1 << 19
 
     /// Recomputes ``overlap``, unless the trie has more nodes than `maximumTightenedNodes`, or more than
-    /// `nodesPerRemoval` for each link removed since the last time. Links of rejected subscriptions count as removed. A
-    /// link added to the list of an object filter counts as well if the pattern has a longer list for another object.
+    /// `nodesPerRemoval` for each link removed since the last time. Links of rejected subscriptions count as removed.
+    /// So does a link that is added to the list of an object filter while the pattern has a longer list for another
+    /// object.
     ///
     /// - Returns: The number of visited nodes.
     mutating func tightenOverlap() -> Int {

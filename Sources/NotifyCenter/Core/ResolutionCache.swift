@@ -65,7 +65,7 @@ extension ResolutionCache {
         {
             guard revalidate(number, key) else { return nil }
         }
-        // Written only if it is false, so that the cache line of a hot entry stays clean.
+        // Written only if false, so that the cache line of a hot entry stays clean.
         if !entry.pointee.wasUsed { entry.pointee.wasUsed = true }
         return CachedResolution(
             resolution: resolution(entry.pointee.set), entry: number, tag: entry.pointee.tag)
@@ -184,8 +184,8 @@ extension ResolutionCache {
 // MARK: - Invalidation
 
 extension ResolutionCache {
-    /// Invalidates the entries that are affected by a change of a registration for an exact name. With an object in the
-    /// key, only the entry of the key is affected; without one, all entries of the name are.
+    /// Invalidates the entries that are affected by a change of a registration for an exact name. A key with an object
+    /// affects only its own entry. A key without an object affects all entries of the name.
     mutating func invalidate(_ key: PostKey) {
         if count == 0 { return }
         if let number = index.find(UInt32(truncatingIfNeeded: key.hash), where: { isKey($0, key) }) { remove(number) }

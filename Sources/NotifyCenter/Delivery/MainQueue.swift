@@ -10,7 +10,8 @@ package enum MainQueue {
 
     /// Whether the current code runs on the main queue: in a job of the main actor, or in a block of the queue.
     ///
-    /// The thread does not tell: if `main` is asynchronous or calls `dispatchMain()`, other threads run the main queue.
+    /// Does not compare threads: if `main` is asynchronous or calls `dispatchMain()`, the main queue runs on other
+    /// threads than the main thread.
     package static var isCurrent: Bool { DispatchQueue.getSpecific(key: key) != nil }
 
     /// Starts a task on the main actor. If the current code runs on the main actor or on the main queue, the task runs

@@ -3,7 +3,7 @@ import Synchronization
 
 /// The notifications that wait for an observer with an executor of its own. Tasks exist only while notifications wait.
 final class ObserverMailbox: ObserverQueue, PostWaiter {
-    /// Starts in the caller's isolation, without a hop.
+    /// A function that delivers one notification. It starts in the caller's isolation, without a hop.
     typealias Handler = nonisolated(nonsending) @Sendable (Turn) async throws -> Void
 
     /// The observer that the current task is calling.
@@ -94,7 +94,7 @@ extension ObserverMailbox {
         // Never nil during a post.
         guard let center else { return }
         if delivery.isOnMain {
-            // Starts on the main actor, so that its observers start in the order of the posts.
+            // The task starts on the main actor, so that the observers of this actor start in the order of the posts.
             let work: @MainActor @Sendable () async -> Void = { await self.deliverAll(in: center) }
             if #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) {
                 MainQueue.startTask(work)

@@ -1,4 +1,4 @@
-/// A typed bridge for libraries with their own type of message: other posts are converted to that type, and
+/// A bridge for libraries with their own type of message. Posts of other types are converted to this type, and
 /// observations are removed by name and object.
 extension LocalCenter {
     /// Observes names for messages that are posted with ``post(_:object:message:)``.

@@ -1,4 +1,4 @@
-/// A notification as observers of names receive it.
+/// A notification: a name, an object and a payload. Observers of names receive this type.
 public struct LocalNotification: Sendable {
     /// The name.
     public let name: NotificationName

@@ -15,8 +15,8 @@
 /// ```
 ///
 /// The queue schedules one job on the executor for each turn with pending notifications. Notifications that are
-/// enqueued while the job posts are posted in the next turn. Pending notifications are held with their payloads and
-/// objects, and are posted even if the queue is released. Several queues may post to one center.
+/// enqueued during the job are posted in the next turn. Pending notifications are held with their payloads and objects,
+/// and are posted even if the queue is released. Several queues may post to one center.
 ///
 /// All members may be called on any thread, also by observers, but not by the `==` and `hash(into:)` of a value that is
 /// an object or a key: see ``NotificationObject/init(value:)``.

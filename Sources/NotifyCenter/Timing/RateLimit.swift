@@ -23,8 +23,8 @@ extension ObservationOptions {
     ///
     /// A background task calls the observer. If the observer has a buffer, the task adds the notification to the buffer
     /// instead. All notifications that match the observation form one burst, whatever their names and objects.
-    /// Notifications that are posted while the observation is paused do not count. While the time between posts is
-    /// shorter than the interval, nothing is delivered.
+    /// Notifications that are posted while the observation is paused do not count. Nothing is delivered while the time
+    /// between posts is shorter than the interval.
     ///
     /// A pending notification is dropped if the observation ends, or if its owner or center is released. If the
     /// observation is paused, the pending notification is still delivered, because it was posted before the pause.
