@@ -35,7 +35,8 @@ public final class CallDecoder {
         }
     }
 
-    /// Checks that all arguments were decoded. The list may be missing for a call without arguments.
+    /// Checks that all arguments were decoded. The encoded form of a call without arguments may lack the list of
+    /// arguments.
     ///
     /// - Throws: A ``BroadcastError`` with the code `wrongArguments`, if there are more arguments.
     public func end() throws(BroadcastError) {

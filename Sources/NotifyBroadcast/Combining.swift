@@ -17,7 +17,7 @@ public macro Combined(_ rule: CombinationRule) = #externalMacro(module: "NotifyM
 public macro Combined<Answer>(_ rule: AnswerCombinationRule<Answer>) =
     #externalMacro(module: "NotifyMacros", type: "CombinedMacro")
 
-/// A rule for combining results that takes no value of the result's type.
+/// A combination rule without a value of the result's type, such as `.collect`.
 ///
 /// In a method that throws, `.collect` calls all receivers and then throws if any of them threw. With `.first`, a
 /// receiver that throws is skipped. Its error is thrown only if no receiver returns a result other than nil.
@@ -28,12 +28,12 @@ public enum CombinationRule: Sendable {
     case first
 }
 
-/// A rule for combining results that takes a value of the result's type.
+/// A combination rule with a value of the result's type, such as `.first(or: 44)`.
 public struct AnswerCombinationRule<Answer> {
     private init() {}
 
-    /// Returns the result of the first receiver (for an optional result, the first that is not nil), without calling
-    /// the remaining receivers.
+    /// Returns the first result (the first that is not nil, if results are optional), without calling the remaining
+    /// receivers.
     ///
     /// - Parameter answer: The result if no receiver returns one.
     public static func first(or answer: Answer) -> AnswerCombinationRule { AnswerCombinationRule() }

@@ -30,8 +30,9 @@
 /// - A call skips receivers that are registered after it began or unregistered before it reaches them. No lock is held
 ///   while receivers run.
 /// - `async` methods call one receiver after another.
-/// - Methods that throw call all receivers, and then throw a ``BroadcastError`` with all errors. The rules `.first` and
-///   `.first(or:)` throw only if no receiver returns a result.
+/// - Methods that throw call the other receivers even if one throws, and then throw a ``BroadcastError`` with all
+///   errors. With `.first` and `.first(or:)`, the first result ends the call. The errors are thrown only if no receiver
+///   returns a result.
 /// - Methods with a result need a rule to combine the results: see ``CombinationRule`` and ``AnswerCombinationRule``.
 /// - Setting a `get set` property or subscript sets it in all receivers; getting it combines the values of the
 ///   receivers.

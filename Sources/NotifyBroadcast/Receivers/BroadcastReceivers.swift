@@ -44,7 +44,7 @@ extension BroadcastReceivers: @unchecked Sendable where Receiver: Sendable {}
 // MARK: - Adding and removing
 
 extension BroadcastReceivers {
-    /// Registers a receiver for methods. For methods that the receiver is already registered for, it keeps its position
+    /// Registers a receiver for methods. The receiver keeps its position for methods that it is already registered for,
     /// and is not called twice.
     ///
     /// - Parameters:
