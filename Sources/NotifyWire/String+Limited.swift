@@ -1,5 +1,5 @@
 extension String {
-    /// The text. If it is longer than a number of bytes, its beginning and an ellipsis, which fit it.
+    /// The text, or its beginning and an ellipsis if the text is longer than the limit. The result fits the limit.
     package func limited(toBytes limit: Int) -> String {
         guard utf8.count > limit else { return self }
         var text = ""

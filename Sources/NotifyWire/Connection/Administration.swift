@@ -23,7 +23,7 @@ package struct Reloaded: ReplyFrame {
     package var request: UInt64
     /// The changed settings that take effect at the next start.
     package var pendingSettings: [String]
-    /// The problem of a further step, such as the repair of the log; empty if there is none. At most 65,535 bytes.
+    /// The problem of a later step, such as the repair of the log; empty if there was none. At most 65,535 bytes.
     package private(set) var problem: String
 
     package init(request: UInt64, pendingSettings: [String], problem: String = "") {

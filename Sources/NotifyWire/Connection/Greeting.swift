@@ -132,7 +132,7 @@ package struct Welcome: ControlFrame {
         daemonInstance = InstanceID(high: try body.integer(), low: try body.integer())
         clientInstance = InstanceID(high: try body.integer(), low: try body.integer())
         daemonVersion = try body.countedString()
-        // Earlier daemons do not send it.
+        // Earlier daemons do not send the epoch.
         epoch = body.remaining == 0 ? 0 : try body.integer()
         _ = body.rest()
     }

@@ -69,8 +69,8 @@ extension SubscriptionFrame {
 }
 
 extension String {
-    /// The text. If it is longer than 65,535 bytes, which a length of two bytes can't express, its beginning and an
-    /// ellipsis.
+    /// The text, or its beginning and an ellipsis if the text is longer than 65,535 bytes, the most that a length of
+    /// two bytes can express.
     var limitedToCountedText: String {
         utf8.count <= Int(UInt16.max) ? self : String(decoding: utf8.prefix(60_000), as: UTF8.self) + "…"
     }

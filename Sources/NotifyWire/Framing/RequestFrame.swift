@@ -2,9 +2,9 @@ package import NIOCore
 
 /// A request of a client that declares its reply.
 ///
-/// The client library sends every such request and collects its reply in one place. A new request takes a frame, and a
-/// method of the client that passes the frame on. Posts, subscribes and detaches, whose answers change the state of the
-/// client, are not among them.
+/// The client library sends every such request and collects its reply in one place. A new request needs a frame, and a
+/// method of the client that passes the frame on. Posts, subscribes and detaches are not of this type, because their
+/// answers change the state of the client.
 package protocol RequestFrame: Sendable {
     associatedtype Reply: ReplyFrames
     /// The number that the frames of the reply repeat. The client library sets it when it sends the request.

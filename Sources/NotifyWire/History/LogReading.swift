@@ -10,7 +10,7 @@ package struct ReadLog: ControlFrame, RequestFrame {
     private static let waitingFlag: UInt8 = 1
     private static let pendingFlag: UInt8 = 2
     private static let descendingFlag: UInt8 = 4
-    /// A mark from before every known deletion.
+    /// The mark that precedes every known deletion.
     package static let allDeletions: UInt64 = 1
 
     package var request: UInt64
@@ -18,8 +18,8 @@ package struct ReadLog: ControlFrame, RequestFrame {
     package var first: UInt64
     /// The last sequence of the range.
     package var last: UInt64
-    /// The mark of the first page of this reading: the page reports what was deleted since then from the range. 0 to
-    /// report nothing, ``allDeletions`` to report all that are known.
+    /// The mark of the first page of this reading. The page reports the messages of the range that were deleted since
+    /// then. 0 to report none, ``allDeletions`` to report all known deletions.
     package var deletionMark: UInt64
     /// The maximum number of messages in the page, at least 1.
     package var maximumMessages: UInt32
@@ -99,9 +99,9 @@ package struct LogPage: ReplyFrame {
     /// Messages that were deleted before the reader got them.
     package struct Deleted: Equatable, Sendable {
         package var messages: UInt64
-        /// Whether there may be fewer of them: some may not match, or may have been read before.
+        /// Whether there may be fewer messages: some may not match, or may have been read before.
         package var isUpperBound: Bool
-        /// A range that includes them.
+        /// A range that includes the messages.
         package var range: SequenceRange
 
         package init(messages: UInt64, isUpperBound: Bool, range: SequenceRange) {
@@ -114,7 +114,8 @@ package struct LogPage: ReplyFrame {
     package var request: UInt64
     /// The number of messages that follow.
     package var count: UInt32
-    /// Whether the page reaches the end of the range, or the end of the log. If it is read from the end, the beginning.
+    /// Whether the page reaches the end of the range or of the log. If the range is read from its end, whether the page
+    /// reaches the beginning of the range.
     package var isEnd: Bool
     /// Every matching message in the range up to this sequence, or from it on if the range is read from its end, is in
     /// this page or an earlier one.
@@ -123,9 +124,11 @@ package struct LogPage: ReplyFrame {
     package var damaged: UInt64
     /// The sequences of the first and the last damaged message; 0 if there are none.
     package var damagedRange: SequenceRange
-    /// The deletions since the mark of the request, in the part of the range that this page covers; nil if nothing was.
+    /// The deletions since the mark of the request, in the part of the range that this page covers; nil if there are
+    /// none.
     package var deleted: Deleted?
-    /// Marks the deletions until the page was read. For the next requests if this is the first page of a reading.
+    /// The mark of the deletions until the page was read. The later requests of a reading contain the mark of its first
+    /// page.
     package var deletionMark: UInt64
 
     package init(

@@ -1,7 +1,7 @@
 package import NIOCore
 
-/// Deletes stored messages, with the copies that durable subscriptions were to receive again and the dead letters that
-/// were made of them. The client must have the right to manage every name that the patterns match.
+/// Deletes stored messages, their copies for redelivery, and their dead letters. The client must have the right to
+/// manage every name that the patterns match.
 package struct Purge: ControlFrame, RequestFrame {
     package typealias Reply = Purged
     package static let kind = FrameKind.purge
@@ -47,7 +47,7 @@ package struct Purged: ReplyFrame {
     package var bytes: UInt64
     /// The number of durable subscriptions that lost messages which they had not acknowledged.
     package var subscriptions: UInt32
-    /// The number of copies of messages that durable subscriptions were to receive again.
+    /// The number of deleted copies for redelivery.
     package var copies: UInt64
 
     package init(request: UInt64, messages: UInt64, bytes: UInt64, subscriptions: UInt32, copies: UInt64 = 0) {

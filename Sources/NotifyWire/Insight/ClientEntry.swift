@@ -25,7 +25,7 @@ package struct ClientEntry: ListedEntry {
     package var dropped: UInt64
     /// Messages that the client dropped from its own buffers, according to its reports.
     package var droppedByClient: UInt64
-    /// Bytes of memory of the messages and answers that wait for the client to read.
+    /// Memory, in bytes, of the messages and answers that wait until the client reads them.
     package var waitingBytes: UInt64
 
     package init(

@@ -44,7 +44,7 @@ package struct DurableDescription: ReplyFrame {
     package var settings: DurableSettings
     /// When the subscription was created, in microseconds since 1970; 0 if unknown.
     package var createdMicroseconds: UInt64
-    /// When a client attached last with credit, in microseconds since 1970; 0 if none did, or if unknown.
+    /// When a client last attached with credit, in microseconds since 1970; 0 if none did, or if unknown.
     package var attachedMicroseconds: UInt64
     /// The pid of that client.
     package var attachedPID: UInt32
@@ -56,7 +56,8 @@ package struct DurableDescription: ReplyFrame {
     package var withheld: UInt32
     /// Whether the request found the subscription that it asked to create.
     package var existed: Bool
-    /// Whether failed messages can't become dead letters now, because the owner's dead letters use up its share.
+    /// Whether failed messages can't become dead letters now, because the owner's dead letters use up the owner's
+    /// share.
     package var needsRoom: Bool
     /// The last failed delivery; nil if none is known.
     package var lastFailure: Failure?
@@ -69,7 +70,7 @@ package struct DurableDescription: ReplyFrame {
         package var sequence: UInt64
         /// When it failed, in microseconds since 1970; 0 if unknown, because it was before the daemon's start.
         package var microseconds: UInt64
-        /// The failures of the message until then.
+        /// The number of failures of the message, this one included.
         package var failures: UInt32
         /// Empty if unknown.
         package var reason: String

@@ -14,11 +14,11 @@ package enum ListSubject: UInt8, CaseIterable, Sendable {
     case backlogs = 4
 }
 
-/// Requests a list: of names that the client may receive, or of the subscriptions or clients of the client's user or,
-/// with the right to manage everything, of every user.
+/// Requests a list. A list of names has those that the client may receive. A list of subscriptions or clients has those
+/// of the client's user or, if the client may manage everything, those of every user.
 ///
-/// The answer is an entry for each item and a `ListEnd`. It is sent in pieces: an item that appears or disappears
-/// meanwhile may be missing.
+/// The answer is an entry for each item and a `ListEnd`. The answer is sent in pieces: an item that appears or
+/// disappears meanwhile may be missing.
 package struct ListRequest: ControlFrame {
     package static let kind = FrameKind.list
 

@@ -1,7 +1,7 @@
 package import NIOCore
 
-/// Requests the posts since this connection's previous monitor request, accepted or refused, whose name matches one of
-/// the patterns.
+/// Requests the posts since this connection's previous monitor request: accepted and refused posts whose names match
+/// one of the patterns.
 ///
 /// The answer is a `PostEntry` for each post and a `ListEnd`. The answer to the first request, and to a request with
 /// other patterns than the previous one, is empty: the daemon records posts from then on, until there is no request for
@@ -73,7 +73,7 @@ package struct PostEntry: ControlFrame {
         self.name = name
     }
 
-    /// Calls `body` with the parts of the message that the entry has. They are valid during the call.
+    /// Calls `body` with the parts of the message that the entry has. The parts are valid during the call.
     package func withParts<Result>(_ body: (MessageParts) throws -> Result) rethrows -> Result {
         try name.withUnsafeBytes { name in
             try object.withUnsafeBytes { object in

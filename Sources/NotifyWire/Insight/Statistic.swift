@@ -58,11 +58,11 @@ package enum Statistic: String, CaseIterable, Sendable {
         case .redelivered: "Messages delivered again."
         case .dropped: "Messages dropped because a connection was too slow."
         case .droppedByClients: "Messages dropped by clients because their program was too slow."
-        case .gaps: "Times that messages were dropped from a connection."
+        case .gaps: "Number of times that messages of a connection were dropped."
         case .forbidden: "Requests that the policy refused."
         case .deadLetters: "Messages that became dead letters."
         case .deletedMessages: "Messages deleted because of the retention rules, or purged."
-        case .damagedMessages: "Damaged messages that are known in the log. They are not delivered."
+        case .damagedMessages: "Known damaged messages in the log, which are not delivered."
         case .firstDamagedSequence: "Lowest known sequence of a damaged message, 0 if none is known."
         case .lastDamagedSequence: "Highest known sequence of a damaged message, 0 if none is known."
         case .storageWorks: "1 if messages can be stored, 0 if not."
@@ -70,7 +70,7 @@ package enum Statistic: String, CaseIterable, Sendable {
         case .logBytes: "Size of the database file."
         case .walBytes: "Size of the database's write-ahead log."
         case .memoryBytes: "Memory held for clients, in the daemon and in their sockets."
-        case .socketBytes: "Memory of the kernel, of that held for clients: sent, and not read yet."
+        case .socketBytes: "Memory held in the sockets of clients: sent, and not read yet."
         case .memoryLimitBytes: "Limit of the memory held for clients."
         }
     }

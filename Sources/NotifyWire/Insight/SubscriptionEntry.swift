@@ -17,9 +17,10 @@ package struct SubscriptionEntry: ListedEntry {
     package var client: UInt64
     /// Every message up to this sequence is acknowledged; 0 for a volatile subscription.
     package var cursor: UInt64
-    /// The messages that a durable subscription has not finished; nil if not known yet, and for a volatile one.
+    /// The number of messages that a durable subscription has not finished; nil if not known yet, and for a volatile
+    /// one.
     package var behind: UInt64?
-    /// Whether some of them may be finished, or not for the subscription.
+    /// Whether `behind` is an upper bound: some of the messages may be finished, or not for the subscription.
     package var isBehindUpperBound: Bool
     /// Messages acknowledged in this attachment.
     package var acknowledged: UInt64

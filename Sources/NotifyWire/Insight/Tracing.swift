@@ -43,7 +43,7 @@ package struct TraceEntry: ControlFrame {
         case beforeStart = 3
         /// The policy does not let the owner receive the name.
         case forbidden = 4
-        /// The delivery failed, or the message was given back: waits for its next delivery.
+        /// The delivery failed, or the message was given back. The message waits for its next delivery.
         case waiting = 5
         /// The message was given up, and its dead letter is not stored yet.
         case deadLetter = 6

@@ -23,7 +23,7 @@ package struct DeadLetterHeaders: Equatable, Sendable {
         name.starts(with: namePrefix.utf8)
     }
 
-    /// Calls `body` with the name of the original message of a dead letter. It is valid during the call.
+    /// Calls `body` with the name of the original message of a dead letter. The bytes are valid during the call.
     ///
     /// - Returns: The result of `body`; nil if the headers lack the name.
     package static func withOriginalName<Result>(
@@ -95,7 +95,7 @@ package struct DeadLetterHeaders: Equatable, Sendable {
         return HeaderList.encodeReserved(all.filter { !$0.value.isEmpty }, after: headers)
     }
 
-    /// Calls `body` with the stamp and the parts of the message that a dead letter is made of. They are valid during
+    /// Calls `body` with the stamp and the parts of the original message of a dead letter. The parts are valid during
     /// the call.
     ///
     /// - Returns: The result of `body`; nil if the message is not a dead letter.

@@ -15,8 +15,8 @@ package enum HeaderList {
         guard bytes.count <= Limits.headerBytes else { throw tooLong(bytes.count) }
     }
 
-    /// Decodes the list of a delivered message and checks it against the rules and `Limits`, with the budget of
-    /// reserved headers besides that of the poster's.
+    /// Decodes the list of a delivered message and checks it against the rules and `Limits`. Reserved headers have
+    /// limits of their own, which are added to those of the poster's headers.
     package static func decode(_ bytes: UnsafeRawBufferPointer) throws(WireError) -> [(key: String, value: String)] {
         guard bytes.count <= Limits.headerBytes + Limits.reservedHeaderBytes else { throw tooLong(bytes.count) }
         var reader = FieldReader(bytes)
@@ -99,8 +99,8 @@ extension HeaderList {
     /// The beginning of reserved keys, in any case.
     package static let reservedPrefix = "notifyd-"
 
-    /// The beginning of the keys that hold the trace context of a message. Among the keys that begin as reserved ones
-    /// do, only these are accepted in posts: clients add them for the program's tracer.
+    /// The beginning of the keys that hold the trace context of a message. Posts may contain them, although they begin
+    /// with `reservedPrefix`: clients add them for the program's tracer.
     package static let tracePrefix = "notifyd-trace-"
 
     /// Whether a key is reserved for the daemon.
@@ -120,8 +120,7 @@ extension HeaderList {
             "the header '\(key)' is reserved: only notifyd adds headers that begin with '\(reservedPrefix)'")
     }
 
-    /// Appends reserved headers to a list, in place of those that it has. The caller keeps within the budget of
-    /// reserved headers.
+    /// Replaces the reserved headers of a list. The caller keeps within the limits for reserved headers.
     ///
     /// - Parameters:
     ///   - headers: Headers with reserved keys.
@@ -155,7 +154,7 @@ extension HeaderList {
         return found
     }
 
-    /// Calls `body` with the key, the value and all bytes of each header. Ends at the first one that is truncated.
+    /// Calls `body` with the key, the value and all bytes of each header. Ends at the first truncated header.
     private static func forEach(
         _ encoded: UnsafeRawBufferPointer,
         _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, _ all: UnsafeRawBufferPointer) -> Void

@@ -82,7 +82,8 @@ extension WireError {
         .invalidArgument,
         "unknown durability: expected 1 (volatile), 2 (stored), 3 (synced) or, in a post, 0 (automatic)")
 
-    /// Unknown flags are refused rather than ignored, so that a client learns that the feature is not supported.
+    /// The error for unknown flags. They are refused rather than ignored, so that a client learns that the feature is
+    /// not supported.
     @usableFromInline
     static let unknownFlags = WireError(.unsupported, "the frame sets a flag that this version does not support")
 }

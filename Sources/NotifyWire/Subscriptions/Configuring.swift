@@ -46,7 +46,8 @@ package struct DeadLetters: ControlFrame, RequestFrame {
     package static let kind = FrameKind.deadLetters
 
     package enum Action: UInt8, CaseIterable, Sendable {
-        /// The message of each dead letter goes to its durable subscription alone, with no failure recorded.
+        /// Delivers the original message of each dead letter to its durable subscription only, with no failures
+        /// recorded.
         case retry = 0
         case purge = 1
     }
@@ -108,7 +109,7 @@ package struct DeadLetters: ControlFrame, RequestFrame {
     }
 }
 
-/// The answer to ``DeadLetters``: what was done is in the log.
+/// The answer to ``DeadLetters``: the changes are in the log.
 package struct DeadLettersDone: ReplyFrame {
     package static let kind = FrameKind.deadLettersDone
 

@@ -64,7 +64,7 @@ package struct DurableSettings: Equatable, Sendable {
         retryDelays[min(Int(max(failures, 1)) - 1, retryDelays.count - 1)]
     }
 
-    /// The settings with those that `changes` contains.
+    /// These settings with the values that `changes` contains.
     package func applying(_ changes: DurableSettingChanges) -> DurableSettings {
         DurableSettings(
             sharing: sharing, deadlineMicroseconds: changes.deadlineMicroseconds ?? deadlineMicroseconds,

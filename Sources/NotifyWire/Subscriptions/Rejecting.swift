@@ -6,7 +6,7 @@ package struct Reject: ControlFrame {
     package static let kind = FrameKind.reject
 
     package enum Outcome: UInt8, CaseIterable, Sendable {
-        /// The delivery counts as failed. After the last one the message becomes a dead letter.
+        /// The delivery counts as failed. After the last permitted delivery the message becomes a dead letter.
         case failed = 0
         /// The delivery does not count.
         case returned = 1

@@ -11,22 +11,23 @@ package struct Subscribe: ControlFrame {
     package var window: UInt32
     /// The total number of durable messages to deliver until more credit is granted; `unlimitedCredit` for no limit.
     package var credit: UInt32
-    /// Where a durable subscription begins if this creates it. An existing one continues at its cursor.
+    /// Where a durable subscription begins if this request creates it. An existing one continues at its cursor.
     package var start: LogPosition
-    /// Whether a durable subscription is shared. An existing one is refused if it is not shared in this way.
+    /// Whether a durable subscription is shared. The request is refused if an existing one has another sharing, unless
+    /// `takesOver` is set.
     package var sharing: DurableSharing
     /// Whether to end the attachments of other clients, and to share an existing durable subscription as requested.
     package var takesOver: Bool
     /// Whether a durable subscription may or must be created.
     package var creation: Creation
-    /// The settings of a durable subscription, if this creates it, besides the defaults for its sharing. An existing
-    /// one keeps its settings.
+    /// The settings of a durable subscription that this request creates, besides the defaults for its sharing. An
+    /// existing one keeps its settings.
     package var settings: DurableSettingChanges
     /// The name of a durable subscription; empty for a volatile one.
     package var durableName: String
     /// Limits the subscription to messages with this object; empty for all.
     package var object: String
-    /// Empty to attach to a durable subscription that exists, whatever its patterns and its object are.
+    /// The patterns. Empty to attach to an existing durable subscription, whatever its patterns and its object are.
     package var patterns: [String]
 
     package static let unlimitedCredit = UInt32.max
@@ -34,8 +35,8 @@ package struct Subscribe: ControlFrame {
     package enum Creation: UInt8, Sendable {
         /// Attaches to the subscription, and creates it first if there is none.
         case ifMissing = 0
-        /// Creates the subscription without attaching to it. The answer is a ``DurableDescription``, also of one that
-        /// exists.
+        /// Creates the subscription without attaching to it. The answer is a ``DurableDescription``, also if the
+        /// subscription already exists.
         case only = 1
         /// Attaches to the subscription, and is refused with `unknownSubscription` if there is none.
         case never = 2
