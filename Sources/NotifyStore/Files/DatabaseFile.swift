@@ -3,14 +3,14 @@ import NotifySystem
 import NotifyWire
 import SystemPackage
 
-/// The database file, checked before SQLite opens it: a file of another program is refused and left unchanged.
+/// The database file. It is checked before SQLite opens it: a file of another program is refused and left unchanged.
 ///
 /// `prepare` and `create` must not be called while the database is open: they open and close the file, and closing any
 /// descriptor of a file releases all POSIX locks that the process holds on it, including SQLite's.
 struct DatabaseFile {
     let path: String
 
-    /// The start of every SQLite database.
+    /// The first bytes of every SQLite database.
     private static let magic = Array("SQLite format 3\0".utf8)
     private static let headerSize = 100
     private static let versionOffset = 60
@@ -32,12 +32,12 @@ struct DatabaseFile {
         try check(isFlushing: true)
     }
 
-    /// Checks that the file, if there is one, can be a log. Changes nothing.
+    /// Checks that an existing file can be a log. Changes nothing.
     func checkExisting() throws(StoreError) {
         if exists { try check(isFlushing: false) }
     }
 
-    /// Checks that the file exists, can be read, and begins as a log does.
+    /// Checks that the file exists, can be read, and has the header of a log.
     func checkReadable() throws(StoreError) {
         let header: [UInt8]
         do throws(Errno) {
@@ -86,7 +86,7 @@ struct DatabaseFile {
         removeLogs()
     }
 
-    /// Removes the files in which SQLite keeps changes of the database.
+    /// Removes the journal and the write-ahead log, in which SQLite keeps changes of the database.
     func removeLogs() {
         for suffix in ["-wal", "-journal"] { unlink(path + suffix) }
     }
@@ -110,8 +110,8 @@ struct DatabaseFile {
         try flushEmpty(file)
     }
 
-    /// Flushes the new file and its directory: the directory entry must be on disk before anything in the file counts
-    /// as flushed.
+    /// Flushes the new file and its directory. A flush of the file alone would not save the file itself: its directory
+    /// entry must be on disk, too.
     private func flushEmpty(_ file: borrowing OwnedDescriptor) throws(Errno) {
         fchmod(file.rawValue, 0o600)
         try Errno.check(fsync(file.rawValue))
@@ -145,8 +145,8 @@ struct DatabaseFile {
             throw .notADatabase(path)
         }
         let applicationID = Self.number(at: Self.applicationIDOffset, in: header)
-        // The id is also 0 if the log's first pages are still in the write-ahead log. `Schema` then checks the id that
-        // SQLite reports.
+        // The id is also 0 if the log's first pages are still in the write-ahead log. In that case `Schema` checks the
+        // id that SQLite reports.
         guard applicationID == 0 || applicationID == UInt32(Schema.applicationID) else { throw Schema.foreign(path) }
         let version = Int32(bitPattern: Self.number(at: Self.versionOffset, in: header))
         if applicationID != 0, version > Schema.version { throw Schema.newer(path, version: Int64(version)) }
@@ -160,9 +160,9 @@ struct DatabaseFile {
         header[offset..<offset + 4].reduce(0) { $0 << 8 | UInt32($1) }
     }
 
-    /// Refuses files of other users if this process runs as root: their owners could change them at any time, and could
-    /// not open the files that root creates. If the process runs as another user, the mode of such files keeps it from
-    /// opening them.
+    /// Refuses files of other users if this process runs as root: the owners could change their files at any time, and
+    /// could not open the files that root creates. A process of another user can't open such files because of their
+    /// mode.
     private func checkOwners() throws(StoreError) {
         guard geteuid() == 0 else { return }
         for name in [path, path + "-wal"] {
@@ -199,7 +199,7 @@ struct DatabaseFile {
 }
 
 extension FileLocation {
-    /// Whether this is the location of `path`, by whatever path the folder was given.
+    /// Whether this is the location of `path`, even if the paths of the folder differ.
     func isFile(at path: String) -> Bool {
         guard FilePath(path).lastComponent?.string == name,
             let folder = try? Stat(FilePath(AccessProblem.directory(of: path)))

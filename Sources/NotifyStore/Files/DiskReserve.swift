@@ -3,11 +3,11 @@ import NotifySystem
 import SystemPackage
 
 /// Space on the disk that no message may use: a file beside the database whose space is allocated. When the disk is
-/// full, it is shortened for acknowledgements and attachments, and removed for deletions.
+/// full, the file is shortened for acknowledgements and attachments, and removed for deletions.
 ///
-/// A deletion also writes to the disk at first. Without a reserve, deletions, which make room, would fail on a full
-/// disk. Deletions have a part of their own, because another program may take the space of the other part as soon as it
-/// is free. A disk without room for the whole reserve has one for deletions alone.
+/// A deletion makes room in the end, but writes to the disk at first, so it would fail on a full disk without a
+/// reserve. Deletions have a part of their own, because another program may take the space of the other part as soon as
+/// it is released. A disk without room for the whole reserve has a small one, for deletions alone.
 final class DiskReserve {
     enum Use {
         case deletion
@@ -17,30 +17,31 @@ final class DiskReserve {
 
     private enum State {
         case none
-        /// Only the part for deletions: the other one was released.
+        /// Only the part for deletions is left: the part for changes was released.
         case part
-        /// Only for deletions, because the disk had no room for more.
+        /// The reserve is for deletions only, because the disk had no room for more.
         case small
         case whole
     }
 
-    /// The part for deletions: the first ones, and a checkpoint of a write-ahead log that is kept short.
+    /// The size of the part for deletions: room for the first deletions, and for a checkpoint of a write-ahead log that
+    /// is kept short.
     private static let deletionBytes: UInt64 = 4 << 20 + UInt64(LogDisk.shortCheckpointBytes)
-    /// The size of the reserve of a small disk. It differs from that of the part, so that the next start can tell them
-    /// apart.
+    /// The size of the small reserve. It differs from `deletionBytes`, so that the next start can distinguish the small
+    /// reserve from a part that was left.
     private static let smallBytes = deletionBytes + 4096
-    /// The room for changes, besides that for a checkpoint.
+    /// The room for changes. The room for a checkpoint is added.
     private static let changeBytes: UInt64 = 1 << 20
-    /// The multiple of a reserve that must be free to make it.
+    /// The factor by which the free space must exceed a reserve before it is made.
     private static let roomFactor: UInt64 = 4
 
-    /// The size of the whole reserve: on a full disk, the pages of the write-ahead log must have room in the database,
-    /// so that the write-ahead log can begin again within its file.
+    /// The size of the whole reserve. It includes room for a checkpoint: on a full disk, the database must have room
+    /// for the pages of the write-ahead log, so that SQLite can write the next pages to the same file.
     private let bytes: UInt64
     let path: String
     private var state: State
-    /// The size of the reserve that was released and not made again since; 0 if there is none. Messages must leave this
-    /// room free.
+    /// The size of the reserve that was released and has not been made again; 0 if there is none. Messages must leave
+    /// this room free.
     private(set) var releasedBytes: UInt64
 
     /// Whether the reserve is complete.
@@ -51,7 +52,8 @@ final class DiskReserve {
 
     var isReleased: Bool { releasedBytes > 0 }
 
-    /// Whether there is less than the whole reserve, with room for the checkpoint of a short write-ahead log alone.
+    /// Whether the write-ahead log must be kept short, because what is left of the reserve has room only for a
+    /// checkpoint of a short one.
     var keepsLogShort: Bool { isReleased || state == .small }
 
     /// Finds the reserve of an earlier run beside the database at `path`. Makes none.
@@ -72,16 +74,17 @@ final class DiskReserve {
         releasedBytes = state == .part ? bytes : 0
     }
 
-    /// Makes the reserve, or that for deletions, if there is none and the disk has more than enough room for it.
+    /// Makes the whole reserve if it is not complete, or the small one if there is none, provided that the disk has
+    /// ample room for it.
     ///
-    /// - Parameter freeBytes: The free bytes of the disk, apart from those that must stay free.
+    /// - Parameter freeBytes: The free bytes of the disk above the minimum that must stay free.
     func make(freeBytes: UInt64) {
         if !isHeld, freeBytes >= Self.roomFactor * bytes { make(.whole, bytes) }
         if state == .none, freeBytes >= Self.roomFactor * Self.smallBytes { make(.small, Self.smallBytes) }
     }
 
     private func make(_ made: State, _ bytes: UInt64) {
-        // Of another size, or incomplete.
+        // An existing file has another size, or is incomplete.
         unlink(path)
         do throws(Errno) {
             let file = try OwnedDescriptor.open(
@@ -90,7 +93,7 @@ final class DiskReserve {
             let result = posix_fallocate(file.rawValue, 0, off_t(bytes))
             guard result == 0 else { throw Errno(rawValue: result) }
             state = made
-            // One for deletions does not replace a whole one.
+            // A small reserve does not replace a whole one that was released.
             if releasedBytes <= bytes { releasedBytes = 0 }
         } catch {
             unlink(path)
@@ -98,9 +101,9 @@ final class DiskReserve {
         }
     }
 
-    /// Releases the part for a use.
+    /// Releases the part of the reserve for a use.
     ///
-    /// - Returns: Whether that has made room.
+    /// - Returns: Whether room was made.
     func release(for use: Use) -> Bool {
         let released = state == .small ? Self.smallBytes : bytes
         switch (use, state) {

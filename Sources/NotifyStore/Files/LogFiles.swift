@@ -49,16 +49,16 @@ struct LogFiles {
     private let pageSize: UInt64
     /// The size of the database at the last check. A smaller size is damage, unless free pages were removed.
     private var minimumDatabaseBytes: UInt64
-    /// The size to which a checkpoint may shrink the database, after free pages were removed.
+    /// The size to which the next checkpoint may shrink the database; nil if no free pages were removed.
     private var shrunkDatabaseBytes: UInt64?
     private var truncation: Damage?
 
     var walPath: String { path + "-wal" }
 
-    /// Records the identity of both files, which exist while SQLite has a log open.
+    /// Records the identities of both files. Both exist while SQLite has a log open.
     ///
-    /// - Parameter pages: The pages of the database. After a process that has removed free pages was killed, the file
-    ///   is larger until the next checkpoint.
+    /// - Parameter pages: The number of pages of the database. If a process was killed after it had removed free pages,
+    ///   the file is larger than that until the next checkpoint.
     init(path: String, pageSize: UInt64, pages: UInt64) throws(Errno) {
         self.path = path
         self.pageSize = pageSize
@@ -71,7 +71,7 @@ struct LogFiles {
 
     /// Checks both files.
     ///
-    /// - Parameter walPages: How many pages SQLite has written to the write-ahead log.
+    /// - Parameter walPages: The number of pages that SQLite has written to the write-ahead log.
     mutating func check(walPages: Int32) -> Result<Sizes, Damage> {
         do throws(Damage) {
             let sizes = try Sizes(
@@ -90,12 +90,12 @@ struct LogFiles {
         }
     }
 
-    /// Notes that free pages were removed: the database has `bytes` from the next checkpoint on, if nothing is added.
+    /// Notes that free pages were removed: the next checkpoint shrinks the database to `bytes`, if nothing is added.
     mutating func databaseShrinks(to bytes: UInt64) {
         shrunkDatabaseBytes = min(bytes, shrunkDatabaseBytes ?? .max)
     }
 
-    /// Checks the size of the write-ahead log. Also called before a commit: writing after the end of a truncated file
+    /// Checks the size of the write-ahead log. Also called before a commit: a write beyond the end of a truncated file
     /// would leave a hole and hide the truncation.
     mutating func checkWAL(size: UInt64, pages: Int32) throws(Damage) {
         let least = pages == 0 ? 0 : 32 + UInt64(pages) * (24 + pageSize)
@@ -136,7 +136,7 @@ struct LogFiles {
 }
 
 extension LogFiles.Damage: CustomStringConvertible {
-    /// One line without a final period that states the problem and how to correct it.
+    /// The problem and its solution, in one line without a final period.
     var description: String {
         let name = file == .database ? "the database '\(path)'" : "the write-ahead log '\(path)' of the database"
         let renewal =
@@ -157,7 +157,7 @@ extension LogFiles.Damage: CustomStringConvertible {
 
     var storageFailure: StorageFailure { StorageFailure(kind: .inputOutput, message: description) }
 
-    /// The problem and its consequence when the daemon ends.
+    /// The problem and its consequence for the next start, for the message of the daemon's end.
     var finalDescription: String {
         guard file == .database, kind == .missing else { return "\(self); the next start recovers as after a crash" }
         return "the database was deleted or moved away: move it back before the next start, which otherwise begins "

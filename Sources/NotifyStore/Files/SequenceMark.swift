@@ -5,12 +5,12 @@ import SystemPackage
 
 /// The lowest sequence that no peer has seen, in shared memory that outlives the process but not a reboot.
 ///
-/// The store reserves sequences in blocks of billions, so that posts need no disk write. Without the mark, the start
-/// after a crash of the process would have to skip the rest of the block, and clients would see a gap of that size.
+/// The store reserves sequences in blocks of billions, so that posts need no disk write. Without the mark, a start
+/// after a crash would have to skip the rest of the block, and clients would see a gap of that size.
 ///
-/// The mark is a POSIX shared-memory object rather than a file beside the database, for two reasons. Its page is
-/// allocated when it is opened, so that an update is a memory write that can't fail, even on a full disk. And the mark
-/// is lost only when the kernel stops, which is also when disk writes may be lost.
+/// The mark is a POSIX shared-memory object rather than a file beside the database, for two reasons. First, its page is
+/// allocated when it is opened, so that an update is a memory write, which can't fail even on a full disk. Second, the
+/// mark is lost only when the kernel stops, and then disk writes may be lost, too.
 ///
 /// `@unchecked Sendable`: the mapping is one atomic value, valid until `deinit`.
 final class SequenceMark: @unchecked Sendable {
@@ -38,7 +38,7 @@ final class SequenceMark: @unchecked Sendable {
     /// by the path, because the log gets an id and a mark of its own only when it is created.
     convenience init(ofMissing path: String) throws(Errno) {
         let directory = try Errno.typed { try Stat(FilePath(AccessProblem.directory(of: path))) }
-        // FNV-1a, which is the same in every process, unlike Swift's hash values.
+        // FNV-1a gives the same hash in every process, unlike Swift's hash values.
         let hash = path[(path.lastIndex(of: "/") ?? path.startIndex)...].utf8
             .reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
         try self.init(

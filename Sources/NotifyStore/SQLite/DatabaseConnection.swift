@@ -4,17 +4,17 @@ import NotifyWire
 
 /// A connection to the database through SQLite's C interface. Must be used by one thread at a time.
 ///
-/// A database file is not trusted: no trigger runs, no view can be read, and no function that a definition in the file
-/// names is called, unless it has no side effects.
+/// A database file is not trusted: no trigger runs, no view can be read, and definitions in the file can call only
+/// functions without side effects.
 final class DatabaseConnection {
     /// Nil once the connection is closed. Preparing a statement or running a checkpoint then fails.
     private(set) var handle: OpaquePointer?
     private var workLimit: WorkLimit?
 
-    /// Opens the database file at `path`, which must exist. Does not read it yet.
+    /// Opens the database file at `path`, which must exist. Does not read the file yet.
     ///
-    /// - Parameter isForeign: Whether the file may come from elsewhere, as a backup does. Its statements then end after
-    ///   a number of steps that depends on its size.
+    /// - Parameter isForeign: Whether the file may have another origin, as a backup does. Statements on it then end
+    ///   after a number of steps that depends on the size of the file.
     convenience init(path: String, isForeign: Bool = false) throws(SQLiteFailure) {
         try self.init(path, flags: SQLITE_OPEN_READWRITE)
         if isForeign { try limitWork(path) }
@@ -34,8 +34,8 @@ final class DatabaseConnection {
         protect()
     }
 
-    /// Opens a log's database for reading, as a foreign file. Changes neither it nor its write-ahead log, and creates
-    /// no file.
+    /// Opens a log's database for reading, as a foreign file. Changes neither the database nor its write-ahead log, and
+    /// creates no file.
     ///
     /// Without a write-ahead log, SQLite takes no locks: the caller ensures that no daemon uses the database.
     convenience init(reading path: String) throws(SQLiteFailure) {
@@ -43,7 +43,7 @@ final class DatabaseConnection {
         if stat(path + "-wal", &status) == 0, status.st_size > 0 {
             try self.init(path, flags: SQLITE_OPEN_READWRITE)
             try limitWork(path)
-            // The index of the write-ahead log is then in memory.
+            // With exclusive locking, the index of the write-ahead log is in memory.
             try execute("PRAGMA locking_mode = EXCLUSIVE; PRAGMA query_only = 1")
         } else {
             let escaped = path.map { "%?#".contains($0) ? "%" + String($0.asciiValue ?? 0, radix: 16) : String($0) }
@@ -69,8 +69,8 @@ final class DatabaseConnection {
 
     // MARK: Protection
 
-    /// The limits of SQLite for a statement, which may be a definition in a file, and for its values. The values follow
-    /// SQLite's advice on files that are not trusted, where the log's own statements allow it.
+    /// SQLite's limits for statements, including the definitions in a file, and for values. They follow SQLite's advice
+    /// on untrusted files, as far as the log's own statements allow.
     private static let limits: [(Int32, Int)] = [
         (SQLITE_LIMIT_LENGTH, 2 * Limits.maximumPayloadBytes),
         (SQLITE_LIMIT_SQL_LENGTH, 1_000_000),
@@ -79,7 +79,7 @@ final class DatabaseConnection {
         (SQLITE_LIMIT_COMPOUND_SELECT, 3),
         (SQLITE_LIMIT_VDBE_OP, 250_000),
         (SQLITE_LIMIT_FUNCTION_ARG, 8),
-        // The temporary database of VACUUM.
+        // VACUUM attaches a temporary database.
         (SQLITE_LIMIT_ATTACHED, 1),
         (SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 50),
         (SQLITE_LIMIT_VARIABLE_NUMBER, 64),
@@ -102,7 +102,7 @@ final class DatabaseConnection {
 
     private func limitWork(_ path: String) throws(SQLiteFailure) {
         workLimit = WorkLimit(of: handle, path: path)
-        // Lets SQLite examine each page when it is read.
+        // Lets SQLite check the cells of each page when it reads the page.
         try execute("PRAGMA cell_size_check = 1")
     }
 

@@ -1,7 +1,8 @@
-/// The schema of a log of some version, to which that of a file is compared before anything else in the file is used.
+/// The schema of a log of some version. The schema of a file is compared to it before anything else in the file is
+/// used.
 ///
-/// The definitions in a file decide what SQLite does with it: a trigger, a conflict clause or a check can delete or
-/// refuse rows, and a view or a computed column can take for ever.
+/// A definition in a file can change the effect of a statement: a trigger, a conflict clause or a check can delete or
+/// refuse rows, and reading a view or a computed column may never end.
 struct LogSchema {
     private let entries: [SchemaEntry]
     /// The columns of each table.
@@ -19,7 +20,7 @@ struct LogSchema {
         self.version = version
     }
 
-    /// Describes the first entry of a database's schema that differs from this one; nil if all are the same.
+    /// Describes the first entry of a database's schema that differs from this schema; nil if all entries are the same.
     func difference(in database: DatabaseConnection) throws(SQLiteFailure) -> String? {
         guard try database.text("PRAGMA encoding") == "UTF-8" else { return "its text is not encoded in UTF-8" }
         // The sizes of the log are counted in pages of this size.
@@ -40,14 +41,15 @@ struct LogSchema {
         return missing.min { $0.name < $1.name }.map { "the \($0.title) is missing" }
     }
 
-    /// The tables of a file that can be read row by row, whatever else its schema contains: the tables of a log, with
-    /// all of its columns. The rows have checksums.
+    /// The tables of a file that can be read row by row, even if the rest of its schema differs: the tables of a log
+    /// that have all of their columns. Altered rows are detected by their checksums.
     func readableTables(in database: DatabaseConnection) throws(SQLiteFailure) -> Set<String> {
         let found = try database.schemaEntries()
         var tables: Set<String> = []
         for (table, expected) in columns {
             let entry = found.first { $0.name == table && $0.type == "table" }
-            // The text of a virtual table, whose content an extension of SQLite provides, begins otherwise.
+            // This excludes virtual tables, whose content an extension of SQLite provides: they begin with "CREATE
+            // VIRTUAL TABLE".
             guard let entry, entry.text.hasPrefix("CREATE TABLE ") else { continue }
             if try Set(expected).isSubset(of: database.columns(of: table)) { tables.insert(table) }
         }
@@ -56,7 +58,8 @@ struct LogSchema {
 
     // MARK: Version 1
 
-    /// The first logs of version 1 have the table of an earlier migrator, and the state without `flushes`.
+    /// The entries of a file of version 1 without the differences of the first such logs: these have the table of an
+    /// earlier migrator, and may lack the column `flushes`.
     private func earlyEntries(_ found: [SchemaEntry]) -> [SchemaEntry] {
         found.filter { !Self.migratorEntries.contains($0) }.map { entry in
             guard let state = entries.first(where: { $0.name == "state" && $0.type == "table" }),
@@ -66,7 +69,7 @@ struct LogSchema {
         }
     }
 
-    /// The ends of the columns of the first states.
+    /// The last column definitions of the table `state` in the first logs of version 1.
     private static let earlyState = [
         "clean INTEGER NOT NULL", "clean INTEGER NOT NULL, flushes INTEGER NOT NULL",
     ]
@@ -81,21 +84,21 @@ struct LogSchema {
 }
 
 extension SchemaEntry {
-    /// The state of version 1 with another end of its columns.
+    /// The table `state` of version 1 with other last column definitions.
     fileprivate func with(clean end: String) -> SchemaEntry {
         let columns = "clean INTEGER NOT NULL,\n    flushes INTEGER NOT NULL"
         return SchemaEntry(type: type, name: name, table: table, text: text.replacing(columns, with: end))
     }
 }
 
-/// A column of a table that is stored, and its place in the primary key.
+/// A stored column of a table, and its position in the primary key.
 private struct TableColumn: Hashable {
     let name: String
     let keyPosition: UInt64
 }
 
 extension DatabaseConnection {
-    /// The columns of a table, without those that are computed.
+    /// The stored columns of a table. Computed ones are left out.
     fileprivate func columns(of table: String) throws(SQLiteFailure) -> [TableColumn] {
         let rows = try PreparedStatement(self, "PRAGMA table_xinfo(\(table))")
         var columns: [TableColumn] = []

@@ -1,9 +1,9 @@
 import NotifyWire
 
 extension Migrations {
-    /// Adds two columns to each copy of a message: its name, and the log's time from which its age counts. For the
-    /// copies that exist already, this is the time of the log's latest mark. The columns come before the frame, so that
-    /// they are read without it.
+    /// Adds two columns to each copy of a message: the message's name, and the log's time from which the age of the
+    /// copy counts. For existing copies, this is the time of the log's latest mark. The columns come before the frame,
+    /// so that SQLite can read them without reading the frame.
     @Sendable
     static func describeCopies(_ database: DatabaseConnection) throws {
         try database.execute(
@@ -57,7 +57,7 @@ extension Migrations {
             checksum.add(rows.text(6))
             let name = (try? Delivery(reading: frame))?.parts.name ?? UnsafeRawBufferPointer(start: nil, count: 0)
             checksum.add(name)
-            // A damaged row stays one.
+            // A damaged row gets a wrong checksum, so that its damage is still detected.
             let isSound = before.value == rows.integer32(8)
             try insert.bind(1, isSound ? checksum.value : ~checksum.value)
             try insert.bind(2, now)

@@ -2,8 +2,8 @@ import NIOCore
 import NotifyWire
 
 extension Migrations {
-    /// Gives each segment its own bounds, its size and its entries for each name and user, from which the usage of
-    /// users follows. Adds checksums to all rows, the next id of a name, the log's time and its epoch, and the log's
+    /// Gives each segment its own bounds, its size and its entries for each name and user. The usage of users follows
+    /// from the entries. Adds checksums to all rows, the next id of a name, the log's time and its epoch, and the log's
     /// time at which each subscription was attached last. Adds the settings of subscriptions, and copies of messages
     /// that they receive again.
     ///
@@ -130,8 +130,8 @@ extension Migrations {
         }
     }
 
-    /// Copies the messages with their checksums, and writes the segments in which they now are. The last messages,
-    /// less than a segment, stay in the open segment.
+    /// Copies the messages with their checksums, and writes the segments to which they now belong. The last messages,
+    /// which do not fill a segment, stay in the open segment.
     private static func copyMessages(_ database: DatabaseConnection) throws {
         let rows = try PreparedStatement(
             database,

@@ -1,8 +1,8 @@
 /// The steps that migrate a database from one version of the schema to the next.
 ///
-/// A released step must never change, nor use anything that may change, such as a constant or an encoding: it has
-/// already run on existing databases. A new version needs one more step and a test of that step. New databases run all
-/// steps, too.
+/// A released step must never change, nor use anything that may change, such as a constant or an encoding: existing
+/// databases have already run the step. A new version needs one more step and a test of that step. New databases run
+/// all steps, too.
 enum Migrations {
     typealias Step = @Sendable (DatabaseConnection) throws -> Void
 
@@ -147,13 +147,14 @@ enum Migrations {
             """)
     }
 
-    /// Adds to each subscription the identities that attached before the latest one, which are unknown.
+    /// Adds to each subscription the identities that attached before the latest one. For existing subscriptions they
+    /// are unknown.
     @Sendable
     private static func keepEarlierOwners(_ database: DatabaseConnection) throws {
         try database.execute("ALTER TABLE subscriptions ADD COLUMN earlier_owners TEXT NOT NULL DEFAULT ''")
     }
 
-    /// Adds the deletions of messages. Those before are unknown.
+    /// Adds the table of the deletions of messages. Earlier deletions are unknown.
     @Sendable
     private static func keepDeletions(_ database: DatabaseConnection) throws {
         try database.execute(

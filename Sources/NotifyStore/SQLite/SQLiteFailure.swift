@@ -22,8 +22,8 @@ struct SQLiteFailure: Error, CustomStringConvertible {
     /// reports the loss only once.
     var isFailedFlush: Bool { code == SQLITE_IOERR | (4 << 8) || code == SQLITE_IOERR | (5 << 8) }
 
-    /// Whether the disk is full or the quota exhausted. SQLite reports SQLITE_FULL only for ENOSPC of a write, not for
-    /// an exhausted quota or a file that can't be created.
+    /// Whether the disk is full or the quota exhausted. SQLite reports SQLITE_FULL only if a write fails with ENOSPC,
+    /// not for an exhausted quota or a file that can't be created.
     var isFull: Bool {
         primaryCode == SQLITE_FULL
             || ([SQLITE_IOERR, SQLITE_CANTOPEN].contains(primaryCode) && [ENOSPC, EDQUOT].contains(systemError))

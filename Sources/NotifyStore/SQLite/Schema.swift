@@ -3,21 +3,21 @@ import NotifySystem
 /// A log's database that is ready to use.
 struct OpenedDatabase {
     let connection: DatabaseConnection
-    /// Why a database of an earlier version could not be rewritten; nil if there is no need.
+    /// Why a database of an earlier version could not be rewritten; nil if it was rewritten or needs no rewriting.
     let rewriteProblem: String?
 }
 
-/// Distinguishes a log from other databases, and migrates an older log to the current version.
+/// The schema of a log: distinguishes a log from other databases, and migrates an older log to the current version.
 enum Schema {
     /// "ntfd", in the database's header.
     static let applicationID: Int32 = 0x6E74_6664
     static var version: Int { Migrations.steps.count }
     static let pageSize = 4096
 
-    /// Opens the connection, refuses databases of other programs and altered ones, and migrates an older log to this
-    /// version.
+    /// Opens a database, refuses it if another program wrote it or its schema was altered, and migrates an older log to
+    /// this version.
     ///
-    /// - Parameter isForeign: Whether the file comes from elsewhere.
+    /// - Parameter isForeign: Whether the file may have another origin, as a backup does.
     /// - Throws: `noRoomForNew` if there is no log yet and the disk is full.
     static func open(_ path: String, isForeign: Bool = false) throws -> OpenedDatabase {
         let database = try DatabaseConnection(path: path, isForeign: isForeign)
@@ -35,7 +35,7 @@ enum Schema {
 
     /// Rewrites a database of an earlier version so that the space of deleted messages can return to the file system.
     ///
-    /// - Returns: Why that is not done yet; nil if the database needs no rewriting.
+    /// - Returns: The reason why the database was not rewritten; nil if it was rewritten or needs no rewriting.
     private static func rewrite(_ database: DatabaseConnection, _ path: String) -> String? {
         do {
             guard try database.integer("PRAGMA auto_vacuum") != incrementalVacuum else { return nil }
@@ -43,7 +43,7 @@ enum Schema {
             let consequence =
                 "until a start has rewritten the database '\(path)' of an earlier version, the space of deleted messages "
                 + "does not return to the file system"
-            // A temporary copy and the write-ahead log.
+            // A temporary copy and the write-ahead log each need that many bytes.
             guard let disk = DiskSpace(at: path), disk.freeBytes >= 2 * UInt64(bytes) else {
                 return "\(consequence); that needs \((2 * bytes) >> 20) MiB of free disk space"
             }
@@ -58,12 +58,12 @@ enum Schema {
         }
     }
 
-    /// `PRAGMA auto_vacuum` of a log.
+    /// The value of `PRAGMA auto_vacuum` in a log.
     private static let incrementalVacuum: Int64 = 2
 
     private static func setUp(_ database: DatabaseConnection, isNew: Bool) throws {
         try database.execute("PRAGMA page_size = \(pageSize)")
-        // Possible before the first table only.
+        // SQLite permits this only before the first table is created.
         if isNew { try database.execute("PRAGMA auto_vacuum = INCREMENTAL") }
         guard try database.text("PRAGMA journal_mode = WAL") == "wal" else {
             throw StoreError(.inputOutput, "SQLite can't keep a write-ahead log here; use a local file system")
@@ -71,7 +71,7 @@ enum Schema {
         try database.execute("PRAGMA synchronous = FULL")
     }
 
-    /// Refuses databases that this version must not write to, without changing anything.
+    /// Refuses a database that this version must not write to. Changes nothing.
     ///
     /// - Returns: Whether the database is empty, so that a new log is created in it.
     private static func check(_ database: DatabaseConnection, path: String) throws -> Bool {

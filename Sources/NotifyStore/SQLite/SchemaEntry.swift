@@ -3,7 +3,7 @@ struct SchemaEntry: Hashable {
     let type: String
     let name: String
     let table: String
-    /// The text of the statement that created it; empty for the index of a constraint.
+    /// The text of the statement that created the entry; empty for the index of a constraint.
     let text: String
 
     /// A description for a message. The file may contain any name.
@@ -18,7 +18,7 @@ struct SchemaEntry: Hashable {
 }
 
 extension DatabaseConnection {
-    /// Reads the schema, without what SQLite adds to any database by itself.
+    /// Reads the schema, without the entries that SQLite adds to any database.
     func schemaEntries() throws(SQLiteFailure) -> [SchemaEntry] {
         let rows = try PreparedStatement(self, "SELECT type, name, tbl_name, sql FROM sqlite_master")
         var entries: [SchemaEntry] = []
@@ -29,7 +29,8 @@ extension DatabaseConnection {
         return entries
     }
 
-    /// The tables that SQLite creates by itself. The indexes that it creates belong to the definition of a table.
+    /// The tables that SQLite creates in any database. The indexes that SQLite creates are not among them, because they
+    /// belong to the definition of a table.
     private static let ownEntries: Set<SchemaEntry> = [
         own("sqlite_sequence", "name,seq"), own("sqlite_stat1", "tbl,idx,stat"),
         own("sqlite_stat4", "tbl,idx,neq,nlt,ndlt,sample"),
