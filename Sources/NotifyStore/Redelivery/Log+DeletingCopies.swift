@@ -1,13 +1,13 @@
 import NotifyLog
 import NotifyWire
 
-/// Deleting the copies of messages that are purged, or older than their retention rule permits. The subscriptions lose
-/// these messages.
+/// Deleting copies of messages that are purged or older than their retention rule permits. The subscriptions lose these
+/// messages.
 extension Log {
     /// The most copies that one step examines.
     private static let copiesPerStep: Int64 = 256
 
-    /// Deletes copies of the messages of a purge.
+    /// Performs a step of a purge: examines the next copies, and deletes those that the purge includes.
     ///
     /// - Returns: Whether copies are left to be examined.
     func purgeCopies(_ survey: inout PurgeSurvey) throws -> Bool {
@@ -21,7 +21,7 @@ extension Log {
         return true
     }
 
-    /// Deletes copies of messages that have reached the age of their rule.
+    /// Examines the next copies, and deletes those that have reached the maximum age of their rule.
     ///
     /// - Returns: Whether copies are left to be examined.
     func expireCopies(_ survey: inout RetentionSurvey) throws -> Bool {
@@ -45,7 +45,8 @@ extension Log {
         return true
     }
 
-    /// When the first of the copies reaches the lowest age of a rule; nil if there is none.
+    /// The time at which the first of the remaining copies reaches the lowest maximum age of a rule; nil if there is
+    /// none.
     func nextCopyExpiry(_ survey: RetentionSurvey) throws -> Duration? {
         guard let lowestAge = options.retention.lowestMaximumAge else { return nil }
         let rows = try openStatements().redeliveries.aged
@@ -58,7 +59,7 @@ extension Log {
         return .microseconds(Int64(bitPattern: rows.integer(10))) + lowestAge
     }
 
-    /// Reads rows without their copies. A damaged row has only an id.
+    /// Reads rows without the frames. The row of a damaged copy is nil.
     private func readCopies(
         _ rows: PreparedStatement
     ) throws -> [(id: UInt64, kept: Duration, row: RedeliveryRow?)] {
@@ -81,7 +82,7 @@ extension Log {
                 guard let generation = subscriptions.generation(of: id) else { continue }
                 result.began(generation, of: id)
                 result.copies[id] = sequences
-                // A client has seen them.
+                // The loss is an upper bound, because a client has received the messages before.
                 let loss = Loss(
                     first: sequences[0], last: sequences[sequences.count - 1], count: UInt64(sequences.count),
                     isUpperBound: true)

@@ -3,10 +3,10 @@ import NotifyWire
 
 /// Deleting single messages: dead letters.
 extension Log {
-    /// Deletes messages, and subtracts them from the counts of their segments. Subscriptions that have not read them
-    /// lose them.
+    /// Deletes messages, and subtracts them from the counts of their segments. Subscriptions that have not read the
+    /// messages lose them.
     ///
-    /// - Parameter sequences: Ascending. Sequences without a message are ignored.
+    /// - Parameter sequences: The sequences of the messages, ascending. Sequences without a message are ignored.
     func delete(_ sequences: [UInt64], _ statements: Statements) throws {
         let open = contents.openSegment.isEmpty ? UInt64.max : contents.openSegment.segment.first
         var rest = sequences.prefix { $0 < open }
@@ -86,12 +86,13 @@ extension Log {
         StoredUsage.messageOverhead + contents.names.withBytes(of: name) { $0.count } + Int(row.integer(4))
     }
 
-    /// Reports what a committed batch has deleted, perhaps of its own messages, and what new subscriptions have missed.
+    /// Adds the deletions of a committed batch, and the losses of its new subscriptions, to the report. A batch may
+    /// have deleted messages of its own.
     func noteDeleted(_ deleted: Deletion) {
         report.deletion.add(deleted)
         guard !deleted.usage.isEmpty else { return }
         contents.removeMessages(deleted.usage.values.reduce(0) { $0 + UInt64($1.messages) })
-        // Names without messages are removed.
+        // The next pass removes names without messages.
         retention.pace.request()
     }
 }

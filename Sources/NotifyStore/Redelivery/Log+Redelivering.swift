@@ -4,7 +4,7 @@ import NotifyWire
 
 /// Copies of messages that durable subscriptions receive again.
 extension Log {
-    /// Keeps a copy of a message, or changes what is recorded of an earlier one.
+    /// Stores a copy of a message for a subscription, or updates the record of an existing copy.
     func keep(
         _ redelivery: Redelivery, _ reason: String, _ frame: ByteBuffer?, for id: DurableID, _ statements: Statements
     ) throws {
@@ -15,12 +15,12 @@ extension Log {
             try statements.redeliveries.update.run()
             return
         }
-        // A message that is delivered again on request counts as new.
+        // The age of a message that is delivered again on request begins anew.
         let kept = try frame == nil ? closingTime(ofSegmentWith: redelivery.sequence, statements) : clock.now
         guard let frame = try frame ?? readFrame(redelivery.sequence, statements) else {
             return writer.addMissingCopy(of: redelivery.sequence, for: id)
         }
-        // A damaged row.
+        // Removes a damaged row of the message.
         try forget([redelivery.sequence], of: id, statements)
         try frame.withUnsafeReadableBytes { bytes in
             let body = bytes.slice(from: FrameHeader.size)
@@ -30,7 +30,7 @@ extension Log {
                 name: String(decoding: try Delivery(reading: body).parts.name, as: UTF8.self))
             try row.insert(body, with: statements.redeliveries.insert)
         }
-        // Such a change is not refused for lack of room, but counts towards the limits of what follows.
+        // The copy is not refused for lack of room, but counts towards the limits of later batches.
         disk.noteGrowth(UInt64(2 * frame.readableBytes + 512))
     }
 
@@ -42,7 +42,7 @@ extension Log {
         }
     }
 
-    /// The log's time at which the segment with a message was closed; the present time if it is open.
+    /// The log's time at which the segment of a message was closed; the present time if the segment is open.
     private func closingTime(ofSegmentWith sequence: UInt64, _ statements: Statements) throws -> Duration {
         let rows = statements.segments.closing
         defer { rows.reset() }
@@ -81,7 +81,7 @@ extension Log {
 
     // MARK: Reading
 
-    /// Reads copies.
+    /// Reads the requested copies.
     func readRedeliveries(_ request: RedeliveryRequest) -> RedeliveryPage {
         let result: Result<RedeliveryPage.Content, StorageFailure>
         do {
@@ -146,7 +146,7 @@ extension Log {
         var (redeliveries, damaged): ([DurableID: [Redelivery]], Int) = ([:], 0)
         var reasons: [DurableID: RedeliveryRow] = [:]
         while try rows.step() {
-            // A damaged index can name a row twice.
+            // A damaged index can list a row twice.
             guard let row = RedeliveryRow(rows),
                 redeliveries[row.subscription]?.last.map({ $0.sequence < row.sequence }) ?? true
             else {

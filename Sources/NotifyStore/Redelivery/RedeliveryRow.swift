@@ -7,7 +7,7 @@ struct RedeliveryRow {
     ///
     /// - `frame_crc`: the checksum of the copy, which is the body of the message's frame
     /// - `crc`: the checksum of the other columns and of the copy's length
-    /// - `kept`: the log's time from which on the message's age counts, see ``kept``
+    /// - `kept`: the log's time from which the message's age counts, see ``kept``
     static let columns =
         "id, subscription, sequence, failures, due, dead, reason, frame_crc, crc, length(frame), kept, name"
     /// The column of a statement that selects `frame` after ``columns``.
@@ -16,21 +16,21 @@ struct RedeliveryRow {
     let subscription: DurableID
     let sequence: UInt64
     let failures: UInt32
-    /// When the message is delivered again, by the log's time, in microseconds.
+    /// The log's time at which the message is delivered again, in microseconds.
     private(set) var due: UInt64
     private let isDead: Bool
     /// The size of the message's deliver frame in bytes, with its header.
     let bytes: UInt32
     let reason: String
     let frameChecksum: UInt32
-    /// The log's time at which the message's segment was closed, or at which the copy was made if that was not before:
-    /// the message is not newer.
+    /// The time from which the message's age counts: the log's time at which its segment was closed, or at which the
+    /// copy was made if the segment was still open.
     private(set) var kept: Duration
     /// The name of the message.
     let name: String
 
-    /// Reads the current row of a statement that selects ``columns``. Returns nil if the row is damaged, apart from the
-    /// copy.
+    /// Reads the current row of a statement that selects ``columns``. Returns nil if the row is damaged. The copy
+    /// itself is not checked.
     init?(_ row: PreparedStatement) {
         guard let subscription = UInt32(exactly: row.integer(1)), let failures = UInt32(exactly: row.integer(3)),
             let bytes = UInt32(exactly: row.integer(9) + UInt64(FrameHeader.size)), row.integer(5) <= 1
@@ -67,14 +67,14 @@ struct RedeliveryRow {
         self.name = name
     }
 
-    /// The row with another record and reason of the same copy.
+    /// The row of the same copy with another record and reason.
     func updated(_ redelivery: Redelivery, at now: Duration, reason: String) -> RedeliveryRow {
         RedeliveryRow(
             subscription, redelivery, at: now, bytes: bytes, reason: reason, frameChecksum: frameChecksum, kept: kept,
             name: name)
     }
 
-    /// The copy as the broker knows it.
+    /// The record of the copy for the broker.
     ///
     /// - Parameter now: The log's time.
     func redelivery(at now: Duration) -> Redelivery {
@@ -82,10 +82,10 @@ struct RedeliveryRow {
             sequence: sequence, failures: failures, delayMicroseconds: delay(at: now), isDead: isDead, bytes: bytes)
     }
 
-    /// Moves the row to another log, whose time differs.
+    /// Converts the row for another log, whose time differs.
     ///
-    /// - Parameter time: The time of the log that has the row; nil if unknown. The message is then due at once, and
-    ///   new.
+    /// - Parameter time: The present time of the log that has the row. If nil, because it is unknown, the message is
+    ///   due at once, and its age begins anew.
     func moved(from time: Duration?, to other: Duration) -> RedeliveryRow {
         var moved = self
         moved.due = Self.due(after: time.map { delay(at: $0) } ?? 0, at: other)
@@ -103,7 +103,7 @@ struct RedeliveryRow {
         return isOverflow ? .max : due
     }
 
-    /// Whether the row was meant: a damaged index finds others.
+    /// Whether the row is that of a message and a subscription. A lookup in a damaged index can find another row.
     func isOf(_ sequence: UInt64, _ subscription: DurableID) -> Bool {
         self.sequence == sequence && self.subscription == subscription
     }

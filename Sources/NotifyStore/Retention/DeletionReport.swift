@@ -5,9 +5,9 @@ struct DeletionReport: ~Copyable {
     /// The shortest time between two reports of the sizes of the files.
     private static let interval = Duration.seconds(1)
 
-    /// Nil if nothing was deleted. Commits seldom delete, so they need not handle an empty one.
+    /// Nil if nothing was deleted, as after most commits, which then need not handle an empty deletion.
     private var unreported: Deletion?
-    /// The sizes of the files as reported between commits, and when.
+    /// The sizes of the files as last reported between commits, and the time of that report.
     private var sizes = LogFiles.Sizes()
     private var sizesReported: ContinuousClock.Instant?
 
@@ -28,14 +28,14 @@ struct DeletionReport: ~Copyable {
         return unreported.take()
     }
 
-    /// Whether the sizes of the files are due: at most once per second while they change.
+    /// Whether a report of the sizes of the files is due: at most once per second while the sizes change.
     func areSizesDue(isFinal: Bool) -> Bool {
         isFinal || sizesReported.map { ContinuousClock.now - $0 >= Self.interval } ?? true
     }
 
     /// Notes the sizes of the files.
     ///
-    /// - Returns: Whether they have changed since they were reported.
+    /// - Returns: Whether the sizes have changed since the last report.
     mutating func note(_ sizes: LogFiles.Sizes) -> Bool {
         defer { (self.sizes, sizesReported) = (sizes, .now) }
         return sizes != self.sizes

@@ -1,11 +1,11 @@
 import NotifyLog
 import NotifyWire
 
-/// Reducing what the durable subscriptions of a user hold back to the limit.
+/// Reducing the backlogs of users that exceed the limit: the messages that a user's durable subscriptions hold back.
 extension Log {
-    /// Makes the subscriptions of the users with too large a backlog give up the next segment, from the oldest one that
-    /// they have not read. So the one that is furthest behind loses its oldest messages first. The messages stay as
-    /// history, or because other subscriptions hold them back.
+    /// Makes the subscriptions of users with too large a backlog give up the next segment that they have not read, from
+    /// the oldest to the newest. So the subscription that is furthest behind loses messages first. The messages stay in
+    /// the log, as history or because other subscriptions hold them back.
     ///
     /// - Returns: Whether segments remain.
     func releaseBacklog(_ survey: inout RetentionSurvey) throws -> Bool {
@@ -37,8 +37,8 @@ extension Log {
         return nil
     }
 
-    /// Moves the cursors of subscriptions to the end of a segment, and adds the messages that they had not acknowledged
-    /// to their losses.
+    /// Moves the cursors of subscriptions to the end of a segment, and adds their unacknowledged messages to their
+    /// losses.
     private func release(
         _ unread: [(entry: SegmentEntry, behind: [StoredSubscriptions.Subscription])], in row: SegmentRow
     ) throws {

@@ -1,7 +1,7 @@
 import NotifyLog
 import NotifyWire
 
-/// Deleting messages of closed segments.
+/// Deletion of messages of closed segments.
 extension Log {
     /// Deletes the messages of some entries of a segment, in one transaction with the losses of subscriptions.
     ///
@@ -20,7 +20,7 @@ extension Log {
             let isWhole = kept.isEmpty
             if !isWhole || !unread.isEmpty {
                 let sequences = try sequences(of: deleted, in: row, statements)
-                // Damaged messages may have been of any of the entries. They stay as long as the segment does.
+                // A damaged message may belong to any of the entries. It stays until the whole segment is deleted.
                 let damaged = isWhole ? sequences[.damaged] ?? [] : []
                 for (entry, behind) in unread {
                     addLosses(of: entry, sequences[entry.key] ?? [], and: damaged, to: behind, &result)
@@ -69,8 +69,8 @@ extension Log {
         return sequences
     }
 
-    /// Replaces the row of a segment, whose messages were deleted, by one without the deleted entries. The bounds stay,
-    /// because reads skip the sequences within them.
+    /// Replaces the row of a segment by one without the deleted entries. The bounds of the segment stay, because
+    /// readers use them to skip its sequences.
     func replace(_ row: SegmentRow, with kept: [SegmentEntry], _ statements: Statements) throws {
         try statements.segments.delete.bind(1, row.segment.first)
         try statements.segments.delete.run()
@@ -80,7 +80,7 @@ extension Log {
         try pack(rest.segment, bytesBefore: row.segment.bytes, statements)
     }
 
-    /// The entries of a segment that some subscriptions have not read, with these subscriptions.
+    /// The entries of a segment that have unread messages, each with the subscriptions that have not read them.
     ///
     /// - Parameter end: The end of the segment.
     func unreadEntries(
@@ -93,9 +93,9 @@ extension Log {
         }
     }
 
-    /// Adds to the losses those messages of an entry that the subscriptions have not acknowledged. One whose owner may
-    /// not receive the name loses nothing: it passes the messages anyway. The number is an upper bound if
-    /// some of them may have been delivered, or may not be for the subscription.
+    /// Adds the unacknowledged messages of an entry to the losses of the subscriptions. A subscription whose owners may
+    /// not receive the name loses nothing, because it would skip the messages. A loss is an upper bound if some of its
+    /// messages may have been delivered, or may not be for the subscription.
     ///
     /// - Parameter damaged: Messages that may not be for the subscriptions.
     func addLosses(
@@ -127,7 +127,8 @@ extension Log {
         return contents.names.withBytes(of: name) { policy.mayReceive($0, anyOf: subscription.owners) }
     }
 
-    /// Adds losses to those in the log. While a client is attached, only the broker knows what was delivered.
+    /// Adds losses to those in the log. The loss of a subscription with an attached client is an upper bound, because
+    /// only the broker knows which messages were delivered.
     func write(_ losses: [DurableID: Loss], _ statements: Statements) throws {
         for (id, var loss) in losses {
             loss.isUpperBound = loss.isUpperBound || subscriptions.isAttached(id)
@@ -136,7 +137,7 @@ extension Log {
     }
 }
 
-/// The messages of a segment's entry that are deleted.
+/// The deleted messages of an entry of a segment.
 struct DeletedPart {
     /// Ascending.
     private(set) var sequences: [UInt64] = []
@@ -149,7 +150,7 @@ struct DeletedPart {
 }
 
 extension SegmentEntry {
-    /// The entry without some of its messages. The sizes of damaged messages may differ from what was counted.
+    /// The entry without some of its messages. The size of a damaged message may differ from the counted one.
     func reduced(by part: DeletedPart?) -> SegmentEntry {
         guard let part else { return self }
         var rest = self
@@ -158,7 +159,7 @@ extension SegmentEntry {
         return rest
     }
 
-    /// The messages that the entry has in addition to those of `rest`.
+    /// The messages of this entry that `rest` no longer has.
     func reduced(to rest: SegmentEntry) -> SegmentEntry {
         SegmentEntry(name: name, uid: uid, messages: messages - rest.messages, bytes: bytes - rest.bytes)
     }

@@ -4,13 +4,13 @@ import NotifyLog
 /// Filling the pages of a segment again after some of its messages were deleted. SQLite merges pages only once two
 /// thirds of them are free.
 extension Log {
-    /// Moves the remaining messages of a segment together, in the transaction that has deleted others: takes them out
-    /// of the table, and inserts them again in order. This follows whenever a segment has lost about an eighth of its
-    /// bytes, so that a segment is written a few times at most.
+    /// Moves the remaining messages of a segment together, in the transaction that has deleted the others: takes them
+    /// out of the table, and inserts them again in order. Does so only each time that the segment has lost about an
+    /// eighth of its bytes, so that a segment is rewritten a few times at most.
     ///
-    /// Throws if SQLite can't read one of the messages: after that, it commits nothing more of the transaction.
+    /// Throws if SQLite can't read one of the messages, because SQLite then no longer commits the transaction.
     func pack(_ segment: Segment, bytesBefore: Int, _ statements: Statements) throws {
-        // A segment of one large message has hardly any pages to share.
+        // A segment larger than that consists of one large message, which shares hardly any page.
         guard segment.bytes <= 2 * options.segmentBytes, Self.level(segment.bytes) != Self.level(bytesBefore) else {
             return
         }
@@ -22,6 +22,6 @@ extension Log {
         try statements.messages.forgetTaken.run()
     }
 
-    /// The power of 9/8 below a number of bytes.
+    /// The exponent of the highest power of 9/8 that does not exceed a number of bytes.
     private static func level(_ bytes: Int) -> Int { bytes > 0 ? Int(log(Double(bytes)) / log(9.0 / 8)) : -1 }
 }

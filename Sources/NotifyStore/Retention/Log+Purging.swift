@@ -1,19 +1,21 @@
 import NotifyLog
 import NotifyWire
 
-/// A purge that is under way: of the segments, from the oldest to the newest, and then of the copies of messages.
+/// The progress of a purge: first through the segments, from the oldest to the newest, and then through the copies of
+/// messages.
 struct PurgeSurvey {
     let request: PurgeRequest
     /// The last sequence to delete.
     let last: UInt64
-    /// The end of the log when the purge began. The original messages of dead letters up to it may be deleted.
+    /// The last sequence when the purge began. The purge examines dead letters up to it, because it may delete their
+    /// original messages.
     let end: UInt64
     /// The purge continues with the oldest segment above this sequence.
     var position: UInt64 = 0
-    /// Only copies of messages with higher ids were not examined yet.
+    /// The copies with ids up to this one were examined.
     var copyPosition: UInt64 = 0
     var result = PurgeResult()
-    /// For each id of a name seen so far, whether it matches.
+    /// Whether the filter of the request matches, for each id of a name seen so far.
     private var matches: [UInt32: Bool] = [:]
 
     init(_ request: PurgeRequest, persistedThrough: UInt64) {
@@ -74,7 +76,7 @@ extension Log {
         return true
     }
 
-    /// Performs a step of a purge, and adds what it deletes to the result.
+    /// Performs a step of a purge, and adds its deletions to the result.
     private func collect<Result>(
         into survey: inout PurgeSurvey, _ step: (inout PurgeSurvey) throws -> Result
     ) throws -> Result {
@@ -107,9 +109,9 @@ extension Log {
         }
     }
 
-    /// Deletes the dead letters in a segment that were made of messages to delete.
+    /// Deletes the dead letters in a segment whose original messages the purge deletes.
     ///
-    /// - Returns: The segment without them; nil if it has none.
+    /// - Returns: The segment without these dead letters; nil if there are none.
     private func purgeDeadLetters(in row: SegmentRow, _ survey: PurgeSurvey) throws -> SegmentRow? {
         let entries = row.withEntries { Array($0) }
         let letters = entries.filter { isDeadLetter($0.name) }
@@ -122,7 +124,7 @@ extension Log {
         return try delete(parts, of: letters, keeping: others, from: row)
     }
 
-    /// Whether messages of a name, by its id, are dead letters.
+    /// Whether the messages of a name are dead letters.
     func isDeadLetter(_ name: UInt32) -> Bool {
         guard let number = contents.names.number(ofID: name) else { return false }
         return contents.names.withBytes(of: number) { DeadLetterHeaders.isDeadLetter($0) }
@@ -131,9 +133,9 @@ extension Log {
     /// Deletes some messages of a segment, and reduces their entries.
     ///
     /// - Parameters:
-    ///   - parts: The messages of each of `entries`.
+    ///   - parts: The messages to delete, for each of `entries`.
     ///   - kept: The other entries of the segment.
-    /// - Returns: The segment without the messages.
+    /// - Returns: The segment without the deleted messages.
     @discardableResult
     private func delete(
         _ parts: [SegmentEntry.Key: DeletedPart], of entries: [SegmentEntry], keeping kept: [SegmentEntry],
@@ -162,9 +164,10 @@ extension Log {
         return row.replacing(kept + rest.filter { $0.messages > 0 })
     }
 
-    /// The messages of each entry in a range of sequences. Damaged ones, whose name is unknown, stay.
+    /// The messages of each entry in a range of sequences. Damaged messages are left out, because their name is
+    /// unknown.
     ///
-    /// - Parameter isIncluded: Whether to include a message, by its headers.
+    /// - Parameter isIncluded: Returns whether to include the message with these headers.
     private func messages(
         of entries: [SegmentEntry], from first: UInt64, through last: UInt64,
         where isIncluded: (UnsafeRawBufferPointer) -> Bool = { _ in true }

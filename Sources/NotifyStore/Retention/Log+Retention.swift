@@ -1,14 +1,14 @@
 import NotifyLog
 import NotifyWire
 
-/// Deletes what the rules no longer keep, in slices between commits.
+/// Deletes the messages that the rules no longer keep, in slices between commits.
 extension Log {
     /// The most names that one transaction removes.
     private static let namesPerTransaction = 256
     /// The most expired subscriptions that one pass reports.
     private static let expiriesPerPass = 256
 
-    /// Works until a time, besides the last transaction that begins before it.
+    /// Continues the work of retention until a time. The last transaction may take longer.
     ///
     /// - Returns: Whether work remains.
     func maintain(until end: ContinuousClock.Instant) throws -> Bool {
@@ -28,10 +28,10 @@ extension Log {
     /// Takes the deletions since the last call; nil if there are none.
     func takeDeletion() -> Deletion? { report.take(with: statistics) }
 
-    /// Notes that the store looks for work.
+    /// Notes that the store checks whether a pass is due.
     func noteLook() { retention.noteLook(at: clock.now, interval: options.retentionInterval) }
 
-    /// Whether there is work: a pass over the segments, or space to return.
+    /// Whether there is work of retention: a pass over the segments, or space to return.
     var isMaintenanceDue: Bool { isSurveyDue || (isSound && disk.isTooLarge()) }
 
     /// Whether a pass over the segments must begin.
@@ -55,8 +55,8 @@ extension Log {
         retention.begin(survey, creations: subscriptions.creations)
     }
 
-    /// Closes the open segment because of its age. On a full disk it stays open, because this makes no room, and so
-    /// must not use the reserve.
+    /// Closes the open segment because of its age. On a full disk the segment stays open: closing it makes no room, so
+    /// it must not use the reserve.
     private func closeOldSegment() throws {
         do {
             try closeOpenSegment()
@@ -83,9 +83,9 @@ extension Log {
         }
     }
 
-    /// Examines the next segment, and deletes from it. After the oldest one, reduces the backlogs that exceed the
-    /// limit, deletes copies of messages that are too old, deletes history if the log is nearly full, and removes names
-    /// without messages.
+    /// Performs the next step of a pass. The steps examine each segment, from the newest to the oldest, and delete from
+    /// it. Then they reduce the backlogs that exceed the limit, delete copies of messages that are too old, delete
+    /// history if the log is nearly full, and remove names without messages.
     private func continueSurvey() throws {
         guard var survey = retention.takeSurvey(creations: subscriptions.creations) else { return }
         if let row = try nextSegment(below: survey.below) {
@@ -120,7 +120,7 @@ extension Log {
         if retention.succeeded() { report.deletion.health = .works }
     }
 
-    /// Notes a failure, which is reported with the deletions if it differs from the last one.
+    /// Notes a failure of the pass. A failure that differs from the last one is reported with the deletions.
     func retentionFailed(_ error: any Error) {
         let failure = failure(error)
         if retention.failed(failure, at: clock.now, interval: options.retentionInterval) {
@@ -165,7 +165,8 @@ extension Log {
                 dropped.append(entry)
             }
         }
-        // Damaged messages are kept with others, and until every subscription has seen the gap in their place.
+        // Damaged messages are kept while the segment keeps other messages, or while a subscription has not seen the
+        // gap in their place.
         if kept.isEmpty, subscriptions.behind(row.segment.last).isEmpty { deleted += unknown } else { kept += unknown }
         if !deleted.isEmpty { try delete(deleted, dropping: dropped, keeping: kept, from: row) }
     }

@@ -3,13 +3,13 @@ import NotifyLog
 
 /// Deleting history to make room for a batch that the log would otherwise refuse.
 extension Log {
-    /// The longest time for which commits wait for room, besides the last transaction.
+    /// The longest time for which commits wait for room. The last transaction may take longer.
     private static let roomTime = Duration.seconds(2)
-    /// The free pages that are returned at a time.
+    /// The most free pages that are returned in one step.
     private static let pagesPerStep = 512
 
-    /// Makes room for a batch: returns the space of earlier deletions if the disk is short of it, and then deletes the
-    /// oldest read messages, and at least a segment, whatever history the rules keep.
+    /// Makes room for a batch: first returns the space of earlier deletions, if the disk lacks space. If that is not
+    /// enough, deletes the oldest read messages, at least a segment, even if the rules keep them as history.
     ///
     /// - Returns: Whether there is more room than before.
     func makeRoom(for batch: CommitBatch) -> Bool {
@@ -20,7 +20,7 @@ extension Log {
             try disk.checkpoints.run(.passive)
             let hasReturnedPages = try returnPages(for: batch, until: end)
             guard let needed = try disk.missingBytes(for: batch) else { return false }
-            // That was enough.
+            // Moving pages of the write-ahead log, or returning free pages, was enough.
             if needed == 0, pages > 0 || hasReturnedPages { return true }
             guard try deleteHistory(bytes: needed + UInt64(options.segmentBytes), until: end) > 0 else {
                 return pages > 0 || hasReturnedPages
@@ -31,15 +31,15 @@ extension Log {
             return true
         } catch {
             disk.checkpoints.noteFailure(error)
-            // The failure of the batch is reported, and damage is noted for the next one.
+            // The caller reports the failure of the batch itself. Damage is noted, for the next batch.
             _ = failure(error)
             return false
         }
     }
 
-    /// Deletes the read messages of the next oldest segment if the log was nearly full when the pass came to this step:
-    /// had used more than 15/16 of its limit. A pass follows whenever the log has grown by 1/64, so batches find room,
-    /// and needn't wait for ``makeRoom(for:)``.
+    /// Deletes the read messages of the next segment, from the oldest to the newest, if the log had used more than
+    /// 15/16 of its limit when the pass came to this step. A pass follows whenever the log has grown by 1/64, so most
+    /// batches find room, and needn't wait for ``makeRoom(for:)``.
     ///
     /// - Returns: Whether more must be deleted.
     func giveWay(_ survey: inout RetentionSurvey) throws -> Bool {
@@ -61,8 +61,8 @@ extension Log {
         return used > bound ? used - bound : 0
     }
 
-    /// Returns free pages to the file system until the disk has room for the batch. In steps, so that the write-ahead
-    /// log stays small.
+    /// Returns free pages to the file system until the disk has room for the batch. Works in steps, so that the
+    /// write-ahead log stays small.
     ///
     /// - Returns: Whether pages were returned.
     private func returnPages(for batch: CommitBatch, until end: ContinuousClock.Instant) throws -> Bool {
@@ -107,7 +107,8 @@ extension Log {
         return deleted.reduce(0) { $0 + $1.bytes }
     }
 
-    /// The next segment. After the closed ones the open one, which is closed if it has read messages.
+    /// The next segment. After the closed segments, the open one follows if it has read messages, and is closed for
+    /// that.
     private func nextHistory(above position: UInt64, _ survey: inout RetentionSurvey) throws -> SegmentRow? {
         if let row = try nextSegment(above: position) { return row }
         let last = contents.openSegment.segment.last

@@ -21,7 +21,7 @@ final class PurgeWork: SlicedWork {
             current.reportDeletion()
             if remains { return true }
             completion(.success(survey?.result ?? PurgeResult()))
-            // Names without messages are removed, and space is returned.
+            // A pass of retention removes names without messages, and returns space.
             current.beginMaintaining()
         } catch {
             current.reportDeletion()
@@ -33,7 +33,7 @@ final class PurgeWork: SlicedWork {
     private func purge(until end: ContinuousClock.Instant) throws -> Bool {
         let log = try current.openLog()
         repeat {
-            // Taken out of the work, so that changing it makes no copy.
+            // Taken out of the property, so that changing it makes no copy.
             guard var survey = survey.take() else { throw StorageFailure.logReplaced }
             let remains = try log.purgeNext(&survey)
             self.survey = survey
@@ -47,7 +47,7 @@ final class PurgeWork: SlicedWork {
 
 extension CurrentLog {
     func beginPurge(_ request: PurgeRequest, _ completion: @escaping PurgeWork.Completion) {
-        // Earlier deletions belong to no purge.
+        // Reports earlier deletions separately, because they do not belong to the purge.
         reportDeletion()
         do {
             slices.add(PurgeWork(self, try openLog().beginPurge(request), completion))

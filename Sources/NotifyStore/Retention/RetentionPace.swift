@@ -1,22 +1,22 @@
 import NotifyLog
 
-/// Decides when a pass of retention begins, so that passes take a small part of the time: of that in which the log
-/// grows, and of all time. An idle log needs none until a message becomes too old.
+/// Decides when a pass of retention begins. Passes take only a small part of the time in which the log grows, and of
+/// all time. An idle log needs no pass until a message becomes too old.
 struct RetentionPace {
     /// The time between two passes is at least this multiple of the time that the earlier one took.
     private static let restFactor = 32
-    /// A pass during growth follows when one message was added for this many entries of segments to be examined.
+    /// A pass begins during growth when one message was added for this many entries that the pass must examine, …
     private static let entriesPerMessage = 4
-    /// … and the log has grown by this part of its segments.
+    /// … and one segment for this many segments of the log.
     private static let growthDivisor = 64
 
     /// Whether the next pass is due at once.
     private(set) var isRequested = false
     /// Whether something has changed since the last pass began.
     private var hasChanged = true
-    /// The next pass is not due before this time, unless it is requested.
+    /// The earliest time of the next pass, unless a pass is requested.
     private var earliest = Duration.zero
-    /// The time at which a message becomes too old or a subscription unused; nil for never.
+    /// The time at which the next message becomes too old or the next subscription expires; nil for never.
     private var deadline: Duration?
     private var examined = (segments: 0, entries: 0)
     private var added = (segments: 0, messages: 0)

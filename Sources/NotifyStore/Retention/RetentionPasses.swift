@@ -9,18 +9,18 @@ struct RetentionPasses: ~Copyable {
     private var survey: RetentionSurvey?
     /// `StoredSubscriptions.creations` as the pass knows it.
     private var creations = 0
-    /// The bytes that the subscriptions of each user hold back, as of the last pass, of users near the limit.
+    /// The bytes that the subscriptions of each user near the limit hold back, as of the last pass.
     private(set) var backlogs: [UInt32: UInt64] = [:]
-    /// The reason why the last pass failed; nil if it did not.
+    /// The reason why the last pass failed; nil if the last pass succeeded.
     private var failure: StorageFailure?
-    /// The log's time at which it was opened with its subscriptions, or at which the process continued after it had
-    /// stood still: from then on, clients can use the subscriptions.
+    /// The log's time from which clients can use its subscriptions: the log was opened, or the process continued after
+    /// a standstill.
     private var opened = Duration.zero
-    /// The log's time at which the store last looked for work.
+    /// The log's time at which the store last checked whether a pass is due.
     private var lastLook: Duration?
 
-    /// The store looks for work at intervals. If more than such an interval and this time have passed since the last
-    /// look, the process stood still.
+    /// The store checks for work at intervals. If the time since the last check exceeds the interval by more than this,
+    /// the process stood still.
     private static let standstill = Duration.seconds(10)
 
     // MARK: The pass
@@ -32,8 +32,8 @@ struct RetentionPasses: ~Copyable {
         self.creations = creations
     }
 
-    /// Takes the survey of the pass out, so that changing it makes no copy; nil if none is under way. The survey forgets
-    /// the subscriptions that it knows if messages that were read may be unread.
+    /// Takes out the survey of the pass, so that changing it makes no copy; nil if no pass is under way. If messages
+    /// that were read may be unread again, the survey forgets its knowledge of subscriptions.
     mutating func takeSurvey(creations: Int) -> RetentionSurvey? {
         guard var survey = survey.take() else { return nil }
         if self.creations != creations {
@@ -51,7 +51,7 @@ struct RetentionPasses: ~Copyable {
         pace.request()
     }
 
-    /// Notes that the open segment is closed, whose entries the pass has not examined.
+    /// Notes that the open segment was closed. The pass has not examined its entries.
     mutating func closed(_ segment: Segment, _ entries: [SegmentEntry], _ names: borrowing NameTable) {
         if var survey = survey.take() {
             survey.refers(to: entries, names)
@@ -72,7 +72,7 @@ struct RetentionPasses: ~Copyable {
 
     /// Notes that the pass has succeeded.
     ///
-    /// - Returns: Whether the last one had failed.
+    /// - Returns: Whether the pass before it had failed.
     mutating func succeeded() -> Bool {
         defer { failure = nil }
         return failure != nil
@@ -92,8 +92,8 @@ struct RetentionPasses: ~Copyable {
     /// Notes that the log was opened.
     mutating func noteOpened(at now: Duration) { opened = now }
 
-    /// Notes that the store looks for work. After a standstill, in which no client could use its subscriptions, the
-    /// grace of a start begins again.
+    /// Notes that the store checks whether a pass is due. After a standstill, in which no client could use its
+    /// subscriptions, the period of grace of a start begins again.
     mutating func noteLook(at now: Duration, interval: Duration) {
         if let lastLook, now - lastLook > interval + Self.standstill { opened = now }
         lastLook = now
@@ -104,7 +104,7 @@ struct RetentionPasses: ~Copyable {
 }
 
 extension RetentionSurvey {
-    /// Notes that the names of entries have messages.
+    /// Notes that the log has messages of the names of these entries.
     mutating func refers(to entries: [SegmentEntry], _ names: borrowing NameTable) {
         for entry in entries {
             if let name = names.number(ofID: entry.name) { refers(to: name) }

@@ -1,18 +1,19 @@
 import NotifyLog
 
-/// One pass over the closed segments, from the newest to the oldest, that finds the messages that the rules no longer
+/// A pass over the closed segments, from the newest to the oldest, that finds the messages that the rules no longer
 /// keep.
 ///
-/// For each rule, the pass adds up what it has seen. Once a limit is reached, all further messages of the rule are
-/// deleted, so a rule keeps at most one segment more than its limits. A pure value: ``Log`` reads the segments and
-/// deletes.
+/// For each rule, the pass adds up the messages that it has seen. Once a limit is reached, all older messages of the
+/// rule are deleted, so a rule keeps at most one segment more than its limits. A pure value: ``Log`` reads the segments
+/// and deletes.
 struct RetentionSurvey {
     /// The decision of a rule about an entry of a segment.
     enum Verdict: Equatable {
         case keep
-        /// Read by every subscription that matches, and older than the history that the rule keeps.
+        /// Delete the messages: every matching subscription has read them, and they exceed the history that the rule
+        /// keeps.
         case delete
-        /// Beyond a hard limit. Subscriptions that have not read it lose it.
+        /// Delete the messages: they exceed a hard limit. Subscriptions that have not read them lose them.
         case drop
     }
 
@@ -22,13 +23,13 @@ struct RetentionSurvey {
         var historyBytes: UInt64 = 0
     }
 
-    /// The sequence up to which all subscriptions of a user that match a name have read its messages.
+    /// The sequence up to which all subscriptions of a user that match a name have read the messages of the name.
     struct Claim: Hashable {
         var uid: UInt32
         var cursor: UInt64
     }
 
-    /// The rule of a name, and the sequence up to which its messages are read.
+    /// The rule of a name, and the sequence up to which every matching subscription has read its messages.
     struct NameState {
         fileprivate(set) var rule: Int
         /// The index in `totals`.
@@ -39,11 +40,11 @@ struct RetentionSurvey {
         fileprivate var claims: Int
     }
 
-    /// Read messages that must give way to new ones.
+    /// The progress of deleting history from a log that is nearly full.
     struct Room {
         /// The bytes of messages that must still be deleted.
         var needed: UInt64
-        /// Only segments above this sequence were not examined yet.
+        /// The segments up to this sequence were examined.
         var position: UInt64 = 0
     }
 
@@ -73,18 +74,18 @@ struct RetentionSurvey {
 
     /// The most bytes that the subscriptions of a user may hold back; nil for no limit.
     private let backlogLimit: UInt64?
-    /// The bytes that the subscriptions of each user hold back: of the segments seen so far, and of their copies.
+    /// The bytes that the subscriptions of each user hold back: in the segments seen so far, and in copies of messages.
     private(set) var backlogs: [UInt32: UInt64] = [:]
-    /// The users whose subscriptions hold back too much, and the sequence up to which they must hold back nothing.
+    /// The users whose subscriptions hold back too much, each with the sequence up to which the subscriptions must give
+    /// up their messages.
     private(set) var releases: [UInt32: UInt64] = [:]
     /// The first sequence of the latest segment that was released.
     var releasedFrom: UInt64?
     /// The time at which a message that is kept becomes too old; nil for never.
     private(set) var deadline: Duration?
-    /// The position among the copies of messages, which are in order of age and id. Only copies after it were not
-    /// examined yet.
+    /// The last examined copy of a message. Copies are examined in the order of age and id.
     var copyPosition = (kept: Duration.microseconds(-1), id: UInt64(0))
-    /// The bytes that must still be deleted from a log that is nearly full; nil until the pass comes to that step.
+    /// The deletion of history from a log that is nearly full; nil until the pass comes to that step.
     var room: Room?
 
     /// - Parameter copyBytes: The bytes of the copies of each user's subscriptions.
@@ -97,13 +98,13 @@ struct RetentionSurvey {
         totals = Array(repeating: Totals(), count: rules.count)
     }
 
-    /// Forgets which messages are read. Must be called when messages that were read may be unread.
+    /// Forgets which messages are read. Must be called when messages that were read may be unread again.
     mutating func subscriptionsChanged() {
         pass += 1
         claimLists = [[]]
         claimNumbers = [[]: 0]
-        // Users that have exceeded the limit are still released. Otherwise a user could prevent it by creating
-        // subscriptions again and again.
+        // `releases` stays. Otherwise a user above the limit could prevent releases by creating subscriptions again and
+        // again.
     }
 
     /// Returns the state of a name. `find` is called once for each name, and again after `subscriptionsChanged`.
@@ -150,7 +151,7 @@ struct RetentionSurvey {
         name.index < states.count && states[name.index].isReferred
     }
 
-    /// Adds an entry of the open segment, which ends with a sequence.
+    /// Adds an entry of the open segment.
     mutating func add(_ entry: SegmentEntry, _ state: NameState, through last: UInt64) {
         add(entry, state)
         _ = hold(entry, state, through: last)

@@ -14,7 +14,7 @@ final class RetentionWork: SlicedWork {
         do {
             current.isMaintaining = try log.maintain(until: end)
         } catch {
-            // The next pass tries again.
+            // Room was made, so the next pass tries again.
             if log.mayRetry(after: error, for: .deletion) {
                 log.retention.pace.request()
             } else {
@@ -29,8 +29,8 @@ final class RetentionWork: SlicedWork {
 }
 
 extension CurrentLog {
-    /// Begins the work of retention if something has made it due. Otherwise reports the sizes of the files, which also a
-    /// backup or a checkpoint changes.
+    /// Begins the work of retention if it is due. Otherwise reports the sizes of the files, because a backup or a
+    /// checkpoint may have changed them.
     func maintainIfDue() {
         beginMaintaining()
         log?.disk.keepReserve()
@@ -41,7 +41,7 @@ extension CurrentLog {
 
     /// Begins the work of retention, unless it is under way.
     ///
-    /// - Parameter isRequired: Whether to begin even if nothing has made it due.
+    /// - Parameter isRequired: Whether to begin even if no work is due.
     func beginMaintaining(isRequired: Bool = false) {
         guard let log else { return }
         log.noteLook()

@@ -2,9 +2,9 @@ import NotifyCenter
 import NotifyLog
 import NotifyWire
 
-/// The durable subscriptions as committed, with the progress that the batch being written gives them, and which of them
-/// match a name. Retention decides by them which messages are read. Object filters and acknowledged ranges above a
-/// cursor do not count.
+/// The durable subscriptions as committed, with the new progress of the batch that is being written, and an index of
+/// their patterns. They determine which messages count as read for retention: object filters and acknowledged ranges
+/// above a cursor are ignored.
 struct StoredSubscriptions: ~Copyable {
     struct Subscription {
         let id: DurableID
@@ -13,15 +13,15 @@ struct StoredSubscriptions: ~Copyable {
         fileprivate(set) var owners: [Identity]
         fileprivate(set) var hasObject: Bool
         var progress: DurableProgress
-        /// The log's time at which a client was attached or the subscription was edited last. While a client is
-        /// attached, this is the time at which it attached, or earlier.
+        /// The log's time at which a client was last attached, or the subscription last edited. While a client is
+        /// attached, the time can be that of its attachment, or earlier.
         var used: Duration
         fileprivate var registration: UInt64
 
-        /// Whether its owners may not receive some dead letters, although they may receive their name: the name of the
-        /// original message decides, too.
+        /// Whether the owners may lack the right to some dead letters although they may receive the name of the dead
+        /// letters: a dead letter also needs the right to the name of its original message.
         ///
-        /// - Parameter policy: Nil if every name may be received.
+        /// - Parameter policy: The access policy; nil if every name may be received.
         func mayLackDeadLetters(under policy: AccessPolicy?) -> Bool {
             guard let policy else { return false }
             return !owners.contains { policy.mayReceiveEverything($0) }
@@ -32,13 +32,13 @@ struct StoredSubscriptions: ~Copyable {
     private var subscriptions: [Int32: Subscription] = [:]
     private var slots: [DurableID: Int32] = [:]
     private var nextSlot: Int32 = 0
-    /// Changes when a subscription is created or edited, or its cursor is moved back: messages that were read may then
-    /// be unread.
+    /// Incremented when a subscription is created or edited, or its cursor is moved back: messages that were read may
+    /// then be unread again.
     private(set) var creations = 0
-    /// The edits of filters so far.
+    /// The number of edits of filters so far.
     private(set) var edits = 0
 
-    /// The rights of the owners; nil if they may receive every name.
+    /// The policy that decides which names the owners may receive; nil if they may receive every name.
     var policy: AccessPolicy?
     /// The bytes of the copies of each user's subscriptions.
     private(set) var copyBytes: [UInt32: Int] = [:]
@@ -55,8 +55,8 @@ struct StoredSubscriptions: ~Copyable {
 
     // MARK: Batches
 
-    /// Updates the progress of a subscription in the batch that is being written, so that later changes of the batch
-    /// build on this one.
+    /// Updates the progress of a subscription in the batch that is being written. Later changes of the batch build on
+    /// this update.
     ///
     /// - Parameter isUse: Whether the update itself counts as use.
     /// - Returns: The progress and the last use to store.
@@ -98,8 +98,8 @@ struct StoredSubscriptions: ~Copyable {
         changesCreated = false
     }
 
-    /// Applies a committed change. A change of progress is already applied, unless the batch has created the
-    /// subscription; the second time has no effect.
+    /// Applies a committed change. A change of progress was already applied by `update`, unless the batch has created
+    /// the subscription. Applying it twice has no effect.
     private mutating func apply(_ change: DurableChange, at now: Duration) {
         switch change {
         case .create(let record): add(record, at: now)
@@ -152,7 +152,8 @@ struct StoredSubscriptions: ~Copyable {
     // MARK: Progress
 
     /// The progress to store when the broker reports `progress`. The broker may not know yet that messages were
-    /// released: the cursor stays behind them unless it was reset. Progress of an earlier generation is not stored.
+    /// released, so the stored cursor never moves back, unless it was reset. Progress of an earlier generation is not
+    /// stored.
     private static func raised(_ progress: DurableProgress, from stored: DurableProgress) -> DurableProgress {
         if stored.generation > progress.generation { return stored }
         guard stored.generation == progress.generation, stored.cursor > progress.cursor else { return progress }
@@ -165,7 +166,7 @@ struct StoredSubscriptions: ~Copyable {
     /// Whether a client is attached to the subscription.
     func isAttached(_ id: DurableID) -> Bool { slots[id].flatMap { subscriptions[$0]?.progress.isAttached } ?? false }
 
-    /// Moves the cursor of a subscription past messages that it no longer holds back.
+    /// Moves the cursor of a subscription past messages that the subscription no longer holds back.
     mutating func release(_ id: DurableID, through sequence: UInt64) {
         guard let slot = slots[id], let progress = subscriptions[slot]?.progress else { return }
         subscriptions[slot]?.progress = progress.raised(to: sequence)
@@ -175,7 +176,7 @@ struct StoredSubscriptions: ~Copyable {
         if let slot = slots[id] { subscriptions[slot]?.used = time }
     }
 
-    /// The subscriptions without a client that were not used after a time, at most `limit` of them.
+    /// At most `limit` subscriptions that have no client and were not used after a time.
     func unused(since time: Duration, limit: Int) -> Set<DurableID> {
         Set(subscriptions.values.lazy.filter { !$0.progress.isAttached && $0.used <= time }.map(\.id).prefix(limit))
     }
@@ -185,7 +186,8 @@ struct StoredSubscriptions: ~Copyable {
 
     // MARK: Names
 
-    /// For each user with subscriptions that match the name, their lowest cursor, in the order of the users.
+    /// The claims of users on a name: for each user with matching subscriptions, their lowest cursor. In the order of
+    /// the users.
     mutating func claims(on name: UnsafeRawBufferPointer) -> [RetentionSurvey.Claim] {
         var claims: [RetentionSurvey.Claim] = []
         for registration in center.resolve(name: name, object: nil).registrations {
@@ -205,8 +207,8 @@ struct StoredSubscriptions: ~Copyable {
     /// Every subscription with its slot.
     var all: [(slot: Int32, Subscription)] { subscriptions.map { ($0.key, $0.value) } }
 
-    /// The slots of the subscriptions that match the name and whose owners may receive it, in an order that depends on
-    /// the set of them only.
+    /// The slots of the subscriptions that match the name and whose owners may receive it. Equal sets of slots are in
+    /// equal order.
     mutating func slots(for name: UnsafeRawBufferPointer, under policy: AccessPolicy?) -> [Int32] {
         let slots = center.resolve(name: name, object: nil).registrations.map(\.slot)
         guard let policy, !slots.isEmpty, !policy.isOpen(name) else { return slots }
@@ -227,7 +229,7 @@ struct StoredSubscriptions: ~Copyable {
 }
 
 extension DurableProgress {
-    /// Returns the sequences that are not acknowledged. The sequences must be ascending.
+    /// The unacknowledged ones of ascending sequences.
     func unacknowledged(of sequences: [UInt64]) -> [UInt64] {
         var ranges = acknowledged[...]
         return sequences.filter { sequence in
@@ -236,7 +238,7 @@ extension DurableProgress {
         }
     }
 
-    /// The progress with a cursor that is at least `sequence`.
+    /// The progress with the cursor raised to at least `sequence`.
     func raised(to sequence: UInt64) -> DurableProgress {
         guard sequence > cursor else { return self }
         var raised = self
