@@ -29,7 +29,7 @@ import Testing
         "1 to \(Limits.subscriptionNameBytes) of", "number of patterns, 1 to \(Limits.patternsPerSubscription)",
         "default of \(Limits.defaultWindow)", "**post**, 0x02, \(Post.fixedSize) bytes",
         "**deliver**, 0x50, \(Delivery.fixedSize) bytes", "0x51, and **redelivery**, 0x52, \(Run.frameSize - 8) bytes",
-        "at most \(Limits.reservedHeaderCount) of them, of at most 4,096 bytes", "the reason, at most 1,280",
+        "at most \(Limits.reservedHeaderCount) reserved headers, of at most 4,096 bytes", "the reason, at most 1,280",
         "number of sequences, at most 1,024 |\n| 16 |", "At most \(DurableSettingChanges.maximumRetryDelays), each",
         "no limit, else 100 ms to 30 days", "at most 65,536 | 0 | 0 |",
     ])
