@@ -8,9 +8,10 @@ package struct RecoveredLog: Sendable {
     /// The highest sequence committed to the log; 0 if the log is empty.
     package var persistedThrough: UInt64
     package var subscriptions: [DurableRecord]
-    /// The messages with a copy for a subscription, in ascending order of sequence.
+    /// For each subscription, the messages of which the log has copies, in ascending order of sequence.
     package var redeliveries: [DurableID: [Redelivery]] = [:]
-    /// For each subscription, the failure of the copy that is due last. The time of the failure is unknown.
+    /// For each subscription, the failure of one copy: of the copies with failures, the one that is due last. The time
+    /// of the failure is unknown.
     package var failureReasons: [DurableID: (sequence: UInt64, failures: UInt32, reason: String)] = [:]
     /// Whether the log may contain subscriptions that can't be read, besides ``subscriptions``.
     package var isMissingSubscriptions = false

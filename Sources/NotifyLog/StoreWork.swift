@@ -17,8 +17,8 @@ package enum StoreWork: Sendable {
     /// Count the messages that each durable subscription has not acknowledged, as committed, and that one of its owners
     /// may receive. Answered with `backlogs`.
     case measureBacklogs(under: AccessPolicy)
-    /// Copy the log for a backup to the file that will be written at `target`, which must not be a file of the log. A
-    /// backup begun before ends. Answered with `backupMade`.
+    /// Copy the log for a backup to the file that will be written at `target`, which must not be a file of the log. An
+    /// earlier backup ends. Answered with `backupMade`.
     case beginBackup(target: FileLocation)
     /// Read a chunk of the backup, which is not empty. The offset must be below the size. Answered with `backupRead`.
     case readBackup(from: UInt64, maximumBytes: Int)
@@ -29,7 +29,7 @@ package enum StoreWork: Sendable {
 /// An answer of the store to `StoreWork`.
 package enum StoreAnswer: Sendable {
     /// The sequence of the message, or the sequence after the last stored message if there is none. If the wall clock
-    /// was set back, several messages follow an earlier one; any of them may be reported.
+    /// was set back, several messages may meet this condition, and any of them may be reported.
     case found(Result<UInt64, StorageFailure>)
     case summarized(Result<LogSummary, StorageFailure>)
     case purged(Result<PurgeResult, StorageFailure>)

@@ -26,7 +26,7 @@ package struct StoredUsage: Equatable, Sendable {
         self.init(messages: messages, bytes: bytes, deadLetterBytes: isDeadLetter ? bytes : 0)
     }
 
-    /// The bytes of what the user has posted.
+    /// The bytes of the messages that the user has posted, without dead letters.
     package var postedBytes: Int { bytes - deadLetterBytes }
 
     /// The bytes that a message with these parts takes.

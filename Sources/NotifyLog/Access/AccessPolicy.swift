@@ -39,7 +39,7 @@ package struct AccessPolicy: Sendable {
     package var allRules: [AccessRule] { rules.rules }
 
     /// Whether every identity may post and receive all names that begin with the first byte of `name`. A fast test: if
-    /// it is false, the decision needs the whole name and the identity.
+    /// the result is false, the decision needs the whole name and the identity.
     @inline(__always)
     package func isOpen(_ name: UnsafeRawBufferPointer) -> Bool {
         guard let first = name.first else { return false }
@@ -140,15 +140,16 @@ extension AccessPolicy {
         subscribeDecision(pattern, identity).isAllowed
     }
 
-    /// Whether `identity` may certainly receive all messages that `pattern` matches.
+    /// Whether it is certain that `identity` may receive every message that `pattern` matches. False if that depends on
+    /// the message.
     package func mayReceiveAll(_ pattern: NamePattern, _ identity: borrowing Identity) -> Bool {
         // A dead letter also needs the right to the name of its message.
         if pattern.withUTF8({ ReservedNames.isReserved($0) }) { return mayReceiveEverything(identity) }
         return if case .allowed = explainedSubscribeDecision(pattern, identity) { true } else { false }
     }
 
-    /// Whether `identity` may certainly receive the messages of every name: a rule allows them, and later rules allow
-    /// again all names that a rule denies.
+    /// Whether it is certain that `identity` may receive the messages of every name: a rule allows all names, and later
+    /// rules allow again the names that a rule denies.
     package func mayReceiveEverything(_ identity: borrowing Identity) -> Bool {
         let trie = rules.trie(.subscribe)
         let identity = copy identity

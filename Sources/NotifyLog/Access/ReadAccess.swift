@@ -1,6 +1,6 @@
 package import NotifyWire
 
-/// The rights of a reader of stored messages under a policy. A right that one of its identities has is enough.
+/// The rights of a reader of stored messages under a policy. A right of one of the reader's identities is enough.
 package struct ReadAccess: Sendable {
     package var policy: AccessPolicy
     package var identities: [Identity]

@@ -14,8 +14,8 @@ package struct CommitBatch: Sendable {
     /// Whether to flush to disk (fsync) before the outcome is reported.
     package var isSynced: Bool
     /// Whether the batch tests if storage works again after a failure. Such a batch fails unless there is some room
-    /// below the size limit and some disk space above the minimum: 1/16 of each limit or 1 MiB, whichever is less. If
-    /// it contains only changes, they are committed nevertheless, because acknowledgements make room.
+    /// below the size limit and some disk space above the minimum: 1/16 of each limit or 1 MiB, whichever is less. The
+    /// changes of a batch without messages are committed nevertheless, because acknowledgements make room.
     package var isProbe: Bool
     /// The bytes of the copies that the durable subscriptions of each user have after the batch. They count towards
     /// what a user may hold back. Users without copies are left out.
@@ -38,17 +38,18 @@ package enum DurableChange: Equatable, Sendable {
     case create(DurableRecord)
     /// Sets the subscription's progress. Ignored if its generation is lower than the stored one.
     case update(id: DurableID, DurableProgress)
-    /// Adds the messages that were deleted from the start of a new subscription on to its loss. Follows its creation.
+    /// Adds to the loss of a new subscription the messages that were deleted after its start. Follows the change that
+    /// creates the subscription.
     case countDeleted(DurableRecord)
     /// Replaces the filter, the settings, the start and the progress of a subscription. Its losses end if the
     /// generation changes.
     case replace(DurableRecord)
-    /// Makes the identity of a new attachment the owner of the subscription, keeps the earlier ones, and sets the time
-    /// of the attachment.
+    /// Makes the identity of a new attachment the owner of the subscription, keeps the earlier owners, and sets the
+    /// time of the attachment.
     case setOwner(id: DurableID, Identity, LastAttachment = LastAttachment())
     /// Adds messages that the daemon has dropped to the subscription's loss.
     case addLoss(id: DurableID, Loss)
-    /// Forgets messages that were added to the subscription's loss.
+    /// Subtracts messages from the subscription's loss.
     case forgetLoss(id: DurableID, Loss)
     case remove(id: DurableID)
     /// Keeps a copy of a message for its next delivery, or changes the record of an earlier copy. A new copy is made

@@ -5,8 +5,8 @@ package struct CommitOutcome: Sendable {
     package var statistics: StoreStatistics
     /// The messages that the batch could not copy, because the log no longer contains them.
     package var missingCopies: [DurableID: [UInt64]]
-    /// Why a batch with messages would fail now; nil if it would not. Set by a batch that has only changes, which can
-    /// be committed even then.
+    /// The reason why a batch with messages would fail now; nil if such a batch would succeed. Set only for a batch
+    /// without messages, which is committed in spite of the failure.
     package var remainingFailure: StorageFailure?
 
     package init(

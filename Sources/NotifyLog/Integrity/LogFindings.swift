@@ -53,7 +53,7 @@ extension [SequenceRange] {
 
     /// Adds a sequence to ascending, disjoint ranges, unless that needs more than `limit` of them.
     ///
-    /// - Returns: Whether the sequence was not in a range.
+    /// - Returns: Whether the sequence was in none of the ranges.
     @discardableResult
     package mutating func insert(_ sequence: UInt64, limit: Int) -> Bool {
         var (low, high) = (0, count)

@@ -1,6 +1,6 @@
 /// A request for the stored messages after a position.
 package struct PageRequest: Sendable {
-    /// What reads pages of the log.
+    /// The use for which a page is read.
     package enum Purpose: CaseIterable, Sendable {
         /// A durable subscription with a member, behind the end of the log.
         case subscription
@@ -28,7 +28,7 @@ package struct PageRequest: Sendable {
     package var maximumMessages: Int
     /// Whether to read from the last sequence to the first.
     package var isDescending: Bool
-    /// The mark of the deletions since which those of messages in the range are reported; 0 to report none.
+    /// A mark of deletions: later deletions of messages in the range are reported. 0 to report none.
     package var deletionMark: UInt64
     /// The durable subscriptions whose copies of message `after + 1` are looked up, for the reasons of its last
     /// failures.
@@ -62,16 +62,17 @@ package struct Page: Sendable {
         /// Every matching message up to this sequence is in this page or an earlier one. At the end of the log, this is
         /// the highest committed sequence, which shows the reader that it has caught up.
         ///
-        /// In descending order, every matching message from this sequence on; at the end, the first one of the range.
+        /// In descending order, every matching message from this sequence on is in this page or an earlier one. At the
+        /// end, this is the first sequence of the range.
         package var scannedThrough: UInt64
 
-        /// The sequences of damaged messages, which were skipped. Some of them may not match: a damaged message does
-        /// not tell its name.
+        /// The sequences of damaged messages, which were skipped. Some of them may not match, because the name of a
+        /// damaged message is unknown.
         package var damaged: [UInt64]
         /// The matching messages that were deleted since the mark of the request, in the part of the range that was
         /// read; nil if there are none.
         package var deleted: Loss?
-        /// Marks the deletions until the page was read.
+        /// The mark of the deletions until the page was read.
         package var deletionMark: UInt64
         /// The reasons of the copies that the request asked for; empty if unknown.
         package var reasons: [DurableID: String] = [:]

@@ -12,11 +12,11 @@ package struct Deletion: Equatable, Sendable {
     /// The unread messages that durable subscriptions have lost.
     package var losses: [DurableID: Loss] = [:]
     /// The durable subscriptions whose cursors were moved forward because the backlog of their user was too large, each
-    /// with the sequence that its cursor has passed. The messages before it may still be stored. Those that were not
-    /// acknowledged are in ``losses``.
+    /// with the sequence that its cursor has passed. The messages before this sequence may still be stored. The
+    /// unacknowledged ones are in ``losses``.
     package var released: [DurableID: UInt64] = [:]
-    /// The messages whose copies for a durable subscription were deleted, in ascending order within a step. They are in
-    /// ``losses``, too.
+    /// The messages whose copies for a durable subscription were deleted, in ascending order within a step. These
+    /// messages are in ``losses``, too.
     package var copies: [DurableID: [UInt64]] = [:]
     /// The generations of the cursors to which the losses, copies and releases belong.
     package var generations: [DurableID: UInt32] = [:]
@@ -88,8 +88,8 @@ package struct Loss: Equatable, Sendable {
     package var last: UInt64
     /// The number of lost messages; with `isUpperBound`, at most this number.
     package var count: UInt64
-    /// Whether the number of lost messages may be lower: some may have been delivered before, or may not have matched.
-    /// That is not known for a damaged message, or for the object filter of the subscription.
+    /// Whether the number of lost messages may be lower: some may have been delivered before, or may not match. Whether
+    /// a message matches is unknown if it is damaged, or if the subscription has an object filter.
     package var isUpperBound: Bool
 
     package init(first: UInt64, last: UInt64, count: UInt64, isUpperBound: Bool) {

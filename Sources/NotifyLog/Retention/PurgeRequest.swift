@@ -1,5 +1,5 @@
-/// A request to delete stored messages, whatever the retention rules say: those in the log, the copies for durable
-/// subscriptions that are to receive them again, and the dead letters that were made of them.
+/// A request to delete stored messages, their copies for redelivery, and their dead letters, whatever the retention
+/// rules say.
 package struct PurgeRequest: Sendable {
     /// The patterns of names. The object of the filter is not considered.
     package var filter: SubscriptionFilter

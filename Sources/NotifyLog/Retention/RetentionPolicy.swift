@@ -12,8 +12,8 @@ package struct RetentionPolicy: Equatable, Sendable {
     package var maximumBytes: UInt64? = 10 << 30
     /// The free bytes of the file system below which a batch with messages fails as `full`.
     package var minimumFreeBytes: UInt64 = 256 << 20
-    /// How much the subscriptions of one user may hold back. Above it, the subscription that is furthest behind loses
-    /// its oldest messages.
+    /// How much the subscriptions of one user may hold back. Above this limit, the subscription that is furthest behind
+    /// loses its oldest messages.
     package var maximumBacklog: BacklogLimit = .half
     /// The time after which a durable subscription that is not attached is removed; nil for never.
     package var subscriptionExpiry: Duration?
@@ -31,7 +31,7 @@ package struct RetentionPolicy: Equatable, Sendable {
     /// The index in ``rules`` of the last rule that matches the name. The built-in rule matches every name, reserved
     /// ones included.
     ///
-    /// Compares the name with the patterns of every rule: callers keep the result for as long as the policy is in
+    /// Compares the name with the patterns of every rule: callers should keep the result as long as the policy is in
     /// effect.
     package func rule(for name: UnsafeRawBufferPointer) -> Int {
         rules.dropFirst().lastIndex { $0.matches(name: name) } ?? 0

@@ -3,8 +3,8 @@ package struct Backlog: Equatable, Sendable {
     package var messages: UInt64
     /// The bytes of the messages, as in `StoredUsage`.
     package var bytes: UInt64
-    /// The time of the oldest message, in microseconds since 1970; nil if there is none. At most the duration of a
-    /// segment too early.
+    /// The time of the oldest message, in microseconds since 1970; nil if there is none. May be too early, by at most
+    /// the duration of a segment.
     package var oldestMicroseconds: UInt64?
     /// The time of the oldest message with a copy that is to be delivered again; nil if there is none.
     package var oldestCopyMicroseconds: UInt64?

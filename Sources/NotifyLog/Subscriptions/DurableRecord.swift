@@ -10,8 +10,8 @@ package struct DurableRecord: Equatable, Sendable {
     package var name: String
     package var filter: SubscriptionFilter
     package var settings: DurableSettings
-    /// The sequence after which the subscription begins: its cursor when it was created, or an earlier one to which it
-    /// was reset since. Also 0 if the start is unknown, because an earlier version created the subscription.
+    /// The sequence after which the subscription begins: its cursor when it was created, or an earlier position to
+    /// which it was reset since. Also 0 if the start is unknown, because an earlier version created the subscription.
     package var startedAfter: UInt64
     /// When the subscription was created, in microseconds since 1970; 0 if unknown, because an earlier version created
     /// it.

@@ -6,9 +6,9 @@ package struct Redelivery: Equatable, Sendable {
     package var sequence: UInt64
     /// The recorded failures. The next delivery is number `failures + 1`.
     package var failures: UInt32
-    /// The time until the message is delivered again, in microseconds, from when this was read from the log or is
-    /// written to it. 0 while a client processes the message. The store keeps it by the log's time, so that setting the
-    /// clock does not change it.
+    /// The time until the message is delivered again, in microseconds, counted from the moment at which this value is
+    /// written to the log or was read from it. 0 while a client processes the message. The store counts in the log's
+    /// time, so that setting the clock has no effect.
     package var delayMicroseconds: UInt64
     /// Whether the message is to become a dead letter, and is not delivered again.
     package var isDead: Bool
