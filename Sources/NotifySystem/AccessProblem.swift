@@ -46,8 +46,8 @@ package enum AccessProblem {
             "the directory '\(closed)' \(describe(directory)); let notifyd's user \(isClosed ? "enter" : "write to") it"
     }
 
-    /// The command that gives the file to this process's user, or the permissions that the file lacks to its owner. The
-    /// files beside it, such as its lock file, have the same problem.
+    /// The command that makes this process's user the owner of the file, or that gives its owner the missing
+    /// permissions. The command includes the files beside it, such as its lock file, which have the same problem.
     private static func repair(_ file: Stat, _ path: String) -> String {
         guard file.userID.rawValue != geteuid() else { return "run \"chmod 600 '\(path)'\"" }
         let suffix = [".lock", "-wal"].first { path.hasSuffix($0) } ?? ""

@@ -10,12 +10,12 @@ package enum CloseOnExec {
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
     }
 
-    /// Sets it on all epoll descriptors of the process. Call this after the creation of an event loop group.
+    /// Sets close-on-exec on all epoll descriptors of the process. Call this after the creation of an event loop group.
     package static func setOnEventLoops() {
         guard let folder = opendir("/proc/self/fd") else { return }
         defer { closedir(folder) }
         while let entry = readdir(folder) {
-            // Not by way of `d_name`: its 256 bytes end behind the entries that were read.
+            // Not by way of `d_name`: its 256 bytes extend beyond the entries that were read.
             guard let offset = MemoryLayout<dirent>.offset(of: \.d_name) else { return }
             let name = String(cString: UnsafeRawPointer(entry).advanced(by: offset).assumingMemoryBound(to: CChar.self))
             if let descriptor = CInt(name), isPolling(name) { set(descriptor) }

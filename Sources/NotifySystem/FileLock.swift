@@ -34,8 +34,8 @@ package struct FileLock: ~Copyable, Sendable {
     /// regular file of this process's user without other hard links, in a directory where no other user can replace
     /// files.
     ///
-    /// - Parameter patience: How long to wait while others hold the lock. Checks, also those of other programs, share
-    ///   it for a moment.
+    /// - Parameter patience: How long to wait while another process holds the lock. A check in another program holds a
+    ///   shared lock for a moment.
     package init(guarding guardedPath: String, patience: Duration = .milliseconds(100)) throws(Failure) {
         let path = Self.path(guarding: guardedPath)
         try Self.checked { () throws(OwnershipProblem) in try OwnershipProblem.checkDirectory(of: path) }

@@ -43,7 +43,7 @@ package enum Quantity {
             guard let number = Number(&rest) else { return nil }
             let name = rest.prefix { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) }
             rest = rest[name.endIndex...]
-            // A fraction and a number without a unit end the text.
+            // Nothing may follow a fraction, or a number without a unit.
             guard rest.isEmpty || (number.fraction == nil && !name.isEmpty) else { return nil }
             let factor: UInt64
             if name.isEmpty {
@@ -113,8 +113,8 @@ private struct Number {
     let isTooHigh: Bool
     var fraction: (value: UInt64, scale: UInt64)?
 
-    /// Takes a number from the front of a text; `nil` if there is none, or if it begins with a superfluous 0. One that
-    /// is too high is taken as the highest.
+    /// Takes a number from the front of a text; `nil` if there is none, or if it begins with a superfluous 0. A number
+    /// that is too high is taken as the highest.
     init?(_ text: inout Substring.UTF8View) {
         guard let digits = Self.digits(&text), digits.count == 1 || digits.first != "0" else { return nil }
         isTooHigh = UInt64(digits) == nil
