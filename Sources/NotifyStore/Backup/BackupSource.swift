@@ -23,7 +23,7 @@ package struct BackupSource: ~Copyable {
         guard let status = try? Stat(file.descriptor), status.type == .regular else {
             throw StoreError(.notARegularFile, "'\(path)' is not a regular file")
         }
-        // A backup of notifyd is one file. Without its write-ahead log, another copy lacks messages.
+        // A backup of notifyd is one file. A copy that was made otherwise lacks messages without its write-ahead log.
         guard (try? Stat(FilePath(path + "-wal")).size) ?? 0 == 0 else {
             throw StoreError(
                 .notADatabase, "'\(path)' is not a backup: a part of it is in its write-ahead log '\(path)-wal'")
@@ -31,13 +31,13 @@ package struct BackupSource: ~Copyable {
         return file
     }
 
-    /// Whether this is the file at another path.
+    /// Whether this is the file at `other`.
     func isFile(at other: String) -> Bool {
         guard let mine = try? Stat(file.descriptor), let status = try? Stat(FilePath(other)) else { return false }
         return mine.deviceID == status.deviceID && mine.inode == status.inode
     }
 
-    /// Copies the file to a new file, and flushes that.
+    /// Copies the file to a new file, and flushes the copy.
     func copy(to target: String) throws(Errno) {
         let output = try OwnedDescriptor.open(
             target, .writeOnly, options: [.create, .exclusiveCreate, .noFollow], permissions: .ownerReadWrite)

@@ -36,7 +36,7 @@ private final class BackupWork: SlicedWork {
     func releaseLog() {}
 }
 
-/// Backups: the log is copied to a file beside the database, which is then read in chunks.
+/// Backups: the log is copied to a file beside the database, and the copy is then read in chunks.
 extension CurrentLog {
     private var copyPath: String { path + ".backup" }
 
@@ -45,7 +45,7 @@ extension CurrentLog {
         for suffix in [".backup", ".restore"] { DatabaseFile(path: path + suffix).remove() }
     }
 
-    /// Begins a backup. Another one ends.
+    /// Begins a backup. Ends an earlier one that is under way.
     ///
     /// - Parameter target: The file to which the backup will be written.
     func beginBackup(target: FileLocation, _ completion: @escaping @Sendable (Result<UInt64, WireError>) -> Void) {
@@ -67,15 +67,15 @@ extension CurrentLog {
     ///
     /// - Returns: Whether work remains.
     fileprivate func continueBackup(until end: ContinuousClock.Instant) -> Bool {
-        // An ended backup was reported.
+        // The end of the backup was reported.
         guard let completion = copyCompletion else { return false }
         guard let result = copySlice(until: end) else { return true }
         completion(result)
         return false
     }
 
-    /// - Returns: The size of the backup in bytes, or the error of the copy, whose file is removed; nil if work
-    ///   remains.
+    /// - Returns: The size of the backup in bytes, or the error of the copy; nil if work remains. After an error, the
+    ///   file of the copy is removed.
     private func copySlice(until end: ContinuousClock.Instant) -> Result<UInt64, WireError>? {
         guard case .copying(let copy, _)? = backup, let log else { return .failure(Self.ended) }
         do {
@@ -95,7 +95,7 @@ extension CurrentLog {
         return completion
     }
 
-    /// Records in the state of the copy that a start with it continues after the sequences used so far.
+    /// Changes the state of the copy, so that a start with the copy continues after the sequences used so far.
     private func complete(_ state: inout StateRow, of log: Log) {
         let used = mark.withLock { $0?.value } ?? state.reservedThrough
         state.nextSequence = max(used, log.persistedThrough + 1)
@@ -123,7 +123,7 @@ extension CurrentLog {
     /// Ends the backup, if there is one, and removes its copy.
     func endBackup() {
         let completion = copyCompletion
-        // Removes the file before this is reported.
+        // The file is removed before the end is reported.
         backup = nil
         completion?(.failure(Self.ended))
     }
@@ -152,7 +152,7 @@ extension CurrentLog {
         WireError(.invalidArgument, "'\(path)' is the daemon's own file: write the backup to another one")
     }
 
-    /// Checks that the disk keeps its minimum of free space with `bytes` more.
+    /// Checks that the minimum of free space stays free when `bytes` are written to the disk.
     private func checkRoom(for bytes: UInt64) throws(StorageFailure) {
         guard let free = DiskSpace(at: AccessProblem.directory(of: path))?.freeBytes else { return }
         let minimum = options.retention.minimumFreeBytes

@@ -2,11 +2,11 @@ import CSQLite
 import NotifySystem
 import SystemPackage
 
-/// A copy of the open database that is being made, in steps between which the database changes. SQLite also writes the
-/// changes to pages that are already copied, because they come from the same connection.
+/// A copy of the open database that is being made in steps. The database may change between the steps: changes through
+/// the same connection are also made in the pages that SQLite has already copied.
 final class DatabaseCopy {
     private static let pagesPerStep: Int32 = 32
-    /// After a transaction that has written pages is rolled back, SQLite begins again.
+    /// SQLite restarts the copy after the rollback of a transaction that has written pages.
     private static let maximumRestarts = 100
 
     private let file: DatabaseFile
@@ -16,14 +16,15 @@ final class DatabaseCopy {
     private var remaining = Int32.max
     private var restarts = 0
 
-    /// Begins to copy to a new file, which is removed together with this object. The source must stay open as long.
+    /// Begins to copy to a new file, which is removed when this object is released. The source must stay open until
+    /// then.
     init(of source: DatabaseConnection, to path: String) throws {
         file = DatabaseFile(path: path)
         file.remove()
         try file.create()
         do {
             target = try DatabaseConnection(path: path)
-            // A copy that a crash interrupts is useless, so it needs neither a journal on disk nor a flush.
+            // The copy needs neither a journal on disk nor flushes, because it is useless after a crash.
             try target.execute(
                 "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF")
             handle = sqlite3_backup_init(target.handle, "main", source.handle, "main")
@@ -65,7 +66,7 @@ final class DatabaseCopy {
     }
 
     private func countRestarts(remaining now: Int32) throws {
-        // Only a restart makes so many more pages remain.
+        // Only a restart increases the number of remaining pages by so many.
         if now > remaining, now - remaining > Self.pagesPerStep { restarts += 1 }
         remaining = now
         guard restarts <= Self.maximumRestarts else {
@@ -73,10 +74,10 @@ final class DatabaseCopy {
         }
     }
 
-    /// Changes the state in the complete copy, makes it a database without a write-ahead log, and opens it for reading.
-    /// The file no longer has a path then.
+    /// Completes the copy: changes its state, makes it a database without a write-ahead log, opens it for reading, and
+    /// removes its path.
     func finish(_ change: (inout StateRow) -> Void) throws -> OwnedDescriptor {
-        // Opens the write-ahead log, so that the next statement removes it.
+        // Reading opens the write-ahead log, so that the next statement removes the file.
         _ = try StateRow(in: target)
         guard try target.text("PRAGMA journal_mode = MEMORY") == "memory" else { throw SQLiteFailure(target.handle) }
         var state = try StateRow(in: target)

@@ -9,17 +9,18 @@ package struct RestoredLog: Sendable {
     package var messages: UInt64
     package var subscriptions: Int
     package var nextSequence: UInt64
-    /// The path of the replaced database now; nil if there was none.
+    /// The new path of the replaced database; nil if there was none.
     package var keptPath: String?
     /// Why the replaced database can't be read; nil if it can.
     package var unreadable: String?
 }
 
 extension Store {
-    /// Puts a backup in the place of the log at `path`, which must not be open. Blocks.
+    /// Replaces the log at `path`, which must not be open, by a backup. Blocks.
     ///
-    /// The backup is copied and checked as a whole first, so that after an error, or the end of the process, the log is
-    /// unchanged. Sequences continue above all that the backup and the replaced log are known to have used.
+    /// The backup is copied and checked as a whole first, so that an error or the end of the process leaves the log
+    /// unchanged. Sequences continue above all sequences that the backup's log and the replaced log are known to have
+    /// used.
     ///
     /// - Throws: A `StoreError` that says how to fix the problem.
     package static func restore(_ backup: borrowing BackupSource, to path: String) throws(StoreError) -> RestoredLog {
@@ -110,15 +111,15 @@ private struct LogRestore {
         /// Nil if the log can't be read.
         var logID: [UInt8]?
         var nextSequence: UInt64 = 0
-        /// The mark of its deletions.
+        /// The mark of the log's deletions.
         var deletionMark: UInt64 = 0
         var unreadable: String?
-        /// Obsolete once the log is replaced.
+        /// The sequence marks that are obsolete once the log is replaced.
         var marks: [SequenceMark] = []
 
         /// The lowest sequence that neither the backup's log nor the replaced log is known to have used.
         func firstUnused(for backup: StateRow) -> UInt64 {
-            // The same log: it has counted the sequences used since the backup.
+            // It is the same log, so its next sequence is also above those of the backup.
             if logID == backup.logID { return nextSequence }
             let used = max(nextSequence, backup.reservedThrough)
             return unreadable == nil ? used : used + CurrentLog.skippedSequences
@@ -130,7 +131,7 @@ private struct LogRestore {
     /// - Throws: `StoreError` for a file that must not be replaced, such as another program's database.
     private func readReplaced() throws(StoreError) -> Replaced {
         var replaced = Replaced()
-        // Used while the log could not be created or read.
+        // The mark of the sequences used while the log could not be created or read.
         if let mark = try? SequenceMark(ofMissing: path) {
             replaced.nextSequence = mark.value
             replaced.marks.append(mark)
@@ -154,9 +155,9 @@ private struct LogRestore {
 
     // MARK: The exchange
 
-    /// Puts the copy at the path of the log. The replaced database gets another name first.
+    /// Renames the replaced database, and then moves the copy to the path of the log.
     ///
-    /// - Returns: That name; nil if there was no database.
+    /// - Returns: The new name of the replaced database; nil if there was none.
     private func exchange() throws(StoreError) -> String? {
         let file = DatabaseFile(path: path)
         do throws(Errno) {
@@ -164,7 +165,7 @@ private struct LogRestore {
             if file.exists {
                 let name = freeName()
                 try Errno.check(link(path, name))
-                // The write-ahead log is left only if the database can't be read. It must not be applied to the backup.
+                // A write-ahead log is left only if the database can't be read. SQLite must not apply it to the backup.
                 if DatabaseFile(path: path + "-wal").exists { try Errno.check(rename(path + "-wal", name + "-wal")) }
                 kept = name
             }
@@ -190,9 +191,9 @@ private struct LogRestore {
 }
 
 extension Log {
-    /// Makes the log another one, which continues at a sequence, and flushes its file. Its subscriptions are used from
-    /// now on, so that none expires for the time since the backup. The marks of its deletions are above those of the
-    /// replaced log, whose readers learn of all of them.
+    /// Makes the copy a new log that continues at a sequence, and flushes its file. The subscriptions count as used
+    /// now, so that none expires because of the time since the backup. The marks of the deletions are raised above
+    /// those of the replaced log, so that its readers learn of all deletions.
     fileprivate func renew(
         nextSequence: UInt64, _ subscriptions: [DurableRecord], replacing deletionMark: UInt64
     ) throws {

@@ -1,6 +1,6 @@
 import NotifyWire
 
-/// The deletions of one transaction, or a part of the sums of earlier ones, as stored in the database.
+/// The deletions of one transaction, or a part of the summed-up earlier deletions, as stored in the database.
 struct DeletionRow: Equatable {
     /// The columns of a row, in the order in which `init` reads them.
     ///
@@ -13,15 +13,15 @@ struct DeletionRow: Equatable {
     static let maximumEvents = 2_048
     /// The most bytes of the deletions of one transaction, so that the row fits in a page.
     static let maximumBytes = 4_000
-    /// The highest mark that a sound row can have. Marks begin with the log's time.
+    /// The highest mark that a sound row can have. The first mark of a log is its time.
     private static let highestMark: UInt64 = 1 << 56
 
     let mark: UInt64
-    /// All have the mark.
+    /// The deletions. All have the mark.
     let events: [DeletionLog.Event]
     private let parts: [UInt8]
 
-    /// - Parameter events: At most ``maximumEvents``.
+    /// - Parameter events: The deletions, at most ``maximumEvents`` of them.
     init(mark: UInt64, events: [DeletionLog.Event]) {
         self.mark = mark
         self.events = events.map { $0.marked(mark) }
@@ -110,7 +110,7 @@ struct DeletionRow: Equatable {
         }
     }
 
-    /// Returns nil if the bytes are malformed, or have numbers that no log has.
+    /// Decodes deletions. Returns nil if the bytes are malformed, or contain numbers that no log has.
     private static func decode(_ bytes: [UInt8]) -> [DeletionLog.Event]? {
         bytes.withUnsafeBytes { bytes in
             var events: [DeletionLog.Event] = []

@@ -26,7 +26,8 @@ package final class StoreClock: Sendable {
         return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
     }
 
-    /// Returns an empty id if the kernel does not tell it; every start then counts as another boot.
+    /// Reads the id of the boot. Returns an empty id if the kernel provides none; then every start counts as another
+    /// boot.
     private static func readBootID() -> String {
         guard let file = fopen("/proc/sys/kernel/random/boot_id", "re") else { return "" }
         defer { fclose(file) }
@@ -40,9 +41,9 @@ extension StoreClock: Equatable {
     package static func == (left: StoreClock, right: StoreClock) -> Bool { left === right }
 }
 
-/// The log's own time, by which the age of messages counts. Within a boot it follows the time since the boot, so that
-/// setting the wall clock changes no age. Across boots it continues by the difference of the wall clock, and never goes
-/// back.
+/// The log's own time, which determines the age of messages. Within a boot it follows the time since the boot, so that
+/// setting the wall clock changes no age. After another boot it has advanced by the difference of the wall clock. It
+/// never goes back.
 struct LogClock {
     /// A time of the log, with the machine's clocks at that time. The database contains the latest one.
     struct Mark: Equatable {
@@ -53,7 +54,7 @@ struct LogClock {
     }
 
     private let clock: StoreClock
-    /// The difference of the log's time and the time since the boot.
+    /// The log's time minus the time since the boot.
     private let offset: Duration
 
     init(_ clock: StoreClock, continuing mark: Mark = Mark()) {
@@ -73,17 +74,18 @@ struct LogClock {
     }
 }
 
-/// The times that a sound database can contain. A file from elsewhere can have others under right checksums.
+/// The times that a sound database can contain. A file of another origin can have other times under right checksums.
 enum StoredTime {
     /// About 2,300 years. Differences and sums of such times have no overflow.
     private static let limit: Int64 = 1 << 56
 
-    /// Whether a time in microseconds is one of a row.
+    /// Whether a time in microseconds is possible in a row.
     static func isSound(_ microseconds: UInt64) -> Bool {
         (-limit...limit).contains(Int64(bitPattern: microseconds))
     }
 
-    /// Whether a time in microseconds is one of the log's clock. The times of rows follow it.
+    /// Whether a time in microseconds is possible for the log's clock. The limit is lower than that of rows, whose
+    /// times are derived from the clock.
     static func isSoundClock(_ microseconds: UInt64) -> Bool {
         (-limit / 2...limit / 2).contains(Int64(bitPattern: microseconds))
     }

@@ -4,17 +4,16 @@ import NotifyWire
 
 /// A message as stored in the database.
 enum MessageRow {
-    /// The columns that decide for whom a message is, in the order in which ``isKeySound(_:)`` reads them. Reading only
-    /// these takes less time than reading the message.
+    /// The columns that decide which subscriptions get a message, in the order in which ``isKeySound(_:)`` reads them.
+    /// Reading only these takes less time than reading the message.
     ///
-    /// - `key`: the ``SegmentEntry/Key`` of its name and user
-    /// - `checksums`: in the high 32 bits the checksum of these columns, in the low ones that of the message
+    /// - `key`: the ``SegmentEntry/Key`` of the message's name and user
+    /// - `checksums`: in the high 32 bits the checksum of these columns, in the low 32 bits that of the message
     static let keyColumns = "sequence, key, object, checksums"
     /// The columns of a message, in the order in which ``read(_:sequence:uid:name:)`` reads them. `process` has the gid
-    /// in its high 32 bits and the pid in the low ones: a column of its own for each would take 160 instructions more
-    /// of a reader.
+    /// in the high 32 bits and the pid in the low 32 bits: reading two columns would take 160 more instructions.
     static let columns = "\(keyColumns), time, process, id, headers, payload"
-    /// The number of bytes of a message besides its name and the overhead of a message.
+    /// The bytes of a message's object, id, headers and payload. The name and the constant overhead are not included.
     static let byteCount = """
         coalesce(length(CAST(object AS BLOB)), 0) + coalesce(length(CAST(id AS BLOB)), 0)
             + coalesce(length(headers), 0) + coalesce(length(payload), 0)
@@ -30,8 +29,8 @@ enum MessageRow {
     /// The key of the current row of a statement that selects ``keyColumns`` or ``columns``.
     static func key(_ row: PreparedStatement) -> SegmentEntry.Key { SegmentEntry.Key(row.integer(1)) }
 
-    /// Reads the current row of a statement that selects ``columns``. Returns nil if the row is damaged so that no
-    /// message can be made of it. Otherwise the checksum is still to be compared.
+    /// Reads the current row of a statement that selects ``columns``. Returns nil if its values are impossible for a
+    /// message. The caller must still compare the checksum.
     static func read(
         _ row: PreparedStatement, sequence: UInt64, uid: UInt32, name: UnsafeRawBufferPointer
     ) -> Content? {
@@ -61,7 +60,7 @@ enum MessageRow {
         return isSound
     }
 
-    /// Whether the columns that decide for whom a message is are as they were stored. If not, its name is unknown.
+    /// Whether the ``keyColumns`` are as they were stored. If not, the name of the message is unknown.
     static func isKeySound(_ row: PreparedStatement) -> Bool {
         keyChecksum(row.integer(0), key(row), object: row.bytes(2)) == UInt32(row.integer(3) >> 32)
     }

@@ -1,13 +1,13 @@
 import NotifyCenter
 import NotifyLog
 
-/// The interned names of the stored messages. The database refers to a name by its id, which ascends from 1 and is
-/// never given again. In memory, each name also has a number, which is small and is reused after the name is removed.
+/// The interned names of the stored messages. The database refers to a name by its id. Ids ascend from 1 and are never
+/// reused. In memory, each name also has a small number, which is reused after the name is removed.
 ///
 /// The bytes of all names are contiguous, and each name takes about 60 more bytes. Lookups by name allocate no string.
 /// Hashes are keyed, so that peers can't choose names that collide.
 struct NameTable: ~Copyable {
-    /// The names. Each is at the entry with its number.
+    /// The names. Each name is the entry with its number.
     private var names = ByteTable()
     /// The id of the name with each number. Vacant numbers have an outdated id.
     private var ids: [UInt32] = []
@@ -55,7 +55,7 @@ struct NameTable: ~Copyable {
         return Number(rawValue: number)
     }
 
-    /// Makes ids below `id` belong to names that may have been removed.
+    /// Ensures that new names get ids from `id` on. Names with lower ids may have been removed.
     mutating func skipIDs(below id: UInt32) {
         nextID = max(nextID, id)
     }

@@ -1,18 +1,18 @@
 import NotifyLog
 
-/// The segment to which messages are being added, in memory only. After a restart it is read from its messages.
+/// The segment to which messages are being added. Exists in memory only: a start rebuilds it from its messages.
 ///
 /// Not copyable, because a copy for each message took 400 instructions.
 struct OpenSegment: ~Copyable {
     private(set) var segment = Segment()
-    /// In order of first appearance.
+    /// The entries, in the order of their first messages.
     private(set) var entries: [SegmentEntry] = []
     /// The log's time of the first message.
     private(set) var opened = Duration.zero
 
     /// For each number of a name, the latest entry of the name. Valid if the generation is the current one.
     private var marks: [Mark] = []
-    /// For each entry, the previous entry of the same name, which is another user's; -1 for none.
+    /// For each entry, the previous entry of the same name, which has the messages of another user; -1 for none.
     private var previousEntries: [Int32] = []
     private var generation: UInt32 = 1
     private var savepoint: Savepoint?
@@ -31,7 +31,7 @@ struct OpenSegment: ~Copyable {
         var added: [(entry: Int32, bytes: Int)] = []
         /// The entries of the segment when the batch closed it; nil if the batch has not closed it.
         var entries: [SegmentEntry]?
-        /// The entries before the batch, once the batch has deleted messages of the segment.
+        /// The entries before the batch; nil until the batch deletes messages of the segment.
         var earlier: [SegmentEntry]?
     }
 
@@ -60,7 +60,7 @@ struct OpenSegment: ~Copyable {
 
     /// Restores the segment as it was before the batch.
     ///
-    /// - Parameter names: Must contain all names of the segment before the batch.
+    /// - Parameter names: The names. All names that the segment had before the batch must be in the table.
     mutating func rollBack(_ names: borrowing NameTable) {
         guard let savepoint else { return }
         self.savepoint = nil
@@ -90,7 +90,7 @@ struct OpenSegment: ~Copyable {
 
     // MARK: Messages
 
-    /// Adds a message of the name with an id and a number.
+    /// Adds a message.
     ///
     /// - Parameter now: The log's time.
     mutating func insert(
@@ -122,7 +122,8 @@ struct OpenSegment: ~Copyable {
         previousEntries.append(-1)
     }
 
-    /// Replaces the entries by those without the messages that the batch has deleted. The bounds stay.
+    /// Replaces the entries. `entries` no longer count the messages that the batch has deleted. The bounds of the
+    /// segment stay.
     mutating func keep(_ entries: [SegmentEntry], _ names: borrowing NameTable) {
         var kept = segment
         kept.messages = entries.reduce(0) { $0 + Int($1.messages) }

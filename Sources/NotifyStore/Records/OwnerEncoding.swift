@@ -2,8 +2,8 @@ import NotifyLog
 
 /// The columns of a subscription with the identities that attached to it.
 ///
-/// The groups of an identity are separated by spaces. Identities that attached earlier are separated by commas. Each
-/// consists of its gid, a colon and its groups; its uid is that of the subscription.
+/// The groups of an identity are separated by spaces. Identities that attached earlier are separated by commas. Each is
+/// encoded as its gid, a colon and its groups. All have the uid of the subscription.
 enum OwnerEncoding {
     static func groups(of identity: Identity) -> String {
         identity.groups.map(String.init).joined(separator: " ")

@@ -1,9 +1,9 @@
 import NotifyWire
 
-/// Encodes acknowledged ranges for the database. Each range is two varints: the distance of its first sequence from the
-/// last sequence of the previous range (from 0 for the first range), and its length minus one.
+/// Encodes acknowledged ranges for the database. Each range is two varints: the distance from the last sequence of the
+/// previous range (or from 0) to the first sequence of the range, and the length of the range minus one.
 enum RangeListEncoding {
-    /// Returns nil if the ranges are not in ascending order: such a list could not be decoded.
+    /// Returns nil if the ranges are not in ascending order, because such a list could not be decoded.
     static func encode(_ ranges: [SequenceRange]) -> [UInt8]? {
         var bytes: [UInt8] = []
         var previous: UInt64 = 0

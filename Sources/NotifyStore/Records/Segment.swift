@@ -24,7 +24,7 @@ struct Segment: Equatable {
     }
 }
 
-/// How many messages of a name and a user are in a segment, and their size as in `StoredUsage`.
+/// The messages of a name and a user in a segment: their number, and their size as in `StoredUsage`.
 struct SegmentEntry: Equatable {
     var name: UInt32
     var uid: UInt32
@@ -48,11 +48,11 @@ struct SegmentEntry: Equatable {
             self.init(name: UInt32(column >> 32), uid: UInt32(truncatingIfNeeded: column))
         }
 
-        /// As it is stored with a message.
+        /// The key as stored with a message.
         var column: UInt64 { UInt64(name) << 32 | UInt64(uid) }
     }
 
-    /// The id of no name. In an entry, it stands for the damaged messages of a segment, whose names and users are
+    /// An id that no name has. In an entry, it stands for the damaged messages of a segment, whose names and users are
     /// unknown.
     static let unknownName: UInt32 = 0
 

@@ -4,8 +4,8 @@ import NotifyLog
 struct SegmentContents {
     private(set) var usage: [UInt32: StoredUsage] = [:]
     private(set) var names: [UInt32: StoredNameSet] = [:]
-    /// For each number of a name, the user of the latest entry. Most names have the messages of one user, so that this
-    /// saves most lookups.
+    /// For each number of a name, the user of the latest entry. This saves most lookups, because most names have the
+    /// messages of one user.
     private var latestUsers: [UInt32?] = []
 
     mutating func add(_ entries: some Sequence<SegmentEntry>, _ table: borrowing NameTable) {

@@ -1,6 +1,6 @@
 /// Encodes the entries of a closed segment for the database: sorted by name and user, each as four varints. The first
-/// is the difference from the name of the previous entry, the others are the user, the number of messages, and their
-/// bytes.
+/// varint is the difference from the name's id in the previous entry. The others are the user, the number of messages,
+/// and their bytes.
 enum SegmentEncoding {
     static func encode(_ entries: [SegmentEntry]) -> [UInt8] {
         var bytes: [UInt8] = []
@@ -16,7 +16,8 @@ enum SegmentEncoding {
         return bytes
     }
 
-    /// Decodes the entries one at a time, without allocating an array. Ends at the first malformed entry.
+    /// A sequence that decodes the entries one at a time, without allocating an array. Ends at the first malformed
+    /// entry.
     struct Reader: IteratorProtocol, Sequence {
         private var numbers: Varint.Reader
         private var previous: UInt64 = 0

@@ -30,10 +30,10 @@ struct SegmentRow {
         else { return nil }
     }
 
-    /// A bound of the bytes of a segment, so that the sums of segments have no overflow.
+    /// An upper bound of the bytes of a segment, so that the sums of segments do not overflow.
     private static let maximumBytes: UInt64 = 1 << 36
 
-    /// Whether the totals are the sums of the entries, and possible.
+    /// Whether the totals are possible, and equal the sums of the entries.
     private var areTotalsRight: Bool {
         withEntries { entries in
             var (messages, bytes): (UInt64, UInt64) = (0, 0)

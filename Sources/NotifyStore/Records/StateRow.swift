@@ -6,7 +6,7 @@ struct StateRow: Equatable {
     var nextSequence: UInt64 = 1
     var nextSubscription: UInt64 = 1
     var isClean = true
-    /// Increments, so that a transaction always writes a page.
+    /// Incremented to make a transaction write a page even if nothing else changes.
     var flushes: UInt64 = 0
     /// The random id that the log got when it was created.
     var logID: [UInt8] = []
@@ -32,7 +32,7 @@ struct StateRow: Equatable {
 
     init() {}
 
-    /// Reads the current row of a statement that selects ``columns``, also if it is damaged.
+    /// Reads the current row of a statement that selects ``columns``, even if the row is damaged.
     init(unchecked row: PreparedStatement) {
         reservedThrough = row.integer(0)
         nextSequence = row.integer(1)

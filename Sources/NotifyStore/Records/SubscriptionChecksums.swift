@@ -1,6 +1,7 @@
 import NotifyLog
 
-/// The checksums of a durable subscription's row. Each covers the columns that are written together, and the id.
+/// The checksums of a durable subscription's row. Each checksum covers the id and the columns that are written
+/// together.
 enum SubscriptionChecksums {
     static func ofDefinition(
         id: UInt64, uid: UInt64, startedAfter: UInt64, created: UInt64, name: String, patterns: String, object: String,

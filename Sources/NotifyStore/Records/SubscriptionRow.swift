@@ -4,7 +4,7 @@ import NotifyWire
 
 /// A durable subscription as stored in the database, with its losses.
 struct SubscriptionRow {
-    /// As read. Parts that are not sound have any value.
+    /// The subscription as read. Damaged parts can have any value.
     var record: DurableRecord
     /// Whether the id, the user, the name, the filter and the start are as they were stored.
     var isDefinitionSound: Bool
@@ -23,7 +23,7 @@ struct SubscriptionRow {
         earlier_owners
         """
     static let table = "subscriptions LEFT JOIN losses ON losses.subscription = subscriptions.id"
-    /// For a database whose losses can't be read.
+    /// The table to select from if the losses in the database can't be read.
     static let tableWithoutLosses = """
         subscriptions LEFT JOIN
             (SELECT 0 AS first, 0 AS last, 0 AS count, 0 AS is_upper_bound, 0 AS crc) AS losses ON false

@@ -13,8 +13,8 @@ enum Varint {
     /// The number of bytes of an encoded integer.
     static func byteCount(_ value: UInt64) -> Int { max(1, (70 - value.leadingZeroBitCount) / 7) }
 
-    /// Decodes integers one after another. Returns nil at the end, for an incomplete integer, and for an integer of
-    /// more than ten bytes.
+    /// Decodes integers one after another. `next()` returns nil at the end, for an incomplete integer, and for an
+    /// integer of more than ten bytes.
     struct Reader {
         private let bytes: UnsafeRawBufferPointer
         private var offset = 0
@@ -38,7 +38,7 @@ enum Varint {
             return nil
         }
 
-        /// Takes bytes that are no integer; nil if fewer are left.
+        /// Takes the next `count` bytes; nil if fewer are left.
         mutating func next(bytes count: UInt64) -> UnsafeRawBufferPointer? {
             guard count <= bytes.count - offset else { return nil }
             defer { offset += Int(count) }
