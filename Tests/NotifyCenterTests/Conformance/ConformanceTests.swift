@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test(arguments: Variant.allCases, CenterRequirement.allCases)
-    func `every variant keeps the promise`(_ variant: Variant, _ requirement: CenterRequirement) throws {
+    func `every center meets the requirement`(_ variant: Variant, _ requirement: CenterRequirement) throws {
         try requirement.check(variant.make())
     }
 }

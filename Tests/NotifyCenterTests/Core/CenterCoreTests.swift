@@ -199,7 +199,7 @@ import Testing
         #expect(core.resolve("a.d", nil, where: { _ in false }).isEmpty)
     }
 
-    @Test func `the decision is made once per registration and then cached`() throws {
+    @Test func `permissions are checked once per registration and then cached`() throws {
         let core = TestCore()
         _ = try core.add("a", "*", slot: 1)
         _ = try core.add(">", slot: 2)
@@ -236,7 +236,7 @@ import Testing
         #expect(core.cached("a", "")?.isEmpty == true)
     }
 
-    @Test func `dropped resolutions are decided again`() throws {
+    @Test func `permissions are checked again for dropped resolutions`() throws {
         let core = TestCore()
         _ = try core.add("a", slot: 1)
         #expect(core.resolve("a", nil, where: { _ in true }).count == 1)
@@ -246,7 +246,7 @@ import Testing
         #expect(core.cached("a")?.isEmpty == true)
     }
 
-    @Test func `a changed registration is decided again`() throws {
+    @Test func `permissions are checked again when registrations change`() throws {
         let core = TestCore()
         _ = try core.add("a", slot: 1)
         #expect(core.resolve("a", nil, where: { _ in false }).isEmpty)
@@ -256,7 +256,7 @@ import Testing
         #expect(core.resolve("a", nil, where: { $0.slot == 2 }).isEmpty)
     }
 
-    @Test func `without a cache every resolution is decided`() throws {
+    @Test func `without a cache permissions are checked for every resolution`() throws {
         let core = TestCore(cacheBytes: 0)
         _ = try core.add("a", slot: 1)
         #expect(core.resolve("a", nil, where: { _ in true }).count == 1)

@@ -25,7 +25,7 @@ import Testing
 
     // MARK: Synchronous and asynchronous closures
 
-    @Test func `a closure that does not suspend runs on the poster`() {
+    @Test func `a closure that does not suspend runs on the poster's thread`() {
         let token = center.observe(name) { [journal] in journal.add($0.payload as? Int ?? -1) }
         let long = center.observe(name) { [journal] notification in
             let number = notification.payload as? Int ?? -1

@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test(arguments: Place.allCases)
-    func `task-local values of the poster reach observers on the poster only`(place: Place) async {
+    func `task-local values of the poster reach only observers on the poster's thread`(place: Place) async {
         let observing = observe(place)
         Self.$ofPoster.withValue(100) { center.post(name, payload: 1) }
         let isOnPoster = place == .poster || place == .owner
@@ -203,7 +203,7 @@ import Testing
 
     // MARK: Messages
 
-    @Test func `once counts messages of the type only`() async {
+    @Test func `a once observation counts only messages of its type`() async {
         let collector = Collector<Int>()
         let tokens = [
             center.observe(Paid.self, options: .once) { collector.add($0.order) },

@@ -26,7 +26,7 @@ import Testing
         #expect((next?.payload as? Pong)?.number == 1)
     }
 
-    @Test func `object and filter apply`() async {
+    @Test func `the object and the filter apply`() async {
         let answer = await center.nextMessage(of: Pong.self, object: "b", options: .filter(Pong.self) { $0.number > 2 })
         {
             for number in 1...4 {

@@ -149,7 +149,7 @@ import Testing
             if await ledger.cancelDuringDelivery(observation, center, name) { count += 1 }
         }
         for _ in 0..<100 { await Task.yield() }
-        #expect(seen.values == [], "\(count) were on their way")
+        #expect(seen.values == [], "\(count) notifications waited for the actor")
     }
 
     // MARK: The main actor

@@ -81,7 +81,7 @@ import Testing
         token.cancel()
     }
 
-    @Test @MainActor func `once and thrown errors also apply to calls in place`() {
+    @Test @MainActor func `a direct call ends a once observation, and its error is reported`() {
         struct Failure: Error {}
         center.hooks.failed = { [journal] in journal.note("\($0.error)") }
         let token = center.observe(name, options: .once, on: MainActor.shared) { _ in throw Failure() }

@@ -47,7 +47,7 @@ import Testing
     }
 
     /// Posts of names in the post cache do not wait for threads that change the center.
-    @Test func `names posted before are posted without the center's lock`() {
+    @Test func `names in the post cache are posted without the center's lock`() {
         let center = LocalCenter()
         let calls = Atomic(0)
         let nobody = NotificationName(literal: "nobody")

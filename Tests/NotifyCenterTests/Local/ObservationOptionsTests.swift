@@ -124,7 +124,7 @@ import Testing
         withExtendedLifetime((first, second)) {}
     }
 
-    @Test func `a free key replaces nothing`() {
+    @Test func `an unused key replaces nothing`() {
         let first = observe("first", .key("k"))
         first.cancel()
         let unrelated = observe("unrelated", [])

@@ -40,7 +40,7 @@ import Testing
         #expect(earlier == [nil, nil, nil, nil, nil, 0, 2])
     }
 
-    @Test func `a removed slot is not found, and neither is one whose repetition was reported`() {
+    @Test func `removed slots, and slots of a reported repetition, are not found`() {
         var index = OwnerIndex()
         let thing = Thing()
         let owner = ObjectIdentifier(thing)

@@ -41,7 +41,7 @@ import Testing
     }
 
     /// The compiler must not select the overload for the main actor. That overload would call the method later.
-    @Test func `a nonisolated method is called by the poster, also with an object made in place`() throws {
+    @Test func `a nonisolated method is called by the poster, also with an object written as .init`() throws {
         let owner = Controller("owner", journal)
         center.observe(name, object: .init(instance: owner), owner: owner) { $0.didPay($1) }
         center.observe(.every, object: .init(value: 17), owner: owner, options: .init()) { $0.didPay($1) }

@@ -253,7 +253,7 @@ import Testing
         }
     }
 
-    @Test func `a timer in its call does not sleep`() {
+    @Test func `closing during the timer's call reports no sleeping timer`() {
         for rule in [debounced, latest, first] {
             var run = Run(rule)
             run.arrive(1)
