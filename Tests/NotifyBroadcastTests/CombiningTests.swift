@@ -76,7 +76,7 @@ private final class Answerer: Questions {
         withExtendedLifetime(receivers) {}
     }
 
-    @Test func `the first result ends the query`() {
+    @Test func `the first result ends the call`() {
         let receivers = register(
             Answerer("a", journal), Answerer("bb", journal, color: "red"), Answerer("c", journal, color: "blue"))
         #expect(questions.color(of: 3) == "red")

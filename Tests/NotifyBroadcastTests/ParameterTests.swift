@@ -83,7 +83,7 @@ import Testing
         #expect(journal.take() == ["[1, 2, 3, 4]", "[5, 6, 7, 8, 9]", "[1, 2, 3, 4]", "to 9", "0"])
     }
 
-    @available(*, deprecated) @Test func `what is deprecated is handed on without a warning`() {
+    @available(*, deprecated) @Test func `deprecated requirements are forwarded without a warning`() {
         final class Old: OldEvents {
             let journal: Journal
             init(_ journal: Journal) { self.journal = journal }

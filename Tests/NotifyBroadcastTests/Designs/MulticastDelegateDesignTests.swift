@@ -121,7 +121,7 @@ private final class Twin: Hashable {
     func hash(into hasher: inout Hasher) {}
 }
 
-// MARK: - Fault: a struct passed as a delegate vanished at once
+// MARK: - Fault: a struct passed as a delegate was released immediately
 
 /// Values that can't be held weakly. For some of them, the static type does not show this.
 private enum Impostor: String, Codable, CaseIterable {
