@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func `an identity may receive everything only if no rule denies names for good`() {
+    @Test func `an identity may receive everything only if later rules allow all denied names`() {
         let root = Identity(uid: 0, gid: 0)
         func mayReceiveEverything(_ identity: Identity, _ rules: AccessRule...) -> Bool {
             AccessPolicy(rules: rules).mayReceiveEverything(identity)
@@ -87,7 +87,7 @@ import Testing
         ("notifyd", false), ("notifyd.>", false), ("notifyd.dead.1000", false), ("notifydx", true),
         ("notifydx.>", true),
     ])
-    func `reserved names alone need the right to receive everything`(pattern: String, allowed: Bool) throws {
+    func `only reserved names need the right to receive everything`(pattern: String, allowed: Bool) throws {
         #expect(policy.mayReceiveAll(try NamePattern(pattern), Identity(uid: 1000, gid: 5)) == allowed)
         #expect(policy.mayReceiveAll(try NamePattern(pattern), Identity(uid: 0, gid: 0)))
     }
@@ -124,7 +124,7 @@ import Testing
         #expect(!policy.mayManageEverything(user))
     }
 
-    @Test func `several identities may read what one of them may`() {
+    @Test func `several identities may read the messages that one of them may read`() {
         let policy = AccessPolicy(rules: [
             AccessRule(.deny, [.subscribe], names: ["hr.>"]),
             AccessRule(.allow, [.subscribe], names: ["hr.>"], gids: [5]),

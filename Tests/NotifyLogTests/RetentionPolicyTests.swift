@@ -69,7 +69,7 @@ import Testing
             (.half, 1001, 500), (.quarter, 1001, 250), (.half, nil, nil), (.quarter, nil, nil), (.bytes(7), 1001, 7),
             (.bytes(7), nil, 7), (.unlimited, 1001, nil),
         ] as [(BacklogLimit, UInt64?, UInt64?)])
-    func `the backlog is a share of the log, a size or unlimited`(
+    func `the limit of backlogs is a share of the log's limit, a size or none`(
         _ limit: BacklogLimit, _ maximum: UInt64?, _ expected: UInt64?
     ) {
         var policy = RetentionPolicy()
