@@ -19,7 +19,7 @@ import WireTestSupport
         }
     }
 
-    @Test func `a dead letter has the message that it is made of`() throws {
+    @Test func `a dead letter contains its original message`() throws {
         let own = try HeaderList.encode([("k", "v"), ("content-type", "text/plain")])
         try withDeadLetter(name: "jobs.ü", object: "ob", messageID: "id", headers: own) { letter in
             let headers = try #require(DeadLetterHeaders(reading: letter.parts.headers))
@@ -37,7 +37,7 @@ import WireTestSupport
         }
     }
 
-    @Test func `what is empty has no header`() throws {
+    @Test func `empty values have no header`() throws {
         try withDeadLetter(name: "a", reason: "") { letter in
             let keys = try HeaderList.decode(letter.parts.headers).map(\.key)
             #expect(
@@ -50,7 +50,7 @@ import WireTestSupport
         }
     }
 
-    @Test func `the largest dead letter is within the budget of reserved headers`() throws {
+    @Test func `the largest dead letter is within the limits of reserved headers`() throws {
         let longest = String(repeating: "x", count: 255)
         let own = try HeaderList.encode((0..<64).map { ("k\($0)", String(repeating: "v", count: 246)) })
         let reason = String(repeating: "é", count: 4_000)

@@ -124,7 +124,7 @@ import WireTestSupport
         #expect(try decode(HeaderList.encode([(key: key, value: "v")])).first?.key == key)
     }
 
-    @Test func `reserved headers have a budget of their own`() throws {
+    @Test func `reserved headers have limits of their own`() throws {
         let own = (0..<64).map { ("k\($0)", "") }
         let reserved = (0..<16).map { ("notifyd-\($0)", "") }
         #expect(try decode(raw(own + reserved)).count == 80)
@@ -146,7 +146,7 @@ import WireTestSupport
             #expect(HeaderList.value(of: "notifyd-b", in: bytes) == "3")
             #expect(HeaderList.value(of: "b", in: bytes)?.isEmpty == true)
             #expect(HeaderList.value(of: "c", in: bytes) == nil)
-            // Those that the list has are replaced.
+            // The reserved headers of the list are replaced.
             #expect(HeaderList.encodeReserved([("notifyd-c", "4")], after: bytes) == own + raw([("notifyd-c", "4")]))
         }
         #expect(try decode(both).count == 4)

@@ -5,12 +5,12 @@ import WireTestSupport
 @Suite struct DurableSettingsTests {
     private typealias Changes = DurableSettingChanges
 
-    @Test func `the delay after a failure is that of the list, and then the last one`() {
+    @Test func `each failure has the next delay of the list, and later ones the last delay`() {
         let settings = DurableSettings(retryDelays: [1, 10, 60])
         #expect([0, 1, 2, 3, 4, .max].map { settings.retryDelay(afterFailures: $0) } == [1, 1, 10, 60, 60, 60])
     }
 
-    @Test func `changes replace what they contain`() {
+    @Test func `changes replace the settings that they contain`() {
         let group = DurableSettings(defaultsFor: .group)
         #expect(group.applying(Changes()) == group && Changes().isEmpty)
         let changed = group.applying(
@@ -57,7 +57,7 @@ import WireTestSupport
         #expect(error?.code == .malformedFrame)
     }
 
-    @Test func `a change of the sharing keeps what was chosen, and replaces the earlier defaults`() {
+    @Test func `a change of the sharing keeps chosen settings, and replaces defaults`() {
         let group = DurableSettings(defaultsFor: .group)
         #expect(DurableSettings(defaultsFor: .exclusive).shared(.group) == group)
         #expect(group.shared(.exclusive) == DurableSettings(defaultsFor: .exclusive))

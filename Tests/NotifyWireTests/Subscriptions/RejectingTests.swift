@@ -14,7 +14,7 @@ import WireTestSupport
         }
     }
 
-    @Test func `a delay is accepted up to its limit, and missing if it is the highest number`() throws {
+    @Test func `a delay is accepted up to its limit, and the highest number stands for none`() throws {
         for delay in [0, span - 1, span] as [UInt64] {
             #expect(code(Reject(subscription: 1, sequence: 2, delayMicroseconds: delay)) == nil)
         }
