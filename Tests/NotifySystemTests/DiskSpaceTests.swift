@@ -2,7 +2,7 @@ import NotifySystem
 import Testing
 
 @Suite struct DiskSpaceTests {
-    @Test func `the room of a file system is read`() throws {
+    @Test func `the space on a file system is read`() throws {
         let space = try #require(DiskSpace(at: "/"))
         #expect(space.totalBytes > 0)
         #expect(space.freeBytes <= space.totalBytes)
@@ -14,8 +14,9 @@ import Testing
             (100 << 20, 4 << 20, true), (100 << 20, 6 << 20, false), (100 << 30, 1 << 30, false),
             (100 << 30, 1_073_741_823, true),
         ] as [(UInt64, UInt64, Bool)])
-    func `little room is both little of the whole and little in bytes`(total: UInt64, free: UInt64, isNearlyFull: Bool)
-    {
+    func `a nearly full file system has a small free share and few free bytes`(
+        total: UInt64, free: UInt64, isNearlyFull: Bool
+    ) {
         #expect(DiskSpace(freeBytes: free, totalBytes: total).isNearlyFull == isNearlyFull)
     }
 }

@@ -102,8 +102,8 @@ import Testing
         #expect(failure(of: folder.file("none/n")) == .notOpened(.noSuchFileOrDirectory))
     }
 
-    /// Checks share the lock for a moment.
-    @Test func `checks do not find each other, and a lock waits for their end`() throws {
+    /// A check holds a shared lock for a moment.
+    @Test func `checks do not exclude each other, and taking a lock waits for their end`() throws {
         let path = try folder.write("1\n", to: "n.lock")
         let check = open(path, O_RDWR | O_CLOEXEC)
         #expect(flock(check, LOCK_SH | LOCK_NB) == 0)

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite struct WriteWholeTests {
-    @Test func `a descriptor without blocking gets all bytes`() async throws {
+    @Test func `all bytes are written to a non-blocking descriptor`() async throws {
         let (reader, writer) = try FileDescriptor.pipe()
         defer { try? reader.close() }
         #expect(fcntl(writer.rawValue, F_SETFL, O_NONBLOCK) == 0)

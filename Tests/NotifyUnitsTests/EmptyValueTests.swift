@@ -8,7 +8,7 @@ import Testing
     }
 
     @Test(arguments: ["", "=", "a=", "--object", "--object=b", "--object=b=", "--object==", "-", "--"])
-    func `other arguments have none`(argument: String) {
+    func `other arguments have no such option`(argument: String) {
         #expect(EmptyValue.option(of: argument) == nil)
     }
 }

@@ -10,7 +10,7 @@ import Testing
     }
 
     @Test(arguments: ["a", "*", ">", "a.*", "a.*.>", "*.*", "a-b_c"])
-    func `wildcards and plain tokens are not`(pattern: String) {
+    func `wildcards and plain tokens are not reported`(pattern: String) {
         #expect(PatternWarning.texts([pattern]).isEmpty)
     }
 }

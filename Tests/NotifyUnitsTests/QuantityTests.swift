@@ -50,7 +50,7 @@ import Testing
             (1 << 20, "1MiB"),
             (5 << 30, "5GiB"), (3 << 39, "1.5TiB"), (.max, "16777215.9TiB"),
         ] as [(UInt64, String)])
-    func `rounded sizes have a tenth`(bytes: UInt64, text: String) {
+    func `sizes are rounded down to a tenth`(bytes: UInt64, text: String) {
         #expect(Quantity.rounded(bytes: bytes) == text)
     }
 

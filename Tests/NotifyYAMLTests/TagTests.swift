@@ -64,7 +64,7 @@ import Testing
         #expect(Numbers.float(text) == value)
     }
 
-    @Test func `not a number is read`() {
+    @Test func `the number NaN is read`() {
         #expect(Numbers.float(".NaN")?.isNaN == true)
     }
 }
