@@ -3,11 +3,12 @@ import NotifyWire
 
 /// A count of the messages that durable subscriptions have not acknowledged, from the newest segment to the oldest.
 ///
-/// Names that the same subscriptions match are counted together, as a group. A subscription is finished at the segment
-/// that contains its cursor: its backlog is the sum of its groups so far. So the work grows with the segments above the
-/// lowest cursor, and not with the product of segments and subscriptions. A pure value: ``Log`` reads the segments.
+/// Names that are matched by the same subscriptions are counted together, as a group. A subscription is finished when
+/// the survey comes to the segment that contains its cursor: its backlog is the sum of its groups so far. So the work
+/// grows with the number of segments above the lowest cursor, and not with the product of segments and subscriptions. A
+/// pure value: ``Log`` reads the segments.
 struct BacklogSurvey {
-    /// The most subscriptions that all groups contain together.
+    /// The most memberships of subscriptions in groups.
     private static let maximumMemberships = 4 << 20
     /// The most segments whose messages are read, because cursors are within them.
     private static let maximumScans = 128
@@ -21,7 +22,7 @@ struct BacklogSurvey {
         var progress: DurableProgress { subscription.progress }
     }
 
-    /// The common properties of the names of a group.
+    /// The properties that the names of a group have in common.
     private struct GroupKey: Hashable {
         let members: [Int32]
         let isDeadLetters: Bool
@@ -32,7 +33,8 @@ struct BacklogSurvey {
         var messages: UInt64 = 0
         var bytes: UInt64 = 0
         var oldest = UInt64.max
-        /// The scanned messages of the current segment, from the newest, each with the totals through it.
+        /// The scanned messages of the current segment, from the newest to the oldest. The counts of each include those
+        /// of the newer ones.
         var scanned: [(sequence: UInt64, messages: UInt64, bytes: UInt64, time: UInt64)] = []
     }
 
@@ -40,24 +42,24 @@ struct BacklogSurvey {
     struct Current {
         var segment: Segment
         var entries: [SegmentEntry]
-        /// Messages below this are still to be scanned.
+        /// The messages with lower sequences must still be scanned.
         var scannedDownTo: UInt64
         var isScanned = false
-        /// Whether the entries are in the totals.
+        /// Whether the entries were added to the totals.
         var isAdded = false
     }
 
-    /// The policy under which an owner of a subscription must be able to receive a message, so that the message counts;
-    /// nil if all count.
+    /// The access policy: a message counts for a subscription only if one of its owners may receive the message. Nil if
+    /// all messages count.
     let policy: AccessPolicy?
-    /// In descending order of cursor. The subscriptions before `next` are finished.
+    /// The subscriptions, in descending order of their cursors. Those before `next` are finished.
     private var members: [Member]
     private var next = 0
     private var indices: [Int32: Int32] = [:]
     private var groups: [Totals] = []
     private var memberships = 0
     private var groupsByKey: [GroupKey: Int32] = [:]
-    /// The group of each number of a name; -1 if not known yet.
+    /// The group of each number of a name; -1 if the group is not known yet.
     private var groupsByName: [Int32] = []
     private var scannedGroups: Set<Int32> = []
     private var scans = 0
@@ -96,13 +98,13 @@ struct BacklogSurvey {
         backlogs[id]?.oldestCopyMicroseconds = microseconds
     }
 
-    /// The highest cursor of a subscription that is not finished; nil if there is none.
+    /// The highest cursor of the unfinished subscriptions; nil if there is none.
     private var highestCursor: UInt64? { next < members.count ? members[next].progress.cursor : nil }
 
     // MARK: Groups
 
-    /// The group of a name. `slots` is called once for each name, and also decides whether the name is that of dead
-    /// letters.
+    /// The group of a name. `slots` is called once for each name, and also returns whether messages of the name are
+    /// dead letters.
     mutating func group(
         of name: NameTable.Number, _ slots: () -> (slots: [Int32], isDeadLetters: Bool)
     ) -> Int32 {
@@ -134,7 +136,7 @@ struct BacklogSurvey {
         case add
     }
 
-    /// Decides the next step. Subscriptions with a cursor at or above the end of the segment must be finished before.
+    /// Decides the next step. Subscriptions with a cursor at or above the end of the segment must already be finished.
     func step(_ current: Current) -> Step {
         guard let cursor = highestCursor, cursor >= current.segment.first, !current.isScanned,
             scans < Self.maximumScans
@@ -169,8 +171,9 @@ struct BacklogSurvey {
 
     /// Finishes subscriptions with a cursor at or above a sequence, at most `limit` of them.
     ///
-    /// - Parameter isInexact: Whether the cursors are within a segment that was not scanned. It then counts as a whole.
-    /// - Returns: Whether all of them are finished.
+    /// - Parameter isInexact: Whether the cursors are within a segment that was not scanned. All of its messages then
+    ///   count.
+    /// - Returns: Whether all of these subscriptions are finished.
     mutating func finish(from sequence: UInt64, limit: Int = 256, isInexact: Bool = false) -> Bool {
         for _ in 0..<limit {
             guard let cursor = highestCursor, cursor >= sequence else { return true }

@@ -1,13 +1,13 @@
 import NotifyLog
 
-/// Counts the unacknowledged messages of durable subscriptions, for the requests that wait for the result.
+/// Counts the unacknowledged messages of durable subscriptions. Several requests can wait for the same count.
 final class BacklogWork: SlicedWork {
     typealias Completion = @Sendable ([DurableID: Backlog]) -> Void
 
     private let current: CurrentLog
-    /// Nil until the first slice, and after the log was closed: the count then begins again.
+    /// Nil until the first slice, and after the log was closed. The next slice begins the count again.
     private var survey: BacklogSurvey?
-    /// The edits of subscriptions that the count knows. After another one, it begins again.
+    /// The number of edits of subscriptions when the count began. After a further edit, the count begins again.
     private var edits = 0
     private var policy: AccessPolicy
     private var completions: [Completion]
@@ -20,7 +20,7 @@ final class BacklogWork: SlicedWork {
 
     /// Adds a request, which gets the result of the count that is under way.
     ///
-    /// - Parameter policy: Used if the count begins again.
+    /// - Parameter policy: The access policy, used if the count begins again.
     func join(under policy: AccessPolicy, _ completion: @escaping Completion) {
         self.policy = policy
         completions.append(completion)
@@ -43,7 +43,7 @@ final class BacklogWork: SlicedWork {
     private func count(_ log: Log, until end: ContinuousClock.Instant) throws -> [DurableID: Backlog]? {
         if edits != log.subscriptions.edits { survey = nil }
         edits = log.subscriptions.edits
-        // Taken out of the work, so that changing it makes no copy.
+        // Taken out of the property, so that changing it makes no copy.
         var survey = survey.take() ?? log.beginBacklogs(under: policy)
         let backlogs = try log.continueBacklogs(&survey, until: end)
         self.survey = survey

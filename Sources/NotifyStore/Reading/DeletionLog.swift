@@ -1,17 +1,17 @@
 import NotifyLog
 import NotifyWire
 
-/// The deletions of messages, so that a reader of pages learns what was deleted before it got there. The database has
-/// them in rows, so that this also holds for a reader that continues after a restart.
+/// The deletions of messages, from which a reader of pages learns which messages were deleted before it could read
+/// them. The deletions are also rows of the database, for readers that continue after a restart.
 ///
-/// Bounded: of many deletions, the older ones are summed up for each name, and at last for all names together. None is
-/// dropped. A reader whose mark is known to be from another log gets all of them.
+/// The memory is bounded: if there are many deletions, the older ones are summed up for each name, and in the end for
+/// all names together. No deletion is dropped. A reader whose mark is known to be from another log gets all of them.
 struct DeletionLog {
     /// Messages of a name that were deleted.
     struct Event: Equatable {
         /// Ascends with each transaction that deletes messages.
         var mark: UInt64 = 0
-        /// Nil if the messages have several names, or if it is unknown.
+        /// The name; nil if it is unknown, or if the messages have several names.
         var name: [UInt8]?
         /// A range that includes the messages.
         var first: UInt64
@@ -24,12 +24,12 @@ struct DeletionLog {
             mark = max(mark, other.mark)
             if name != other.name { name = nil }
             (first, last) = (min(first, other.first), max(last, other.last))
-            // A file from elsewhere can have any counts.
+            // A file of another origin can contain any counts.
             count = min(count + other.count, last - first + 1)
             isSum = true
         }
 
-        /// Adds other messages of the same name and range.
+        /// Adds the messages of another event, if it has the same name and range.
         ///
         /// - Returns: Whether the name and the range are the same.
         mutating func merge(_ other: Event) -> Bool {
@@ -46,43 +46,43 @@ struct DeletionLog {
             return event
         }
 
-        /// Whether a log can have the numbers.
+        /// Whether the numbers are possible in a log.
         var isPossible: Bool {
             first > 0 && first <= last && last < Limits.sequenceEnd && count > 0 && count <= last - first + 1
         }
     }
 
     static let maximumEvents = 4_096
-    /// The most names of one transaction that are known. Names that do not fit in its row are known until the end of
-    /// the process.
+    /// The most names that are kept for one transaction. Names that do not fit in the row of the transaction are known
+    /// until the end of the process.
     private static let maximumNames = 1_024
 
-    /// Ascending by mark. The deletions of one transaction have the same mark.
+    /// The deletions, ascending by mark. The deletions of one transaction have the same mark.
     private(set) var events: [Event] = []
-    /// Marks the deletions so far. At least 2. At least the log's time when it was opened, which does not go back when
-    /// the clock is set.
+    /// The mark of the last deletion. It is at least 2, and at least the time of the log when the log was opened. That
+    /// time never goes back, even if the wall clock is set back.
     private(set) var mark: UInt64
 
     /// The deletions of the transaction that is under way.
     private var noted: [Event] = []
-    /// The deletions that are known once it is committed.
+    /// The deletions that are added to `events` when the transaction is committed.
     private var added: [Event] = []
 
-    /// The deletions with a higher mark are not in the database.
+    /// The deletions with higher marks are not in the database yet.
     private var writtenThrough: UInt64
-    /// The rows up to this mark differ from the deletions in memory; nil if no row does.
+    /// The rows up to this mark may differ from the deletions in memory; nil if no row does.
     private(set) var staleThrough: UInt64?
     /// Whether the disk has room for rows.
     enum Room {
         case enough
-        /// A transaction with rows has failed. The next one writes none.
+        /// A transaction with rows has failed. The next transaction writes no row.
         case none
-        /// Rows wait.
+        /// Rows wait for room.
         case scarce
     }
 
     var room = Room.enough
-    /// Whether the table is damaged, so that it is not changed.
+    /// Whether the table is damaged. A damaged table is not changed.
     var isUnwritable = false
 
     /// - Parameter time: The log's time.
@@ -116,7 +116,8 @@ struct DeletionLog {
         return isWritable ? rows : []
     }
 
-    /// Adds up the messages of each name in the same range, which several users have posted.
+    /// Takes the noted deletions. Those with the same name and range, which are the messages of several users, are
+    /// added up.
     private mutating func takeNoted() -> [Event] {
         var events: [Event] = []
         var indices: [[UInt8]?: Int] = [:]
@@ -133,7 +134,7 @@ struct DeletionLog {
 
     /// Adds the deletions of the committed transaction.
     ///
-    /// - Returns: Whether it had some.
+    /// - Returns: Whether the transaction had deletions.
     mutating func commit() -> Bool {
         let hasDeleted = !added.isEmpty
         append(added)
@@ -143,7 +144,7 @@ struct DeletionLog {
         return hasDeleted
     }
 
-    /// Forgets the deletions of the transaction that has failed.
+    /// Drops the deletions of the failed transaction.
     ///
     /// - Parameter isFull: Whether the disk was full.
     mutating func rollBack(isFull: Bool) {
@@ -151,7 +152,7 @@ struct DeletionLog {
         (noted, added) = ([], [])
     }
 
-    /// Adds a row of the database. Rows must ascend.
+    /// Adds a row of the database. Must be called in ascending order of marks.
     mutating func read(_ row: DeletionRow) {
         append(row.events)
         mark = max(mark, row.mark)
@@ -165,17 +166,17 @@ struct DeletionLog {
         mark = max(mark, last.mark)
     }
 
-    /// Adds an upper bound of unknown deletions.
+    /// Adds an upper bound of unknown deletions: every message until now may have been deleted.
     ///
     /// - Parameter last: The highest sequence of a message until now.
     mutating func noteUnknown(through last: UInt64) {
-        // The marks of damaged rows are replaced, too.
+        // All rows are replaced, because the marks of damaged rows are unknown.
         staleThrough = UInt64(Int64.max)
         let all = Event(mark: mark + 1, first: 1, last: last, count: last, isSum: true)
         if all.isPossible { append([all]) }
     }
 
-    /// Sums up the older half by name, or if there are too many names, altogether.
+    /// Sums up the older half of the deletions by name, or in one sum if there are too many names.
     private mutating func compact() {
         let end = events[(events.count - 1) / 2].mark
         let old = events.prefix { $0.mark <= end }
@@ -207,20 +208,20 @@ struct DeletionLog {
         return rows
     }
 
-    /// The rows up to a mark are in the database now.
+    /// Notes that the rows up to a mark were written to the database.
     mutating func rewritten(through end: UInt64) {
         if let stale = staleThrough, stale <= end { staleThrough = nil }
         writtenThrough = max(writtenThrough, min(end, mark))
     }
 
-    /// Continues in another database, which has no rows yet.
+    /// Continues in a new database, which has no rows yet.
     mutating func moveToNewDatabase() {
         (writtenThrough, staleThrough) = (0, nil)
         (room, isUnwritable) = (.enough, false)
     }
 
-    /// Gives all deletions marks above those that the readers of this log and of another one may have, so that each of
-    /// these readers gets all of them.
+    /// Raises the marks of all deletions above those that the readers of this log and of another one may have, so that
+    /// each of these readers gets all deletions.
     ///
     /// - Parameter other: The mark of the other log.
     mutating func raiseMarks(above other: UInt64) {
@@ -231,7 +232,7 @@ struct DeletionLog {
             previous = events[index].mark
             events[index].mark = mark
         }
-        // That of a row that only keeps the mark.
+        // The mark of a row that only keeps the mark.
         mark += 1
         writtenThrough = mark
     }
@@ -248,7 +249,7 @@ struct DeletionLog {
         guard request.deletionMark > 0 else { return nil }
         var (start, end) = (request.after + 1, request.through)
         if !isEnd { if request.isDescending { start = max(start, scanned) } else { end = min(end, scanned) } }
-        // A mark from before all deletions is lower than theirs.
+        // A higher mark is from another log. `ReadLog.allDeletions` is lower than every mark.
         let isKnown = request.deletionMark <= mark
         var missed: Loss?
         for event in events.reversed() {

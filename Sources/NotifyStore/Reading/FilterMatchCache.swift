@@ -1,8 +1,8 @@
 import NotifyLog
 import NotifyWire
 
-/// Caches which names a subscription's filter matches under its rights. Each name is matched when it is first read:
-/// matching a million names at once would delay commits.
+/// A cache of the names that a subscription receives: those that its filter matches and its rights permit. Each name is
+/// matched when it is first read, because matching a million names at once would delay commits.
 struct FilterMatchCache {
     private enum Entry: UInt64 {
         case unknown

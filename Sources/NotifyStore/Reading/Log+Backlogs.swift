@@ -1,12 +1,12 @@
 import NotifyLog
 import NotifyWire
 
-/// Counts the messages that durable subscriptions have not acknowledged, in slices between commits.
+/// Counting the messages that durable subscriptions have not acknowledged, in slices between commits.
 extension Log {
-    /// The most messages that are scanned before the time is read again.
+    /// The most messages that are scanned between two looks at the clock.
     private static let rowsPerStep: Int64 = 512
 
-    /// Continues the count until a time, besides the last step that begins before it.
+    /// Continues the count until a time. The last step may take longer.
     ///
     /// - Returns: The backlogs; nil if work remains.
     func continueBacklogs(
@@ -24,8 +24,8 @@ extension Log {
         return survey.backlogs
     }
 
-    /// - Parameter policy: Messages that no owner of a subscription may receive under it do not count. If it is nil,
-    ///   all count.
+    /// - Parameter policy: The access policy. Messages that no owner of a subscription may receive do not count. Nil if
+    ///   all messages count.
     func beginBacklogs(under policy: AccessPolicy?) -> BacklogSurvey {
         var survey = BacklogSurvey(
             subscriptions.all, under: policy, below: persistedThrough + 1, now: clock.now)

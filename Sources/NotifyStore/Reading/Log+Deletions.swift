@@ -1,11 +1,11 @@
 import NotifyLog
 import NotifySystem
 
-/// The table of deletions is damaged. The transaction succeeds when it is run again, because it then writes no row. The
-/// deletions are known until the end of the process.
+/// The error of a transaction that finds the table of deletions damaged. The transaction succeeds when it is run again,
+/// because it then writes no row. Its deletions are known until the end of the process.
 struct UnwritableDeletions: Error {}
 
-/// The deletions of messages as rows.
+/// The rows of the deletions of messages.
 extension Log {
     /// Notes the deletion of messages of a segment, in the transaction that deletes them.
     func noteDeleted(_ entries: [SegmentEntry], in segment: Segment) {
@@ -30,7 +30,7 @@ extension Log {
         contents.names.number(ofID: key.name).map { contents.names.withBytes(of: $0) { Array($0) } }
     }
 
-    /// The free space of the disk from which rows that had no room are written.
+    /// The free space of the disk at which rows that had no room are written.
     private static let roomForDeletions: UInt64 = 1 << 20
 
     /// Writes the rows of the transaction that is under way.
@@ -48,7 +48,7 @@ extension Log {
         }
     }
 
-    /// Runs `body`, which can run twice, in a transaction that a damaged table of deletions does not stop.
+    /// Runs `body` in a transaction, and runs it again without rows if the table of deletions is damaged.
     func inRepeatableTransaction(_ synchronous: LogDatabase.Synchronous, _ body: (Statements) throws -> Void) throws {
         do {
             try inTransaction(synchronous, body)
@@ -57,10 +57,10 @@ extension Log {
         }
     }
 
-    /// Replaces the rows that were summed up meanwhile, or are damaged, in a transaction of its own. If it fails, it is
-    /// tried again: nothing is lost.
+    /// Replaces the rows of deletions that were summed up meanwhile, and damaged rows, in a transaction of its own. A
+    /// failed transaction loses nothing, and is tried again later.
     func replaceStaleDeletions() {
-        // On a full disk, the room is for deletions.
+        // The room of a released reserve is for deletions of messages.
         guard let end = deletions.staleThrough, deletions.isWritable, !disk.reserve.isReleased else { return }
         do {
             try inTransaction(.normal) { try replaceDeletions(through: end, $0) }

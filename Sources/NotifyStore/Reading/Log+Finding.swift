@@ -11,9 +11,9 @@ extension CurrentLog {
 extension Log {
     /// Finds the first stored message that was posted at `microseconds` since 1970 or later.
     ///
-    /// Bisects the primary key, which needs at most 54 rows of any log, because sequences stay below
-    /// ``Limits/sequenceEnd``. Times ascend with sequences, except where the wall clock was set back. There, the
-    /// result is the first message after any of the places where an earlier time is followed by a later one.
+    /// Bisects the primary key, which reads at most 54 rows, because sequences stay below ``Limits/sequenceEnd``. Times
+    /// ascend with sequences, except where the wall clock was set back. In that case, the result is one of the messages
+    /// of that time or later whose predecessor has an earlier time.
     ///
     /// - Returns: The sequence of the message, or the sequence after the last stored message if there is none.
     func findSequence(atOrAfter microseconds: UInt64) -> Result<UInt64, StorageFailure> {
@@ -22,7 +22,8 @@ extension Log {
             let first = try PreparedStatement(
                 connection,
                 "SELECT sequence, time FROM messages WHERE sequence BETWEEN ? AND ? ORDER BY sequence LIMIT 1")
-            // Every message below `low` is earlier. The message at `high` is not, or is the end of the log.
+            // Every message below `low` is earlier than the time. The message at `high` is not, or `high` is the end of
+            // the log.
             var (low, high): (UInt64, UInt64) = (1, persistedThrough + 1)
             while low < high {
                 let middle = low + (high - low) / 2
@@ -33,7 +34,7 @@ extension Log {
                 }
                 low = row.sequence + 1
             }
-            // Between the last earlier message and this sequence, there may be sequences without a message.
+            // There may be no message at `high` itself.
             return .success(try first.row(from: high, below: persistedThrough + 1)?.sequence ?? persistedThrough + 1)
         } catch {
             return .failure(failure(error))

@@ -3,7 +3,7 @@ import NotifyWire
 
 /// Sums up the messages of each name, in slices between commits.
 extension Log {
-    /// The most messages that are read before the time is read again.
+    /// The most messages that are read between two looks at the clock.
     private static let rowsPerStep: Int64 = 512
 
     func beginSummary(_ request: SummaryRequest) -> LogSummarySurvey {
@@ -14,7 +14,7 @@ extension Log {
         return survey
     }
 
-    /// Continues until a time, besides the last step that begins before it.
+    /// Continues the survey until a time. The last step may take longer.
     ///
     /// - Returns: The totals of each id of a name; nil if work remains.
     func continueSummary(
@@ -81,7 +81,7 @@ extension Log {
         survey.scan = count < Self.rowsPerStep ? nil : scan
     }
 
-    /// Whether the reader may read a dead letter, by the name of its original message.
+    /// Whether the reader may read the original message of a dead letter.
     private func isOriginalPermitted(
         _ name: NameTable.Number, headers: UnsafeRawBufferPointer, _ request: SummaryRequest
     ) -> Bool {
@@ -92,7 +92,7 @@ extension Log {
         }
     }
 
-    /// The summary of totals in descending order of bytes. Names that were removed meanwhile are left out.
+    /// The summary of the totals, in descending order of bytes. Names that were removed meanwhile are left out.
     func summary(
         _ totals: some Collection<(name: UInt32, totals: LogSummary.Totals)>, others: LogSummary.Totals?
     ) -> LogSummary {

@@ -2,13 +2,14 @@ import NotifyLog
 
 /// A sum of the stored messages of each name, from the newest segment to the oldest.
 ///
-/// Numbers and bytes come from the entries of the segments. Only segments that are partly in the range are read, those
-/// with dead letters, because the right to read one depends on its message, and those with the first or the last message
-/// of a name, to find its sequence. A pure value: ``Log`` reads the segments.
+/// The entries of the segments have the numbers and bytes. Messages are read only in three kinds of segments: those
+/// that are partly in the range; those with dead letters, because the right to read a dead letter depends on its
+/// original message; and those with the first or the last message of a name, to find its sequence. A pure value:
+/// ``Log`` reads the segments.
 struct LogSummarySurvey {
     /// Messages to be read.
     struct Scan {
-        /// The first sequence of the segment, by which it is known.
+        /// The first sequence of the segment, which identifies it.
         let segment: UInt64
         var next: UInt64
         let last: UInt64
@@ -17,11 +18,11 @@ struct LogSummarySurvey {
 
     /// The messages of a segment that are counted one by one.
     enum Counting {
-        /// None: they are counted by the entries of the segment.
+        /// No messages: all are counted by the entries of the segment.
         case none
-        /// Only the dead letters.
+        /// Only dead letters.
         case deadLetters
-        /// All, because the segment is partly in the range.
+        /// All messages, because the segment is partly in the range.
         case all
     }
 
@@ -30,7 +31,7 @@ struct LogSummarySurvey {
         /// The segments with the first and the last message, by their first sequences.
         var firstSegment: UInt64 = 0
         var lastSegment: UInt64 = 0
-        /// Whether the first segment is to be read for the first message.
+        /// Whether the first segment must be read, to find the first message.
         var isFirstWanted = false
         /// Whether the first message was read. Otherwise its sequence and time are those of the segment.
         var isFirstRead = false
@@ -41,7 +42,8 @@ struct LogSummarySurvey {
     private let last: UInt64
     private var states: [UInt32: State] = [:]
     private var mismatches: Set<UInt32> = []
-    /// The segments that are wholly in the range, with the number of names whose first or last message they have.
+    /// The segments that must be read to find the first or the last message of names, by first sequence, with the
+    /// number of these names.
     private var wanted: [UInt64: (last: UInt64, names: Int)] = [:]
     /// The survey continues with the newest segment below this sequence.
     private(set) var below: UInt64

@@ -9,8 +9,8 @@ struct PageCaches: ~Copyable {
     private(set) var pagesRead: UInt64 = 0
     var work = ReadWork()
 
-    /// Takes the match cache for a request out, so that changing it makes no copy. It is a new one unless that of the
-    /// subscription was made for the same filter under the same rights.
+    /// Takes out the match cache for a request, so that changing it makes no copy. Returns a new cache if the
+    /// subscription has none for the same filter and the same rights.
     mutating func takeMatchCache(for request: PageRequest) -> FilterMatchCache {
         guard let subscription = request.subscription,
             let cache = matchCaches.removeValue(forKey: subscription), cache.access.agrees(with: request.access),
@@ -22,21 +22,21 @@ struct PageCaches: ~Copyable {
     /// Notes that a page was read.
     mutating func noteRead() { pagesRead += 1 }
 
-    /// Notes the bytes of a page and the names that were matched for it.
+    /// Notes the bytes of a page and the number of names that were matched for it.
     mutating func note(bytes: Int, maximumBytes: Int, namesMatched: Int) {
         work.namesMatched += UInt64(namesMatched)
         pageCapacity = min(max(4096, bytes), maximumBytes)
     }
 
-    /// Keeps the cache. If all caches together exceed the limit, the other caches are dropped; they are filled again on
-    /// use.
+    /// Keeps the cache of a subscription. If all caches together exceed the limit, the other caches are dropped, and
+    /// filled again on use.
     mutating func keep(_ cache: FilterMatchCache, of subscription: DurableID, limit: Int) {
         let total = matchCaches.values.reduce(cache.byteCount) { $0 + $1.byteCount }
         if total > limit { matchCaches.removeAll() }
         if cache.byteCount <= limit { matchCaches[subscription] = cache }
     }
 
-    /// Forgets the matching names of a subscription, which ends or gets another filter.
+    /// Drops the matching names of a subscription that ends or gets another filter.
     mutating func forget(_ subscription: DurableID) { matchCaches[subscription] = nil }
 
     /// Forgets a name that is removed.

@@ -25,7 +25,7 @@ extension PageReader {
     private mutating func readClosedSegmentsDown() throws -> Bool {
         while scannedThrough > first, let row = try log.nextSegment(below: scannedThrough), row.segment.last >= first {
             guard hasSegmentsLeft else { return false }
-            // There is no message between two segments.
+            // No message is between this segment and the position.
             scannedThrough = min(scannedThrough, row.segment.last + 1)
             let matches = try examine(row)
             guard try read(downTo: max(first, row.segment.first), matches) else { return false }

@@ -15,7 +15,8 @@ struct PageReader {
 
     private var block = LogBlock()
     private var damaged: [UInt64] = []
-    /// Every sequence up to this one was read or skipped. In descending order, every one from it on.
+    /// The position: every sequence up to this one was read or skipped. In descending order, every sequence from this
+    /// one on.
     var scannedThrough: UInt64
     private var rowsLeft: Int
     private var segmentsLeft: Int
@@ -23,11 +24,12 @@ struct PageReader {
     private var matchLimit = 16 * 1024
 
     private static let recentNames = 64
-    /// Names of the rows read so far, each at the remainder of its id. A look-up in the table takes five times as long.
+    /// The names of recent rows, each at the remainder of its id divided by the size of this array. A look-up in the
+    /// table of names would take five times as long.
     private var recentNames: ContiguousArray<(id: UInt32, number: NameTable.Number?)> = ContiguousArray(
         repeating: (SegmentEntry.unknownName, nil), count: Self.recentNames)
 
-    /// How many of a segment's names the subscription receives.
+    /// Whether the subscription receives none, some or all of the names of a segment.
     enum NameMatches {
         case none
         case some
@@ -79,7 +81,7 @@ struct PageReader {
         defer { segments.reset() }
         try segments.bind(1, scannedThrough + 1)
         while scannedThrough < end, try segments.step() {
-            // The first row may be that of a segment which ends before the position.
+            // The first segment may end before the position.
             if segments.integer(1) <= scannedThrough { continue }
             guard hasSegmentsLeft else { return false }
             guard let row = SegmentRow(segments) else {
@@ -104,7 +106,7 @@ struct PageReader {
         var isWanted = false
         var isOther = false
         for entry in entries {
-            // Every reader gets a gap in the place of messages whose name is unknown.
+            // Every reader gets a gap in the place of damaged messages, because their names are unknown.
             if entry.isDamaged { return .some }
             if try isMatching(entry.name) { isWanted = true } else { isOther = true }
             if isWanted && isOther { return .some }
@@ -186,8 +188,8 @@ struct PageReader {
         return false
     }
 
-    /// Scans names and objects first, and loads the other columns of matching rows only: SQLite would read every
-    /// selected column of each row, payloads included.
+    /// Scans the keys and objects of rows first, and reads the other columns of matching rows only. One statement for
+    /// all columns would also read the payloads of the other rows.
     private mutating func readMatchingRows(
         _ rows: PreparedStatement, _ first: UInt64, _ last: UInt64, end: UInt64
     ) throws -> Bool {
@@ -252,7 +254,7 @@ struct PageReader {
         return true
     }
 
-    /// Skips a message that is not as it was stored. Returns true, because the page continues after it.
+    /// Skips a damaged message. Returns true, because the page continues after it.
     @discardableResult
     private mutating func skipDamaged(_ sequence: UInt64) -> Bool {
         damaged.append(sequence)

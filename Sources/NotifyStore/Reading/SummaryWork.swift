@@ -19,7 +19,7 @@ final class SummaryWork: SlicedWork {
     func advance(until end: ContinuousClock.Instant) -> Bool {
         do {
             let log = try current.openLog()
-            // Taken out of the work, so that changing it makes no copy.
+            // Taken out of the property, so that changing it makes no copy.
             guard var survey = survey.take() else { throw StorageFailure.logReplaced }
             let totals = try log.continueSummary(&survey, until: end)
             self.survey = survey
