@@ -63,10 +63,7 @@ struct FileCheckTests {
             ("UPDATE losses SET last = 9", "has damaged losses", 10, 2),
             ("DROP TABLE losses", "losses of durable subscriptions can't be read", 10, 2),
             ("DROP TABLE segments", "table segments can't be read", 10, 2),
-            (
-                "INSERT INTO deletions VALUES (9, x'', 1)", "record of deleted messages with the mark 9 is damaged", 10,
-                2
-            ),
+            ("INSERT INTO deletions VALUES (9, x'', 1)", "deletion record with the mark 9 is damaged", 10, 2),
             ("DROP TABLE deletions", "table deletions can't be read", 10, 2),
         ] as [(String, String, Int, Int)])
     func `damage is reported and repaired`(

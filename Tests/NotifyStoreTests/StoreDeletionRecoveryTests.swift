@@ -198,7 +198,7 @@ struct StoreDeletionRecoveryTests {
         try store.close(nextSequence: 21)
         try folder.execute("UPDATE deletions SET \(damage) WHERE mark = (SELECT max(mark) FROM deletions)")
         let problems = try FileCheck.run(path: folder.database).findings.problems
-        #expect(problems.count == 1 && problems[0].text.contains("record of deleted messages"))
+        #expect(problems.count == 1 && problems[0].text.contains("deletion record"))
 
         var start: UInt64 = 0
         for isFirst in [true, false] {

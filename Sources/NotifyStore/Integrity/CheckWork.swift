@@ -13,9 +13,9 @@ final class CheckWork: SlicedWork {
     var handlers: Handlers
     /// The percentage last reported.
     private var percent = -1
-    /// Nil until the first slice, and after the log was closed: the check then begins again.
+    /// Nil until the first slice, and after the log was closed. The next slice begins the check again.
     private var scan: LogScan?
-    /// The damaged database, and its names. Nil if the log is checked.
+    /// The damaged database, and its names; nil if the open log is checked.
     private var file: DatabaseConnection?
     private var fileNames = NameTable()
 
@@ -66,7 +66,7 @@ final class CheckWork: SlicedWork {
 }
 
 extension CurrentLog {
-    /// Begins a check. One that is under way continues for this request, without a report to the earlier one.
+    /// Begins a check. A check that is under way continues for this request, and no longer reports to the earlier one.
     func checkLog(_ handlers: CheckWork.Handlers) {
         if let work = slices.active(CheckWork.self) {
             work.handlers = handlers

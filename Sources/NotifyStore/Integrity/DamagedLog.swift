@@ -4,13 +4,14 @@ import NotifyWire
 /// The readable part of a log whose content is damaged. The daemon runs without it: posts and subscriptions that need
 /// the log are refused.
 extension CurrentLog {
-    /// How far sequences continue above the highest one found, if the log's state can't be read. A log reserves fewer
-    /// sequences at a time.
+    /// The number of sequences to skip above the highest one found, if the log's state can't be read. A log reserves
+    /// fewer sequences at a time.
     static let skippedSequences: UInt64 = 1 << 40
 
-    /// Recovers from a damaged log what the daemon needs without it: a sequence that was never used, and the sound
-    /// subscriptions. The daemon needs these to refuse posts that match one; otherwise it would accept them and store
-    /// nothing. If some can't be read, it must refuse every post that a subscription would cause to be stored.
+    /// Recovers the state that the daemon needs to run without the damaged log: a sequence that was never used, and the
+    /// sound subscriptions. The daemon refuses posts that match a subscription; otherwise it would accept such posts
+    /// and store nothing. If some subscriptions can't be read, the daemon must refuse every post that a subscription
+    /// could cause to be stored.
     func recoverFromDamage(_ error: StoreError) -> RecoveredLog {
         let failure = StorageFailure(damaged: path, error.message)
         corruption = failure
@@ -36,13 +37,13 @@ struct DamagedLog {
     private(set) var subscriptions: [DurableRecord] = []
     /// Whether every subscription could be read.
     private(set) var hasAllSubscriptions = false
-    /// This sequence and higher ones were never used.
+    /// A sequence that was never used. Higher sequences were not used, either.
     private(set) var nextSequence: UInt64 = 1
     private(set) var nextSubscriptionID = DurableID(1)
-    /// 0 if it can't be read.
+    /// The epoch of the log; 0 if it can't be read.
     private(set) var epoch: UInt64 = 0
 
-    /// Reads the database, and changes neither it nor its write-ahead log.
+    /// Reads the database. Changes neither the database nor its write-ahead log.
     init(path: String) throws {
         let connection = try DatabaseConnection(reading: path)
         defer { connection.close() }
@@ -100,7 +101,7 @@ struct DamagedLog {
 }
 
 extension StorageFailure {
-    /// The failure of every request that needs a damaged log.
+    /// The failure of each request that needs the damaged log.
     init(damaged path: String, _ problem: String) {
         self.init(
             kind: .damaged,

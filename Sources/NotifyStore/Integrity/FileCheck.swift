@@ -1,18 +1,18 @@
 package import NotifyLog
 import NotifyWire
 
-/// The check of a log's database that no daemon uses. Changes nothing.
+/// A check of a log's database that no daemon uses. Changes nothing.
 package struct FileCheck: Sendable {
     package let path: String
     /// The version of the schema; 0 if it can't be read.
     package let version: Int
     package let findings: LogFindings
 
-    /// Whether SQLite has checked the structure of the database to its end. Not if its schema is altered, whose
-    /// definitions would decide what the check does, or if the check would not end.
+    /// Whether SQLite has checked the whole structure of the database. False if the schema was altered, because altered
+    /// definitions would affect the check, or if the check was stopped after too many steps.
     package let hasReadStructure: Bool
 
-    /// Whether the rows were read. The rows of a file of an earlier version are not.
+    /// Whether the rows were read. The rows of a file of another version are not read.
     package var hasReadRows: Bool { version == Schema.version }
 
     /// Checks the structure of the database and every row. Reads all of the file.
@@ -31,16 +31,16 @@ package struct FileCheck: Sendable {
         } catch {
             throw StoreError(opening: path, error)
         }
-        // A daemon that has started meanwhile may have changed what was read.
+        // A daemon that was started meanwhile may have changed the file.
         try LogFile.checkUse(path)
         return FileCheck(
             path: path, version: file.version, findings: scan.findings, hasReadStructure: hasReadStructure)
     }
 
-    /// Compares the schema of a log with that of its version, as a start does.
+    /// Compares the schema of a log with the schema of its version, as a start does.
     ///
-    /// - Returns: The bytes of the pages in use.
-    /// - Throws: A `StoreError` if the schema differs: a daemon would start, but store nothing.
+    /// - Returns: The bytes of the database's pages in use.
+    /// - Throws: A `StoreError` if the schema differs, because a daemon would start but store nothing.
     package static func checkSchema(path: String) throws(StoreError) -> UInt64 {
         let file = try LogFile.open(path)
         defer { file.connection.close() }

@@ -4,7 +4,7 @@ import NotifySystem
 package import NotifyWire
 import SystemPackage
 
-/// The repair of a log: a new database with everything sound that can be read from a damaged one.
+/// The repair of a log: writes all sound rows that can be read from a damaged database to a new one.
 package struct FileRepair: Sendable {
     package let path: String
     package let newPath: String
@@ -17,21 +17,22 @@ package struct FileRepair: Sendable {
     package internal(set) var lostRanges: [SequenceRange] = []
     /// The ranges of sequences that can't be read. The number of messages in them is unknown.
     package internal(set) var unreadable: [ClosedRange<UInt64>] = []
-    /// One line for each durable subscription that continues with a change.
+    /// A line for each durable subscription that continues with a change.
     package internal(set) var changedSubscriptions: [String] = []
     package internal(set) var lostSubscriptions: [String] = []
     /// The number of durable subscriptions in the new database.
     package internal(set) var subscriptions: UInt64 = 0
-    /// Whether the state could not be read. Sequences then continue far above those found, under another epoch.
+    /// Whether the state could not be read. In that case sequences continue far above those found, under another epoch.
     package internal(set) var isStateLost = false
     package internal(set) var nextSequence: UInt64 = 0
 
-    /// Writes the new database. The damaged one is not changed.
+    /// Writes the new database. The damaged database is not changed.
     ///
-    /// The new file appears at its path, complete and on disk, when everything is written.
+    /// The new file appears at its path only when it is complete and flushed.
     ///
-    /// - Parameter newPath: Where no file must exist. Nil for `path` with ".repaired" appended.
-    /// - Throws: A `StoreError`. Nothing is left at the new path.
+    /// - Parameter newPath: The path of the new file, where no file may exist. Nil for `path` with ".repaired"
+    ///   appended.
+    /// - Throws: A `StoreError`. No file is then left at the new path.
     package static func run(path: String, to newPath: String? = nil) throws(StoreError) -> FileRepair {
         let path = path.hasPrefix("/") ? path : "./" + path
         let newPath = newPath.map { $0.hasPrefix("/") ? $0 : "./" + $0 } ?? path + ".repaired"
@@ -64,7 +65,7 @@ package struct FileRepair: Sendable {
         temporary.removeLogs()
         do {
             let repair = try FileRepairer(source, tables, temporary.path, for: newPath).run()
-            // A daemon that has started meanwhile may have changed what was read.
+            // A daemon that was started meanwhile may have changed the damaged file.
             try LogFile.checkUse(path)
             try temporary.move(to: newPath)
             return repair

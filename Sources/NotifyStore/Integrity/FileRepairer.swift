@@ -2,9 +2,9 @@ import NIOCore
 import NotifyLog
 import NotifyWire
 
-/// Writes what a scan of the damaged log finds to a new log.
+/// Writes the sound rows that a scan finds in the damaged log to a new log.
 final class FileRepairer: LogScanReceiver {
-    /// The most messages, and the bytes after which no message is added, of one transaction.
+    /// The limits of one transaction: the most messages, and the bytes after which no message is added.
     private static let batchMessages = 1024
     private static let batchBytes = 1 << 20
 
@@ -12,10 +12,10 @@ final class FileRepairer: LogScanReceiver {
     private let log: Log
     private var block = LogBlock()
     private var rows: [SubscriptionRow] = []
-    /// The time of the damaged log; nil if its state can't be read.
+    /// The clock of the damaged log; nil if its state can't be read.
     private let sourceClock: LogClock?
-    /// The copies of messages, and their bodies, that are not written yet. The subscriptions follow after the messages,
-    /// so the copies are written without them.
+    /// The copies of messages, with their bodies, that are not written yet. Copies are written before the
+    /// subscriptions, which follow last.
     private var copies: [(row: RedeliveryRow, body: [UInt8])] = []
     private var copyBytes = 0
     private var deletions: DeletionLog
@@ -110,7 +110,7 @@ final class FileRepairer: LogScanReceiver {
 
     func deletion(_ row: DeletionRow) { deletions.read(row) }
 
-    /// Writes the deletions, and notes what the repair does not keep, in the transaction under way.
+    /// Writes the deletions, and notes the messages that the repair does not keep, in the transaction under way.
     private func finishDeletions(_ scan: LogScan, _ names: borrowing NameTable) {
         if scan.areDeletionsDamaged { deletions.noteUnknown(through: log.database.state.nextSequence - 1) }
         deletions.moveToNewDatabase()
@@ -118,8 +118,8 @@ final class FileRepairer: LogScanReceiver {
         for event in lost.events(names) { log.deletions.note(event) }
     }
 
-    /// Removes copies that no subscription needs: the subscription is lost, or has lost its progress and receives the
-    /// messages from the log again.
+    /// Removes the copies for subscriptions that are lost, or that have lost their progress and so receive the messages
+    /// from the log again.
     private func removeCopies(ofRestarted ids: [DurableID]) throws {
         try log.connection.execute(
             "DELETE FROM redeliveries WHERE subscription NOT IN (SELECT id FROM subscriptions)")
@@ -136,7 +136,7 @@ final class FileRepairer: LogScanReceiver {
     private func finish(_ scan: LogScan, _ names: borrowing NameTable) throws {
         let next = DamagedLog.nextSequence(after: scan.highest, scan.state)
         for range in result.unreadable {
-            // Without the state, the sequence of the last message is not known.
+            // Without the state, the sequence of the last message is unknown, so the highest one found is used.
             let end = max(range.lowerBound, min(range.upperBound, scan.state == nil ? scan.highest : next - 1))
             lost.add(range.lowerBound...end, count: end - range.lowerBound + 1)
         }
@@ -187,14 +187,15 @@ final class FileRepairer: LogScanReceiver {
 }
 
 extension SubscriptionRow {
-    /// The known progress; without any, the start of the subscription.
+    /// The progress if it is sound; otherwise the start of the subscription.
     fileprivate var knownProgress: DurableProgress {
         let start = record.startedAfter
         return isProgressSound ? record.progress : DurableProgress(cursor: start, seenThrough: .max)
     }
 
-    /// Replaces damaged parts of a subscription whose definition is sound: it starts at the oldest message, so that it
-    /// misses none, and its owner has no groups until a client attaches.
+    /// Replaces damaged parts of a subscription whose definition is sound. Without its progress, the subscription
+    /// starts at the oldest message, so that it misses none. Without its owner, it has no groups until a client
+    /// attaches.
     fileprivate mutating func replaceDamagedParts(oldest: UInt64?, next: UInt64) {
         if !isOwnerSound {
             record.owner = Identity(uid: record.owner.uid, gid: .max, groups: [])

@@ -2,7 +2,7 @@ import Glibc
 import NotifyLog
 import NotifySystem
 
-/// A log's database that nothing else uses, opened for a check or a repair.
+/// A log's database that no daemon uses, opened for a check or a repair.
 struct LogFile {
     let path: String
     let connection: DatabaseConnection

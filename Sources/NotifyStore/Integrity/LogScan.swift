@@ -1,15 +1,15 @@
 import NotifyLog
 import NotifyWire
 
-/// Checks every row of a log, in steps: its checksum, and what segments and cursors say about messages.
+/// Checks a log in steps: the checksum of each row, and whether segments and cursors agree with the messages.
 ///
 /// The degraded start, the checks and the repair read rows with the same functions: `init` of `StateRow`, `SegmentRow`
 /// and `SubscriptionRow`, `NameRow.id` and ``MessageRow``.
 final class LogScan {
     enum Target {
-        /// A database that nothing changes meanwhile. Unreadable rows are skipped.
+        /// A database that no daemon uses. Unreadable rows are skipped.
         case file
-        /// The open log, between whose requests the scan continues.
+        /// The open log. The scan continues between its requests.
         case openLog
     }
 
@@ -32,7 +32,7 @@ final class LogScan {
     private(set) var state: StateRow?
     /// The highest sequence in a sound row.
     var highest: UInt64 = 0
-    /// The names whose rows are damaged, with the checksums found there.
+    /// The checksums in the damaged rows of names, by the ids of the names.
     private var damagedNames: [UInt32: UInt32] = [:]
     /// The ranges of ids of subscriptions that can't be read.
     private(set) var unreadableSubscriptions: [ClosedRange<Int64>] = []
@@ -91,9 +91,10 @@ final class LogScan {
         return Int(clamping: min(position, through) * 100 / through)
     }
 
-    /// Opens a table. A table of a file that can't be opened is reported, and counts as empty.
+    /// Opens a table. In a file, a table that can't be opened is reported, and counts as empty.
     ///
-    /// - Parameter isSkipping: Whether to skip what can't be read; by default in a file.
+    /// - Parameter isSkipping: Whether to skip unreadable rows. The default is true for a file, and false for the open
+    ///   log.
     func open(
         _ columns: String, from table: String, key: String, isSkipping: Bool? = nil
     ) throws -> RowScan? {
@@ -113,8 +114,9 @@ final class LogScan {
 
     // MARK: Stages
 
-    /// Compares the schema of a file with that of a log, before anything else is read. Must be called first, or not at
-    /// all. Only the tables of a log are read, even if other parts of the schema differ.
+    /// Compares the schema of a file with that of a log, before anything else is read. A caller that needs the result
+    /// calls this before `advance(_:until:)`. Otherwise `advance` calls it. Only the tables of a log are read, even if
+    /// other parts of the schema differ.
     ///
     /// - Parameter version: The version of the schema.
     /// - Returns: Whether the schema is that of a log.
@@ -173,8 +175,8 @@ final class LogScan {
         if names.number(ofID: id) == nil, names.find(name) == nil, id < .max { names.add(name, id: id) }
     }
 
-    /// Adds the names whose rows can't be used, from the index of the table, which also contains them. If the checksum
-    /// of a name can't be read either, the checksums of its messages decide.
+    /// Restores names with unusable rows from the table's index, which has a second copy of each name. A copy whose
+    /// checksum can't be read is accepted: the checksums of its messages cover the name.
     private func restoreNames(_ names: inout NameTable) {
         guard !damagedNames.isEmpty || rows?.unreadable.isEmpty == false else { return }
         guard tables.contains("names"),
@@ -212,14 +214,14 @@ final class LogScan {
         if let state, last >= max(state.reservedThrough, state.nextSequence) {
             return findings.add(
                 .subscription,
-                "the durable subscription '\(record.name)' of user \(record.owner.uid) has acknowledged \(last), which no "
-                    + "message had yet")
+                "the durable subscription '\(record.name)' of user \(record.owner.uid) has acknowledged sequence \(last), "
+                    + "which no message has had")
         }
         findings.subscriptions += 1
         highest = max(highest, record.progress.cursor, record.progress.seenThrough)
     }
 
-    /// Begins to read the subscriptions again without their losses, if not all can be read with them.
+    /// Reads the subscriptions again without their losses, if some can't be read with them.
     private func readsWithoutLosses() throws -> Bool {
         guard target == .file, !isWithoutLosses, rows?.unreadable.isEmpty != true else { return false }
         isWithoutLosses = true
@@ -231,7 +233,7 @@ final class LogScan {
     private func readRedeliveries() throws {
         guard let row = try rows?.next() else {
             noteUnreadable(.subscription, "copies of messages with the ids")
-            // Around what can't be read, also in the open log, which works without it.
+            // Skips unreadable rows even in the open log, which works without the deletions.
             rows = try open(DeletionRow.columns, from: "deletions", key: "mark", isSkipping: true)
             areDeletionsDamaged = rows == nil
             stage = .deletions
@@ -243,14 +245,14 @@ final class LogScan {
                 "the copy of message \(row.integer(2)) for the durable subscription with the id \(row.integer(1)) is damaged"
             )
         }
-        // A sequence is not used again while a subscription has its message.
+        // The sequence must not be used again, because a subscription has its message.
         highest = max(highest, copy.sequence)
         try receiver?.redelivery(copy, body: row.bytes(RedeliveryRow.frameColumn))
     }
 
     private func readDeletions() throws {
         guard let row = try rows?.next() else {
-            noteUnreadable(.segment, "records of deleted messages with the marks")
+            noteUnreadable(.segment, "deletion records with the marks")
             if rows?.unreadable.isEmpty == false { areDeletionsDamaged = true }
             rows = nil
             messages = try MessageScan(self, through: through)
@@ -260,8 +262,7 @@ final class LogScan {
         guard let deletions = DeletionRow(row) else {
             areDeletionsDamaged = true
             return findings.add(
-                .segment, "the record of deleted messages with the mark \(Int64(bitPattern: row.integer(0))) is damaged"
-            )
+                .segment, "the deletion record with the mark \(Int64(bitPattern: row.integer(0))) is damaged")
         }
         receiver?.deletion(deletions)
     }

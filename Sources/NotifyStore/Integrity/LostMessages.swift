@@ -4,9 +4,9 @@ import NotifyWire
 /// The messages that a repair does not keep. They determine the loss of each durable subscription. Messages with
 /// sequences that no log assigns are forged, and do not count as lost.
 struct LostMessages {
-    /// The sequences of damaged messages by the ids of their names, ascending; under nil those with an unknown name.
+    /// The sequences of damaged messages, ascending, by the ids of their names. The key nil is for unknown names.
     private var sequences: [UInt32?: [UInt64]] = [:]
-    /// The ranges in which messages are missing, with the most messages that there can have been.
+    /// The ranges in which messages are missing, each with an upper bound of their number.
     private var ranges: [(first: UInt64, last: UInt64, count: UInt64)] = []
 
     /// Adds a damaged message. Sequences must ascend.
@@ -22,7 +22,7 @@ struct LostMessages {
         ranges.append((range.lowerBound, min(range.upperBound, Limits.sequenceEnd - 1), count))
     }
 
-    /// The messages as deletions, for readers of the log.
+    /// The lost messages as deletions, for readers of the log.
     func events(_ names: borrowing NameTable) -> [DeletionLog.Event] {
         var events: [DeletionLog.Event] = []
         for (id, lost) in sequences {
@@ -38,8 +38,8 @@ struct LostMessages {
         return events
     }
 
-    /// The unacknowledged messages that a subscription has lost; nil if there are none. The number is an upper bound if
-    /// messages may have been delivered, or may not be for the subscription.
+    /// The unacknowledged messages that a subscription has lost; nil if there are none. The loss is an upper bound if
+    /// some of the messages may have been delivered, or may not be for the subscription.
     func loss(
         of filter: SubscriptionFilter, since progress: DurableProgress, _ names: borrowing NameTable
     ) -> Loss? {

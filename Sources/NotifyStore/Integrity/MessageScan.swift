@@ -2,7 +2,7 @@ import NIOCore
 import NotifyLog
 import NotifyWire
 
-/// The last stage of a ``LogScan``: reads messages beside the segments in which they are, and compares the counts.
+/// The last stage of a ``LogScan``: reads the messages together with their segments, and compares the counts.
 final class MessageScan {
     private struct Count: Equatable {
         var messages: UInt64 = 0
@@ -20,11 +20,11 @@ final class MessageScan {
     private var segment: SegmentRow?
     private var isAfterLastSegment = false
     private var counts: [SegmentEntry.Key: Count] = [:]
-    /// The messages of the segment whose name or user is unknown.
+    /// The number of messages of the segment whose name or user is unknown.
     private var unknown: UInt64 = 0
-    /// The unreadable ranges before the segment.
+    /// The number of unreadable ranges before the segment.
     private var rangesBefore = 0
-    /// The messages in no sound segment.
+    /// The messages that belong to no sound segment.
     private var strays: (count: UInt64, first: UInt64, last: UInt64)?
     private var frame = ByteBuffer()
 
@@ -131,7 +131,7 @@ final class MessageScan {
     }
 
     private func problem(of row: SegmentRow) throws -> String? {
-        // Messages that can't be read are reported as such.
+        // Unreadable messages are reported themselves, so the segment is not compared.
         guard rangesBefore == messages?.unreadable.count, try !isReplaced(row) else { return nil }
         var missing: UInt64 = 0
         var left = counts
@@ -148,7 +148,7 @@ final class MessageScan {
         return "lacks \(missing - unknown) messages that it counts"
     }
 
-    /// Whether the segment of the open log was changed or deleted since its row was read.
+    /// Whether a segment of the open log was changed or deleted after its row was read.
     private func isReplaced(_ row: SegmentRow) throws -> Bool {
         guard scan.target == .openLog else { return false }
         let rows = try PreparedStatement(

@@ -3,8 +3,7 @@ import NotifyLog
 
 /// Reads the rows of a table in the order of their keys, which are not negative.
 ///
-/// Rows that SQLite can't read are skipped on request: the scan continues at the first key from which it can read
-/// again.
+/// On request, rows that SQLite can't read are skipped: the scan continues at the next readable row that it finds.
 final class RowScan {
     private let connection: DatabaseConnection
     private let rows: PreparedStatement
@@ -12,12 +11,12 @@ final class RowScan {
     private var isReading = false
     /// The key of the last row.
     private var position: Int64
-    /// The ranges of keys that can't be read. Not all of the keys belong to rows.
+    /// The ranges of keys that can't be read. Some of these keys may belong to no row.
     private(set) var unreadable: [ClosedRange<Int64>] = []
 
     /// - Parameters:
-    ///   - columns: The first one is the key.
-    ///   - isSkipping: Whether to skip what can't be read.
+    ///   - columns: The columns to read. The first one must be the key.
+    ///   - isSkipping: Whether to skip unreadable rows.
     init(
         _ connection: DatabaseConnection, _ columns: String, from table: String, key: String,
         after position: Int64 = -1,
@@ -70,8 +69,8 @@ final class RowScan {
         return try rows.step()
     }
 
-    /// The lowest key above the position with a readable row, if a search finds it: the distance is doubled until a row
-    /// can be read, and then bisected.
+    /// Searches for the lowest key above the position with a readable row: doubles the distance until a row can be
+    /// read, and then bisects the distance. Nil if no row above the position can be read.
     private func firstReadable() throws -> Int64? {
         var low = position
         var distance: Int64 = 1
@@ -104,6 +103,6 @@ final class RowScan {
 }
 
 extension SQLiteFailure {
-    /// Whether a part of the database can't be read.
+    /// Whether the failure means that a part of the database can't be read.
     var isUnreadable: Bool { isCorruption || (primaryCode == SQLITE_IOERR && !isFull) }
 }

@@ -46,7 +46,7 @@ extension Log {
                 + "(\(damaged)); \"notifyctl check\" lists the damage"
         } else if damagedDeletions > 0 {
             recovered.problem =
-                "the log is damaged: records of deleted messages are lost (\(damagedDeletions)), so readers of the log "
+                "the log is damaged: deletion records are lost (\(damagedDeletions)), so readers of the log "
                 + "that began before the start get an upper bound"
         }
         return recovered
