@@ -73,7 +73,7 @@ package struct BackupChunkRequest: ControlFrame, RequestFrame {
     package static let end = UInt64.max
 
     package var request: UInt64
-    /// Where the chunk begins. An offset at or beyond the end of the backup ends the backup.
+    /// The offset at which the chunk begins. An offset at or beyond the end of the backup ends the backup.
     package var offset: UInt64
 
     package init(request: UInt64 = 0, offset: UInt64) {

@@ -32,9 +32,9 @@ package struct Describe: ControlFrame, RequestFrame {
 /// Describes a durable subscription: the answer to ``Describe``, ``Reset``, ``Edit`` and ``Configure``.
 package struct DurableDescription: ReplyFrame {
     package static let kind = FrameKind.durableDescription
-    /// Flag bit 3: the time without a client is known. ``DurableEntry`` has the lower bits.
+    /// Flag bit 3: the time without a client is known. ``DurableEntry`` defines the other bits.
     package static let unusedFlag: UInt8 = 8
-    /// Flag bit 5: the request found the subscription that it asked to create.
+    /// Flag bit 5: the subscription already existed when the request was to create it.
     package static let existedFlag: UInt8 = 32
     /// Flag bit 6: see ``needsRoom``.
     package static let needsRoomFlag: UInt8 = 64
@@ -42,9 +42,9 @@ package struct DurableDescription: ReplyFrame {
     /// The subscription as in the answer to a list.
     package var entry: DurableEntry
     package var settings: DurableSettings
-    /// When the subscription was created, in microseconds since 1970; 0 if unknown.
+    /// The time of creation, in microseconds since 1970; 0 if unknown.
     package var createdMicroseconds: UInt64
-    /// When a client last attached with credit, in microseconds since 1970; 0 if none did, or if unknown.
+    /// The time of the last attachment with credit, in microseconds since 1970; 0 if there was none, or if unknown.
     package var attachedMicroseconds: UInt64
     /// The pid of that client.
     package var attachedPID: UInt32
@@ -54,7 +54,7 @@ package struct DurableDescription: ReplyFrame {
     package var unusedMicroseconds: UInt64?
     /// The number of withheld messages: no attached client may receive them, but a client that attached earlier may.
     package var withheld: UInt32
-    /// Whether the request found the subscription that it asked to create.
+    /// Whether the subscription already existed when the request was to create it.
     package var existed: Bool
     /// Whether failed messages can't become dead letters now, because the owner's dead letters use up the owner's
     /// share.
@@ -68,7 +68,8 @@ package struct DurableDescription: ReplyFrame {
     /// A failed delivery.
     package struct Failure: Equatable, Sendable {
         package var sequence: UInt64
-        /// When it failed, in microseconds since 1970; 0 if unknown, because it was before the daemon's start.
+        /// The time of the failure, in microseconds since 1970; 0 if unknown, because the failure preceded the daemon's
+        /// start.
         package var microseconds: UInt64
         /// The number of failures of the message, this one included.
         package var failures: UInt32

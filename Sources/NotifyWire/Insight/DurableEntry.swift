@@ -10,7 +10,7 @@ package struct DurableEntry: ListedEntry {
     package static let pendingBoundFlag: UInt8 = 2
     /// Flag bit 2: the number of lost messages is an upper bound.
     package static let lostBoundFlag: UInt8 = 4
-    /// Flag bit 4: several clients share the subscription. ``DurableDescription`` has bit 3.
+    /// Flag bit 4: several clients share the subscription. ``DurableDescription`` defines the other bits.
     package static let groupFlag: UInt8 = 16
 
     /// The unacknowledged messages of a subscription.

@@ -36,7 +36,7 @@ package struct CheckProgress: ControlFrame {
     package static let kind = FrameKind.checkProgress
 
     package var request: UInt64
-    /// How much of the messages was checked, 0 to 100.
+    /// The percentage of the messages that was checked.
     package var percent: UInt8
 
     package init(request: UInt64, percent: UInt8) {
@@ -174,7 +174,7 @@ package struct CheckReport: ControlFrame {
 
 /// The reply to a check.
 package struct CheckReply: ReplyFrames {
-    /// How much of the messages was checked, 0 to 100.
+    /// The percentage of the messages that was checked.
     package var percent: UInt8 = 0
     /// The result; nil until the check has ended.
     package var report: CheckReport?

@@ -60,9 +60,9 @@ package struct TraceEntry: ControlFrame {
     package var client: UInt64
     /// The failed deliveries.
     package var failures: UInt32
-    /// When the message is delivered again, in microseconds since 1970; 0 if it does not wait for a time.
+    /// The time of the next delivery, in microseconds since 1970; 0 if the message does not wait for a time.
     package var nextMicroseconds: UInt64
-    /// Why the last delivery failed; empty if none did, or if unknown.
+    /// The reason of the last failed delivery; empty if no delivery failed, or if the reason is unknown.
     package var reason: String
     package var durableName: String
 

@@ -8,7 +8,7 @@ package struct Reset: ControlFrame, RequestFrame {
     package var request: UInt64
     /// The owner of the subscription; ``Remove/ownUID`` for the client's own.
     package var uid: UInt32
-    /// Where the subscription continues.
+    /// The position from which the subscription continues.
     package var position: LogPosition
     package var durableName: String
     package var isChange: Bool { true }

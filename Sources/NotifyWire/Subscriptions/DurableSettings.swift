@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Whether one client or several share the messages of a durable subscription.
+/// The sharing of a durable subscription: one client receives its messages, or several clients share them.
 package enum DurableSharing: UInt8, CaseIterable, Sendable {
     /// One client at a time receives all messages.
     case exclusive = 0
@@ -8,7 +8,7 @@ package enum DurableSharing: UInt8, CaseIterable, Sendable {
     case group = 1
 }
 
-/// How a durable subscription shares and repeats its messages.
+/// The settings of a durable subscription: how it shares its messages, and delivers them again.
 package struct DurableSettings: Equatable, Sendable {
     package var sharing: DurableSharing
     /// The time in which a delivered message must be answered, in microseconds; 0 for no limit.

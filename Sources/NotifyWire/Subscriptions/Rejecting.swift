@@ -22,7 +22,7 @@ package struct Reject: ControlFrame {
     /// The number of the delivery that failed. If the message was delivered again since, the frame is ignored. 0 for
     /// the latest delivery.
     package var delivery: UInt32
-    /// Why the message was not processed; at most ``Limits/reasonBytes`` bytes. Empty if unknown.
+    /// The reason why the message was not processed; at most ``Limits/reasonBytes`` bytes. Empty if unknown.
     package var reason: String
 
     package init(

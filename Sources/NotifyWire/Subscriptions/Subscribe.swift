@@ -11,7 +11,8 @@ package struct Subscribe: ControlFrame {
     package var window: UInt32
     /// The total number of durable messages to deliver until more credit is granted; `unlimitedCredit` for no limit.
     package var credit: UInt32
-    /// Where a durable subscription begins if this request creates it. An existing one continues at its cursor.
+    /// The position at which a durable subscription begins if this request creates it. An existing one continues at its
+    /// cursor.
     package var start: LogPosition
     /// Whether a durable subscription is shared. The request is refused if an existing one has another sharing, unless
     /// `takesOver` is set.
@@ -150,7 +151,7 @@ package struct Subscribed: ControlFrame {
 
     package var request: UInt64
     package var subscription: UInt32
-    /// For a durable subscription, its cursor.
+    /// The sequence above which messages are delivered: for a durable subscription, its cursor.
     package var sequence: UInt64
     /// The generation of a durable subscription's cursor; 0 for a volatile one.
     ///
