@@ -22,7 +22,7 @@ package struct LogBlock: Sendable {
     }
 
     package var frames: ByteBuffer
-    /// In ascending order of sequence.
+    /// The entries of the messages, in ascending order of sequence.
     package var entries: [Entry]
 
     @inlinable

@@ -18,7 +18,7 @@ package struct StoreStatistics: Equatable, Sendable {
     /// The bytes that the durable subscriptions of a user hold back, as of the last pass of retention. Only of users
     /// that have reached half of ``backlogLimit``.
     package var backlogs: [UInt32: UInt64] = [:]
-    /// The limit of what the subscriptions of a user hold back; nil if there is none.
+    /// The limit of the bytes that the subscriptions of a user may hold back; nil if there is none.
     package var backlogLimit: UInt64?
     /// The time without a client after which a durable subscription is removed; nil if none is.
     package var subscriptionExpiry: Duration?

@@ -7,7 +7,7 @@ package struct AccessRule: Sendable, Equatable {
         case deny
     }
 
-    /// Where a rule comes from, for messages.
+    /// The origin of a rule, for messages.
     package enum Source: Sendable, Equatable {
         case defaults
         /// A line of a configuration file.

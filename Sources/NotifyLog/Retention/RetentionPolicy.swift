@@ -12,8 +12,8 @@ package struct RetentionPolicy: Equatable, Sendable {
     package var maximumBytes: UInt64? = 10 << 30
     /// The free bytes of the file system below which a batch with messages fails as `full`.
     package var minimumFreeBytes: UInt64 = 256 << 20
-    /// How much the subscriptions of one user may hold back. Above this limit, the subscription that is furthest behind
-    /// loses its oldest messages.
+    /// The limit of the bytes that the subscriptions of one user may hold back. Above this limit, the subscription that
+    /// is furthest behind loses its oldest messages.
     package var maximumBacklog: BacklogLimit = .half
     /// The time after which a durable subscription that is not attached is removed; nil for never.
     package var subscriptionExpiry: Duration?
@@ -48,7 +48,7 @@ package struct RetentionPolicy: Equatable, Sendable {
     }
 }
 
-/// A limit of what the subscriptions of one user may hold back in the log.
+/// A limit of the bytes that the subscriptions of one user may hold back in the log.
 package enum BacklogLimit: Equatable, Sendable {
     /// Half of ``RetentionPolicy/maximumBytes``; unlimited if the log is.
     case half

@@ -1,7 +1,7 @@
 package import NotifyCenter
 import NotifyWire
 
-/// How much is kept of the messages under some names. In every limit, nil means unlimited.
+/// The limits of the messages that are kept under some names. In every limit, nil means unlimited.
 ///
 /// The limits of history apply to read messages: acknowledged by every durable subscription that matches, or matched by
 /// none. The maximums apply to all messages, and drop unread ones with a gap.

@@ -10,7 +10,7 @@ package struct Backlog: Equatable, Sendable {
     package var oldestCopyMicroseconds: UInt64?
     /// Whether some of the messages may not be for the subscription, or may be acknowledged.
     package var isUpperBound: Bool
-    /// How long no client has been attached to the subscription, in microseconds of the log's time; 0 while one is.
+    /// The time without an attached client, in microseconds of the log's time; 0 while a client is attached.
     package var unusedMicroseconds: UInt64
 
     package init(

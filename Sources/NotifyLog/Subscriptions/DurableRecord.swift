@@ -13,8 +13,8 @@ package struct DurableRecord: Equatable, Sendable {
     /// The sequence after which the subscription begins: its cursor when it was created, or an earlier position to
     /// which it was reset since. Also 0 if the start is unknown, because an earlier version created the subscription.
     package var startedAfter: UInt64
-    /// When the subscription was created, in microseconds since 1970; 0 if unknown, because an earlier version created
-    /// it.
+    /// The time of creation, in microseconds since 1970; 0 if unknown, because an earlier version created the
+    /// subscription.
     package var createdMicroseconds: UInt64
     package var lastAttachment: LastAttachment
     package var progress: DurableProgress
@@ -67,8 +67,8 @@ extension [Identity] {
 
 /// The last committed attachment of a client with credit.
 package struct LastAttachment: Equatable, Sendable {
-    /// When the client attached, in microseconds since 1970; 0 if none did, or if unknown, because it attached to an
-    /// earlier version.
+    /// The time of the attachment, in microseconds since 1970; 0 if there was none, or if it is unknown, because the
+    /// client attached to an earlier version.
     package var microseconds: UInt64
     package var pid: UInt32
 

@@ -52,7 +52,7 @@ package struct RedeliveryPage: Sendable {
     package struct Content: Sendable {
         /// The messages in the order of the request, without those that are missing.
         package var block: LogBlock
-        /// Why each message of the block failed last; empty if unknown.
+        /// The reason of the last failure of each message in the block; empty if unknown.
         package var reasons: [String]
         /// The sequences of requested messages without a copy, or with a damaged copy.
         package var missing: [UInt64]
