@@ -130,7 +130,7 @@ struct Parameter {
     }
 }
 
-/// How results are combined.
+/// A rule by which results are combined.
 enum CombinationRule {
     case collect
     case first

@@ -34,7 +34,7 @@ package struct FileLock: ~Copyable, Sendable {
     /// regular file of this process's user without other hard links, in a directory where no other user can replace
     /// files.
     ///
-    /// - Parameter patience: How long to wait while another process holds the lock. A check in another program holds a
+    /// - Parameter patience: The time to wait while another process holds the lock. A check in another program holds a
     ///   shared lock for a moment.
     package init(guarding guardedPath: String, patience: Duration = .milliseconds(100)) throws(Failure) {
         let path = Self.path(guarding: guardedPath)
