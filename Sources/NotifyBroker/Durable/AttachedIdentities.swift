@@ -1,10 +1,10 @@
 import NotifyLog
 
-/// The identities that attached to a durable subscription. Each has a number while it is known.
+/// The known identities that have attached to a durable subscription. Each has a number as long as it is known.
 struct AttachedIdentities {
     private struct Entry {
         var id: IdentityID
-        /// The number of the attachment.
+        /// The number of the identity's latest attachment, among all attachments of the subscription.
         var use: UInt64
     }
 
@@ -18,18 +18,18 @@ struct AttachedIdentities {
         uses = UInt64(ids.count)
     }
 
-    /// The changes that an attachment makes.
+    /// The effect of an attachment on the known identities.
     enum Change: Equatable {
-        /// The identity has attached before.
+        /// The identity was already known.
         case none
         case added
-        /// The identity that attached longest ago is forgotten. Its number is given to the new one.
+        /// The identity that attached longest ago is forgotten, and the new one gets its number.
         case replaced(IdentityID)
     }
 
-    /// The identities that must be recorded again before a new one, in order: identities with a member that attached
-    /// earlier than an identity without a member. Recording them again makes the identity without a member the oldest,
-    /// so that it is forgotten first.
+    /// The identities that must be recorded again before a new one, in order: those with a member that attached earlier
+    /// than some identity without a member. After that, an identity without a member is the oldest, and is forgotten
+    /// first.
     func kept(where hasMember: (IdentityID) -> Bool) -> [IdentityID] {
         let order = inOrder
         guard let end = order.lastIndex(where: { !hasMember($0) }) else { return [] }
@@ -60,15 +60,15 @@ struct AttachedIdentities {
     /// The identity that attached last.
     var latest: IdentityID { inOrder[count - 1] }
 
-    /// The identity that attached longest ago first.
+    /// All known identities, beginning with the one that attached longest ago.
     var inOrder: [IdentityID] { entries.sorted { $0.use < $1.use }.map(\.id) }
 
     func number(of id: IdentityID) -> Int? { entries.firstIndex { $0.id == id } }
 
     func contains(where predicate: (IdentityID) -> Bool) -> Bool { entries.contains { predicate($0.id) } }
 
-    /// The rights to a message: which identities may receive it. Identities that attach later count as permitted until
-    /// the rights are evaluated again.
+    /// The set of identities that may receive a message. Identities that attach later count as permitted until the
+    /// rights are evaluated again.
     func rights(where mayReceive: (IdentityID) -> Bool) -> MessageRights {
         var rights = MessageRights.later(than: count)
         for (number, entry) in entries.enumerated() where mayReceive(entry.id) { rights.insert(.identity(number)) }
@@ -76,7 +76,7 @@ struct AttachedIdentities {
     }
 }
 
-/// Which of the identities that attached to a durable subscription may receive a message.
+/// The rights to a message: the set of a durable subscription's identities that may receive it.
 struct MessageRights: OptionSet, Hashable {
     var rawValue: UInt16
 
@@ -86,11 +86,11 @@ struct MessageRights: OptionSet, Hashable {
     static let unknown = MessageRights(rawValue: (1 << (UInt16(maximumCount) + 1)) - 1)
     /// The rights were evaluated: each identity may receive the message.
     static let everyone = later(than: 0)
-    /// An option that only two kinds of rights contain: those of messages that were not evaluated, and those of every
-    /// member.
+    /// An option that is in no rights of evaluated messages. It makes a filter select messages that were not evaluated,
+    /// too.
     static let anyone = MessageRights(rawValue: 1 << UInt16(maximumCount))
 
-    /// Whether an identity may not receive the message.
+    /// Whether some identity may not receive the message.
     var isRestricted: Bool { !isSuperset(of: .everyone) }
 
     static func identity(_ number: Int) -> MessageRights { MessageRights(rawValue: 1 << UInt16(number)) }

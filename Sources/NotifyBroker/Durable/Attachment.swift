@@ -13,14 +13,14 @@ struct Attachment: Equatable {
     let isResumed: Bool
     /// The maximum number of unacknowledged messages.
     let window: Int
-    /// Whether the client asked for messages. A client that only creates the subscription does not.
+    /// Whether the client requested messages. False if it only creates the subscription.
     var hasCredit = true
-    /// The settings of the subscription before, if the attachment changes how it is shared.
+    /// The earlier settings of the subscription, if the attachment changes how it is shared.
     var replacedSettings: DurableSettings?
-    /// When it was requested, in microseconds since 1970.
+    /// The time of the request, in microseconds since 1970.
     let requestedMicroseconds: UInt64
 
-    /// The last attachment of the subscription after this one.
+    /// The record of the last attachment, after this attachment.
     func last(after earlier: LastAttachment) -> LastAttachment {
         hasCredit ? LastAttachment(microseconds: requestedMicroseconds, pid: pid) : earlier
     }

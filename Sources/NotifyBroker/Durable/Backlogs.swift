@@ -1,17 +1,17 @@
 import NotifyLog
 
-/// The unacknowledged messages of durable subscriptions as the store counted them last, and the lists that wait for
-/// another count.
+/// The store's latest counts of the unacknowledged messages of durable subscriptions, and the lists that wait for newer
+/// counts.
 struct Backlogs {
-    /// The age from which a list waits longer for newer counts.
+    /// The age of counts above which a list waits longer for newer ones.
     static let maximumAge = Duration.seconds(5)
-    /// How long a list waits for newer counts than those that are known.
+    /// The time for which a list waits for newer counts, if the known ones are not too old.
     static let patience = Duration.milliseconds(100)
-    /// How long a list waits if no counts are known, or only older ones.
+    /// The time for which a list waits if no counts are known, or only older ones.
     static let longPatience = Duration.seconds(5)
     /// The age at which counts are no longer reported, unless the store is counting again.
     static let expiry = Duration.seconds(60)
-    /// Counting takes at most one part in this number of the store's time.
+    /// The part of the store's time that counting may take, as a divisor: at most 1/20.
     private static let share = 20
 
     private var known: [DurableID: Backlog] = [:]
@@ -19,14 +19,14 @@ struct Backlogs {
     private var measured: (at: Duration, took: Duration)?
     /// When the store was asked; nil if it is not counting.
     private(set) var started: Duration?
-    /// The lists that wait, each until a time.
+    /// The lists that wait, and the time at which each continues without newer counts.
     private var waiting: [(connection: ConnectionID, end: Duration)] = []
-    /// The time at which the first of the waiting lists continues without another count.
+    /// The earliest time at which a waiting list continues without newer counts.
     private(set) var deadline: Duration?
 
     subscript(id: DurableID) -> Backlog? { known[id] }
 
-    /// The step of a list before its first entry.
+    /// The first step of a list.
     struct Decision: Equatable {
         /// Whether the store must be asked.
         var asks = false
@@ -44,9 +44,9 @@ struct Backlogs {
         return Decision(asks: asks, waits: true)
     }
 
-    /// Requests newer counts, for which no list waits.
+    /// Requests newer counts, without a list that waits for them.
     ///
-    /// - Returns: Whether the store must be asked. If not, it is counting, or has just done so.
+    /// - Returns: Whether the caller must ask the store to count. False if the store is counting, or has just counted.
     mutating func requested(now: Duration) -> Bool {
         guard started == nil else { return false }
         if let measured, now - measured.at < min(measured.took * Self.share, .seconds(4)) { return false }
@@ -89,7 +89,7 @@ struct Backlogs {
         measured?.took = .zero
     }
 
-    /// Forgets the count of a subscription that was changed, so that the next list waits for another one.
+    /// Forgets the count of a subscription that was changed, so that the next list waits for a new count.
     mutating func forget(_ id: DurableID) {
         known[id] = nil
         measured?.took = .zero

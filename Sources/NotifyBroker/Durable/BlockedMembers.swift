@@ -1,12 +1,12 @@
 import DequeModule
 
-/// The members that got no message because their connections had no room, by connection and in this order.
+/// The members that got no message because their connections had no room, in order for each connection.
 ///
-/// The members of one connection continue one by one, so that a connection that has room again costs the same however
-/// many members it has.
+/// The members of one connection continue one by one. So the work when a connection has room again does not depend on
+/// the number of its members.
 struct BlockedMembers {
     private struct Lane {
-        /// Some have ended.
+        /// The blocked members in order. Some of them have ended.
         var members: Deque<MemberID> = []
         var endedCount = 0
         var hasRoom = false
@@ -14,7 +14,8 @@ struct BlockedMembers {
         var isQueued = false
     }
 
-    /// A lane is kept while it has members, or waits for a turn.
+    /// The blocked members of each connection. A lane is kept while it has members, or while its connection waits for a
+    /// turn.
     private var lanes: [ConnectionID: Lane] = [:]
 
     /// Adds a member whose connection has no room.
@@ -25,7 +26,7 @@ struct BlockedMembers {
 
     /// Notes that a connection has room again.
     ///
-    /// - Returns: Whether it is to be queued for a turn.
+    /// - Returns: Whether the caller must queue the connection for a turn.
     mutating func wake(_ connection: ConnectionID) -> Bool {
         guard let lane = lanes[connection] else { return false }
         lanes[connection]?.hasRoom = true
@@ -33,9 +34,9 @@ struct BlockedMembers {
         return !lane.isQueued
     }
 
-    /// Takes the next member of a connection, whose turn it is.
+    /// Takes the next member of the connection that has the turn.
     ///
-    /// - Returns: The member, which may have ended, and whether the connection is to be queued for another turn.
+    /// - Returns: The member, which may have ended, and whether the caller must queue the connection for another turn.
     mutating func takeTurn(of connection: ConnectionID) -> (member: MemberID?, isQueued: Bool) {
         guard var lane = lanes.removeValue(forKey: connection) else { return (nil, false) }
         let member = lane.hasRoom ? lane.members.popFirst() : nil
@@ -46,11 +47,11 @@ struct BlockedMembers {
 
     /// Notes that a blocked member of a connection has ended.
     ///
-    /// - Parameter isAttached: Whether a member has not ended.
+    /// - Parameter isAttached: Returns whether a member has not ended.
     mutating func ended(on connection: ConnectionID, _ isAttached: (MemberID) -> Bool) {
         guard var lane = lanes.removeValue(forKey: connection) else { return }
         lane.endedCount += 1
-        // Seldom enough that an ending costs the same however many members there are.
+        // Ended members are removed so rarely that the work per ended member does not depend on the number of members.
         if lane.endedCount > lane.members.count / 2 {
             lane.members.removeAll { !isAttached($0) }
             lane.endedCount = 0

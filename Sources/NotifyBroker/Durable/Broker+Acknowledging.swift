@@ -25,7 +25,7 @@ extension Broker {
         pauseIfManyUnsaved(slot)
     }
 
-    /// Gives back a message that was not processed.
+    /// Handles a client's rejection of a message that it has not processed.
     mutating func reject(_ reject: Reject, _ slot: ConnectionSlot, now: BrokerTime) throws(WireError) {
         let (durable, member) = try member(reject.subscription, of: slot)
         let work = durables[durable].redeliveryWork
@@ -40,7 +40,7 @@ extension Broker {
         pauseIfManyUnsaved(slot)
     }
 
-    /// Postpones deadlines.
+    /// Handles a client's request to postpone the deadlines of messages.
     mutating func extend(_ extend: Extend, _ slot: ConnectionSlot, now: BrokerTime) throws(WireError) {
         let (durable, member) = try member(extend.subscription, of: slot)
         let work = durables[durable].redeliveryWork
@@ -58,7 +58,7 @@ extension Broker {
         wake(durable)
     }
 
-    /// Continues deliveries after answers, and persists them within a short time.
+    /// Continues deliveries after answers, and schedules a commit that persists the answers.
     mutating func answersChanged(_ slot: DurableSlot, now: BrokerTime) {
         chargeDurable(slot)
         commits.progressMade(now: now.monotonic)

@@ -1,7 +1,7 @@
 import NotifyLog
 import NotifyWire
 
-/// The next steps of an attachment once it is in the log, or could not be stored.
+/// The next steps of an attachment after its commit, or after the failure of its commit.
 extension Broker {
     /// Completes a committed attachment, even if the client has already detached: records the identity as the log
     /// does, and answers the request.
@@ -18,7 +18,7 @@ extension Broker {
             durables.redeliveryReads.wake(slot)
         }
         guard takeUnanswered(attachment) else { return }
-        // A client that has detached since may be answered during a reset.
+        // The committed cursor is reported, because a client that has already detached may be answered during a reset.
         answer(
             attachment.connection.slot,
             Subscribed(
@@ -36,7 +36,7 @@ extension Broker {
         }
     }
 
-    /// Records that an identity attached. If it is new, earlier decisions about rights no longer hold.
+    /// Records that an identity has attached. A new identity invalidates earlier decisions about rights.
     private mutating func attached(_ identity: IdentityID, to slot: DurableSlot) {
         let change = durables[slot].identities.attached(identity)
         guard change != .none else { return }
@@ -51,7 +51,7 @@ extension Broker {
         if let reader = durables[slot].reader { pages.readers[reader].rightsChanged() }
     }
 
-    /// Records an identity again that has a member, as the log does.
+    /// Records an identity with a member again, as the log does.
     mutating func identityKept(_ identity: IdentityID, of id: DurableID) {
         defer { releaseIdentity(identity) }
         if let slot = durables.slot(of: id) { attached(identity, to: slot) }

@@ -65,7 +65,8 @@ extension Broker {
             try share(durable, as: subscribe.sharing, &attachment)
             durables.noteProgress(durable)
             keepIdentities(of: durable, before: attachment.identity)
-            // Needed even if the identity attached last, too, because the attachment of another one may be pending.
+            // This change is needed even if the same identity attached last, because the attachment of another identity
+            // may be pending.
             change = .setOwner(
                 id: durables[durable].id, access.identity(attachment.identity),
                 attachment.last(after: durables[durable].lastAttachment))
@@ -81,8 +82,8 @@ extension Broker {
         connections[slot].unansweredAttaches.insert(subscribe.request)
         access.retain(attachment.identity)
         durables[durable].pendingAttachments += 1
-        // Flushed before any message is delivered. Even after a power failure, the log must show that a client was
-        // attached and may have seen messages.
+        // The attachment is flushed to disk before any message is delivered: even after a power failure, the log must
+        // show that a client was attached and may have seen messages.
         commits.append(change, then: .attached(durables[durable].id, attachment), isSynced: true)
         if case .create(let record) = change { countDeleted(record, from: subscribe.start, slot) }
         if attachment.replacedSettings != nil {
@@ -111,7 +112,8 @@ extension Broker {
         }
     }
 
-    /// Records identities with members again before another one attaches, so that none of them is forgotten for it.
+    /// Records identities with members again before another identity attaches, so that the new one replaces none of
+    /// them.
     private mutating func keepIdentities(of durable: DurableSlot, before identity: IdentityID) {
         if durables[durable].pendingAttachments > 0 {
             scheduler.spend(durables[durable].memberCount / FairScheduler.Cost.visitsPerUnit)
@@ -147,7 +149,7 @@ extension Broker {
             requestedMicroseconds: now.wallMicroseconds)
     }
 
-    /// The cursor of a subscription that is created at `start`, which is no past time.
+    /// The first cursor of a subscription that begins at `start`, which must not be a time in the past.
     func firstCursor(at start: LogPosition) throws(WireError) -> UInt64 {
         switch start {
         case .oldest: return 0
@@ -159,7 +161,7 @@ extension Broker {
                         + "\(commits.sequencer.next) or a higher one")
             }
             return first - 1
-        // A time that has not passed yet.
+        // A time here has not passed yet.
         case .now, .age, .time: return commits.sequencer.last
         }
     }
@@ -182,7 +184,7 @@ extension Broker {
         }
     }
 
-    /// Ends the attachments of other connections, for a client that now attaches.
+    /// Ends the attachments of other connections, because a client takes the subscription over.
     private mutating func takeOver(
         _ slot: DurableSlot, from earlier: [Attachment], by later: Attachment, now: BrokerTime
     ) {

@@ -1,7 +1,7 @@
 import NotifyLog
 import NotifyWire
 
-/// Requests that wait until an earlier change of the same durable subscription is in the log, or has failed.
+/// Requests that wait until an earlier change of the same durable subscription is committed or has failed.
 extension Broker {
     /// Pauses the connection until the outcome of the next commit, if its next frame is for a durable subscription that
     /// is being changed or removed. The frame is processed after that outcome. While storage fails, the frame is
@@ -9,7 +9,7 @@ extension Broker {
     ///
     /// - Returns: Whether the connection was paused.
     mutating func pauseIfChanging(_ frame: FrameDecoder.Frame, _ slot: ConnectionSlot) -> Bool {
-        // A change waits for a commit.
+        // While no commit is pending, no change is.
         guard !commits.isIdle, commits.refusal == nil, let durable = durable(of: frame, slot),
             durables[durable].isChanging
         else {
@@ -23,8 +23,8 @@ extension Broker {
         return true
     }
 
-    /// Resumes the connections that are paused until the outcome of a commit. The connections whose frame has waited
-    /// for longest come first, so that each gets its turn, whatever others send meanwhile.
+    /// Resumes the connections that are paused until the outcome of a commit. The connection whose frame has waited
+    /// longest comes first, so that each gets its turn even if others keep sending requests.
     mutating func resumePausedConnections() {
         let paused = commits.takePausedConnections()
         let sorted = paused.sorted { connections[$0].waitsSince ?? .max < connections[$1].waitsSince ?? .max }

@@ -4,7 +4,7 @@ import NotifyWire
 
 /// Lists of durable subscriptions with their unacknowledged messages.
 extension Broker {
-    /// Makes a list wait until the store has counted the messages, unless it has just done so.
+    /// Makes a list wait until the store has counted the messages, unless the store has just counted them.
     mutating func prepareBacklogs(for slot: ConnectionSlot, now: BrokerTime) {
         let decision = durables.backlogs.requested(by: connections[slot].id, now: now.monotonic)
         if decision.waits {
@@ -14,7 +14,7 @@ extension Broker {
         if decision.asks { actions.append(.store(.measureBacklogs(under: access.policy), .backlogs)) }
     }
 
-    /// The store has counted the messages.
+    /// Handles the store's counts of messages.
     mutating func backlogsMeasured(_ answer: StoreAnswer, now: BrokerTime) {
         guard case .backlogs(let found) = answer else {
             preconditionFailure("the store has answered a count of backlogs with \(answer)")
@@ -23,7 +23,7 @@ extension Broker {
         warnings.counted(now: now.monotonic)
     }
 
-    /// Continues the lists that have waited too long. Their entries leave out unknown counts.
+    /// Continues the lists that have waited too long, without the unknown counts.
     mutating func expireBacklogs(now: Duration) {
         continueLists(of: durables.backlogs.takeExpired(now: now))
     }
@@ -64,7 +64,7 @@ extension Broker {
             patterns: durable.filter.patterns.map(\.description))
     }
 
-    /// The messages that the subscription has not finished; nil if not known.
+    /// The number of messages that the subscription has not finished; nil if unknown.
     func pending(of durable: DurableSubscription) -> DurableEntry.Pending? {
         guard var pending = pendingInLog(of: durable) else { return nil }
         pending.messages += UInt64(durable.redeliveryCount)
@@ -84,7 +84,7 @@ extension Broker {
         return pages.readers[reader].isLive ? 0 : end.distance(above: pages.readers[reader].position)
     }
 
-    /// The messages above the cursor that the subscription has not finished; nil if not known.
+    /// The number of messages above the cursor that the subscription has not finished; nil if unknown.
     private func pendingInLog(of durable: DurableSubscription) -> DurableEntry.Pending? {
         if !durable.hasFirstDeliveries, sequencesBehind(of: durable) == 0 {
             return DurableEntry.Pending(messages: 0, bytes: 0, oldestMicroseconds: 0)

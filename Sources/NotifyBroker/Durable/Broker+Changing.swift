@@ -4,9 +4,8 @@ import NotifyWire
 
 /// Resetting, editing and configuring durable subscriptions.
 ///
-/// A change is in force at once, so that no acknowledgement of before can follow it, and is restored if its commit
-/// fails. An attached client loses the subscription, and attaches again: what it sends for the earlier attachment is
-/// refused.
+/// A change takes effect at once, so that no earlier acknowledgement can follow it. If its commit fails, the change is
+/// undone. Attached clients are detached and attach again. Their frames for the earlier attachment are refused.
 extension Broker {
     /// Moves the cursor of a subscription. A reset to a time continues once the store has found the sequence of that
     /// time.
@@ -47,13 +46,14 @@ extension Broker {
             throw error
         }
         makeHoldersAttachAgain(durable, isEdited: true)
-        // Until the commit, messages for the earlier patterns are kept, too.
+        // Until the commit, the registration also matches the earlier patterns.
         try? register(durable, as: filter.union(earlier))
         durables[durable].edit(to: filter)
         commitChange(of: durable, request: edit.request, slot)
     }
 
-    /// The filter after an edit, to which the client has the right, or if it is another user an identity that attached.
+    /// The filter after an edit. Checks that the client has the right to its patterns or, if the client is another
+    /// user, that an attached identity has the right.
     private mutating func editedFilter(
         of durable: DurableSlot, _ edit: Edit, _ slot: ConnectionSlot
     ) throws(WireError) -> SubscriptionFilter {
@@ -68,7 +68,7 @@ extension Broker {
         return try filter(patterns: edit.patterns, object: object, for: identities[0])
     }
 
-    /// Changes settings of a subscription. They apply to messages that are delivered or fail from now on.
+    /// Changes settings of a subscription. The new settings apply to messages that are delivered or fail from now on.
     mutating func configure(_ configure: Configure, _ slot: ConnectionSlot, now: BrokerTime) throws(WireError) {
         let durable = try managed(configure, by: slot)
         scheduler.spend(FairScheduler.Cost.subscribe)
@@ -88,8 +88,8 @@ extension Broker {
         answersChanged(durable, now: now)
     }
 
-    /// Sends the deadline to the members, which extend it in time, and fetch messages ahead only without a deadline and
-    /// a maximum of deliveries.
+    /// Sends the deadline to the members. Clients need it to extend deadlines in time, and fetch messages ahead only if
+    /// there is neither a deadline nor a maximum of deliveries.
     private mutating func sendDeadline(of durable: DurableSlot) {
         scheduler.spend(durables[durable].memberCount * FairScheduler.Cost.frame)
         let deadline = durables[durable].settings.deadlineMicroseconds
@@ -144,7 +144,7 @@ extension Broker {
         }
     }
 
-    /// Ends the attachments of all clients, which are expected to attach again.
+    /// Ends the attachments of all clients with an error that makes them attach again.
     private mutating func makeHoldersAttachAgain(_ durable: DurableSlot, isEdited: Bool) {
         let change = isEdited ? "edited" : "reset"
         for attachment in endAttachments(durable) {
@@ -176,7 +176,7 @@ extension Broker {
 }
 
 extension SubscriptionFilter {
-    /// A filter for what either of two filters with the same object selects.
+    /// A filter that selects the messages of both filters, which must have the same object.
     fileprivate func union(_ other: SubscriptionFilter) -> SubscriptionFilter {
         SubscriptionFilter(patterns: NamePattern.sortedUniquely(patterns + other.patterns), object: object)
     }

@@ -3,8 +3,8 @@ import NotifyWire
 
 /// Creating durable subscriptions.
 extension Broker {
-    /// Creates a durable subscription without attaching to it, or finds it. The request is answered with its
-    /// description once the subscription is in the log.
+    /// Creates a durable subscription without attaching to it, unless it exists. The answer, sent once the subscription
+    /// is in the log, describes it.
     ///
     /// - Throws: `subscriptionMismatch` if it exists with other patterns, another object or another sharing.
     mutating func create(_ subscribe: Subscribe, _ slot: ConnectionSlot, now: BrokerTime) throws(WireError) {
@@ -21,7 +21,7 @@ extension Broker {
                 return answer(
                     slot, description(of: existing, request: subscribe.request, existed: true, for: slot))
             }
-            // Its creation is in this batch or in an earlier one.
+            // The subscription's creation is in this batch or in an earlier one.
             connections[slot].answerPending()
             commits.append(
                 nil,
@@ -44,9 +44,9 @@ extension Broker {
         pauseIfLogBehind(slot)
     }
 
-    /// Makes the store count the deletions since the start of a new subscription, if it begins at a sequence or a time.
-    /// The store compares all known deletions with each such subscription. So after some of them in one batch, the
-    /// connection pauses until the outcome of the batch.
+    /// Makes the store count the messages deleted since the start of a new subscription that begins at a sequence or a
+    /// time. Each such count compares all known deletions, so after some counts in one batch the connection pauses
+    /// until the outcome.
     mutating func countDeleted(_ record: DurableRecord, from start: LogPosition, _ slot: ConnectionSlot) {
         guard case .sequence = start, record.progress.cursor < commits.sequencer.last else { return }
         scheduler.spend(FairScheduler.Cost.subscribe)
@@ -77,7 +77,7 @@ extension Broker {
         }
     }
 
-    /// Answers a request to create a subscription, which is in the log.
+    /// Answers a request to create a subscription that is now in the log.
     mutating func created(_ id: DurableID, connection: ConnectionID, request: UInt64, existed: Bool) {
         let slot = durables.slot(of: id)
         if let slot { durables[slot].isCreated = true }
@@ -106,7 +106,7 @@ extension Broker {
         refuse(connection.slot, request: request, error)
     }
 
-    /// Removes a subscription that was not created. Later requests for it are refused, too.
+    /// Removes a subscription whose creation failed. Pending requests for the subscription are refused, too.
     mutating func creationFailed(_ id: DurableID, _ error: WireError) {
         guard let slot = durables.slot(of: id) else { return }
         _ = endAttachments(slot)

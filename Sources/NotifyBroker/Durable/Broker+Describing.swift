@@ -3,7 +3,7 @@ import NotifyWire
 
 /// Descriptions of single durable subscriptions.
 extension Broker {
-    /// Describes a subscription, once the store has counted its messages, or after a moment without them.
+    /// Describes a subscription once the store has counted its messages, or without counts after a short time.
     mutating func describe(_ describe: Describe, _ slot: ConnectionSlot, now: BrokerTime) throws(WireError) {
         let durable = try managed(describe, by: slot)
         connections[slot].listing = Listing(
@@ -12,7 +12,7 @@ extension Broker {
         continueList(slot)
     }
 
-    /// Answers a request for a description, and ends the list that stands for it.
+    /// Answers a request for a description, and ends the list as which the request was processed.
     mutating func endDescription(_ id: DurableID, of slot: ConnectionSlot, request: UInt64) {
         scheduler.spend(FairScheduler.Cost.listEntry)
         connections[slot].listing = nil
@@ -44,8 +44,8 @@ extension Broker {
             nextMicroseconds: durable.nextDueTime(now: durables.time) ?? 0)
     }
 
-    /// The last failure. Its reason is left out unless the reader certainly may receive the message, of which the
-    /// reason may contain parts.
+    /// The last failure. The reason may contain parts of the message, so it is left out unless the reader may certainly
+    /// receive the message.
     private func lastFailure(of durable: DurableSubscription, for reader: IdentityID) -> DurableDescription.Failure? {
         guard var failure = durable.lastFailure, !access.mayReceiveAll(durable.filter.patterns, reader) else {
             return durable.lastFailure

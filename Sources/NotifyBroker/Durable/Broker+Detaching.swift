@@ -3,14 +3,14 @@ import NotifyWire
 
 /// Detaching from durable subscriptions, and removing them.
 extension Broker {
-    /// Ends all attachments. The next one begins with the unacknowledged messages.
+    /// Ends all attachments. The next attachment begins with the unacknowledged messages.
     mutating func detachAll(_ slot: DurableSlot) {
         closeReader(of: slot)
         durables.detachAll(slot)
         chargeDurable(slot)
     }
 
-    /// Ends the attachments of members. Other members get the messages that they give back.
+    /// Ends the attachments of some members. Their unanswered messages go to other members.
     mutating func detach(
         _ slot: DurableSlot, _ indices: [Int], _ ending: DurableSubscription.Ending, now: BrokerTime
     ) {
@@ -48,7 +48,7 @@ extension Broker {
         }
     }
 
-    /// Sets how many bytes of copies the subscription may have, by the room that its owner and the log have.
+    /// Sets the maximum bytes of the subscription's copies, depending on the room of its owner and of the log.
     mutating func limitCopies(of slot: DurableSlot) {
         let hasRoom = ownerHasRoom(for: slot) && (try? commits.checkRoom()) != nil
         durables[slot].maximumCopyBytes =
@@ -61,14 +61,13 @@ extension Broker {
         ownerHasRoomForFailures(slot) && ownerHasRoomForUnread(slot)
     }
 
-    /// Whether the copies of the owner take at most half of what the owner's subscriptions may hold back, so that unread
-    /// messages have the other half.
+    /// Whether the owner's copies take at most half of the backlog limit, so that unread messages have the other half.
     func ownerHasRoomForUnread(_ slot: DurableSlot) -> Bool {
         let bytes = ledger.stored.copyBytes(of: durables[slot].uid)
         return statistics.store.backlogLimit.map { UInt64(bytes) < $0 / 2 } ?? true
     }
 
-    /// Removes a subscription that is not in the log, because its creation failed or its removal is committed.
+    /// Removes a subscription that is not in the log: its creation failed, or its removal is committed.
     mutating func removeDurable(_ slot: DurableSlot) {
         let durable = durables.remove(slot)
         subscriptions.remove(durable.registration, uid: durable.uid)

@@ -1,11 +1,11 @@
 import NotifyLog
 
-/// Records of losses in the daemon's log.
+/// Reports of losses in the daemon's log.
 extension Broker {
-    /// Logs a loss of a subscription. The losses to a purge are logged once it ends.
+    /// Logs a loss of a subscription. The losses to a purge are logged at the end of the purge.
     mutating func logLoss(_ loss: Loss, of id: DurableID, in deletion: Deletion, now: Duration) {
         let isPurge = deletion.isPurge && deletion.released[id] == nil
-        // A daemon that stops may not see the end.
+        // A daemon that drains may not see the end of the purge, so it logs the loss at once.
         if isPurge, connections.drain == .notBegun { return durables.lossLog.purged(loss, of: id, now: now) }
         let reason: LossLog.Reason =
             deletion.released[id] != nil

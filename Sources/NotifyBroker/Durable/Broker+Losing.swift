@@ -1,9 +1,9 @@
 package import NotifyLog
 import NotifyWire
 
-/// Messages that the store deleted by itself, and durable subscriptions that had not acknowledged them.
+/// Effects of deletions by the store, mainly on durable subscriptions that had not acknowledged the messages.
 extension Broker {
-    /// Must be called when the store has deleted messages by itself, or retention has found something else.
+    /// Must be called when the store has deleted messages by itself, or when retention reports something else.
     package mutating func deleted(_ deletion: Deletion, now: BrokerTime) {
         ledger.stored.remove(deletion.usage)
         if !deletion.usage.isEmpty {
@@ -15,7 +15,7 @@ extension Broker {
             warnings.schedule(now: now.monotonic)
         }
         statistics.deleted += deletion.usage.values.reduce(0) { $0 + UInt64($1.messages) }
-        // A purge may have deleted the newest messages, also those that no subscription has lost.
+        // A purge may also have deleted the newest messages, and messages that no subscription has lost.
         if deletion.isPurge {
             pages.readers.evictRing(through: commits.persistedThrough)
             let hasDeleted = !deletion.usage.isEmpty || !deletion.copies.isEmpty
@@ -43,13 +43,13 @@ extension Broker {
                 logLoss(loss, of: id, in: deletion, now: now.monotonic)
             }
             guard let reader = durables[slot].reader else { continue }
-            // If a member of a group ends without having read released messages, they are not delivered again.
+            // Released messages are not delivered again if a member of a group ends without reading them.
             let isForgotten = isReleased && durables[slot].settings.sharing == .group
             if pages.readers[reader].position < loss.last || isForgotten || deletion.copies[id] != nil {
                 reportLoss(loss, of: slot)
             } else {
-                // The messages were delivered. A message that fails later is reported at that time, because no copy of
-                // it can be made.
+                // The messages were delivered. If one of them fails later, no copy can be made, and the loss is
+                // reported then.
                 durables[slot].lossNotReported(loss)
             }
         }
@@ -61,8 +61,8 @@ extension Broker {
         }
     }
 
-    /// Ends redeliveries whose copies the store has deleted. Redeliveries in flight end with their answers: a failure
-    /// finds neither message nor copy.
+    /// Ends redeliveries whose copies the store has deleted. Redeliveries in flight end with their answers, because
+    /// after a failure there is neither the message nor a copy.
     private mutating func copiesDeleted(_ sequences: [UInt64], of id: DurableID, _ generation: UInt32?) {
         guard let slot = durables.slot(of: id), generation == durables[slot].committedCursor.generation else { return }
         durables[slot].copiesDeleted(sequences)
@@ -71,7 +71,8 @@ extension Broker {
         actions.append(.scheduleTick)
     }
 
-    /// Moves the cursor past messages that the subscription no longer holds back. The store has done so already.
+    /// Moves the cursor past messages that the subscription no longer holds back. The store has already moved its
+    /// cursor.
     private mutating func release(_ id: DurableID, through sequence: UInt64, _ generation: UInt32?) {
         guard let slot = durables.slot(of: id) else { return }
         durables[slot].released(through: sequence, generation: generation ?? durables[slot].cursorGeneration)
@@ -95,12 +96,12 @@ extension Broker {
         removeDurable(slot)
     }
 
-    /// Sends a gap for messages that were deleted, to the member that is attached for longest.
+    /// Sends a gap for deleted messages to the member that has been attached longest.
     mutating func reportLoss(_ messages: Loss, of slot: DurableSlot) {
         if let loss = durables[slot].lossReported(messages) { sendGap(loss, .deleted, to: slot) }
     }
 
-    /// Reports messages that the subscription does not receive, to the member that is attached for longest.
+    /// Reports messages that the subscription does not receive to the member that has been attached longest.
     mutating func sendGap(_ loss: Loss, _ reason: Gap.Reason, to slot: DurableSlot) {
         if let member = durables[slot].firstMember { sendGap(loss, reason, to: member.attachment) }
     }

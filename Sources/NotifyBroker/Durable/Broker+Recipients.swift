@@ -2,24 +2,24 @@ import NotifyCenter
 import NotifyLog
 import NotifyWire
 
-/// Which member of a durable subscription gets a message: one that may receive it.
+/// Choosing the member of a durable subscription that gets a message, among those that may receive it.
 ///
-/// The members of a subscription have the same uid, but may have different groups. A message that none of the attached
-/// members may receive, but another identity that attached, waits among the redeliveries, uncounted, and the cursor
-/// passes it. A message that none of these identities may receive is skipped.
+/// The members of a subscription have the same uid, but may have different groups. If no member may receive a message,
+/// but another known identity of the subscription may, the message is withheld: it waits among the redeliveries without
+/// a failure, and the cursor passes it. If no identity may receive a message, the message is skipped.
 extension Broker {
     enum Recipient {
         case member(Int)
         /// The identities that may receive the message have no member with room.
         case withheld(MessageRights)
-        /// No identity that attached may receive the message.
+        /// No identity of the subscription may receive the message.
         case forbidden
     }
 
-    /// The most members with room that are asked for a message in turn.
+    /// The maximum number of members with room that are tried for one message.
     private static let maximumTurns = 16
 
-    /// Whether one of the identities that attached may receive a message.
+    /// Whether one of the subscription's identities may receive a message.
     func mayReceive(_ message: MessageParts, _ durable: DurableSubscription) -> Bool {
         if access.policy.isOpen(message.name) { return true }
         let rules = access.receivingRules(of: message)
@@ -30,7 +30,7 @@ extension Broker {
     ///
     /// - Parameters:
     ///   - candidate: The member whose turn it is. Members that may not receive the message lose their turn.
-    ///   - ignoresOutbox: Whether the room in the outbox of a connection does not count.
+    ///   - ignoresOutbox: Whether the member needs no room in the outbox of its connection.
     mutating func recipient(
         of message: MessageParts, _ slot: DurableSlot, _ candidate: Int, ignoresOutbox: Bool = false
     ) -> Recipient {
@@ -51,7 +51,7 @@ extension Broker {
         return self.rights(under: rules, durables[slot]).map { .withheld($0) } ?? .forbidden
     }
 
-    /// Which of the identities that attached may receive a message; nil if none of them may.
+    /// The identities of the subscription that may receive a message; nil if there is none.
     func rights(to message: MessageParts, _ durable: DurableSubscription) -> MessageRights? {
         access.policy.isOpen(message.name) ? .everyone : rights(under: access.receivingRules(of: message), durable)
     }
@@ -63,9 +63,9 @@ extension Broker {
         return durable.identities.rights { access.permits(rules, $0) }
     }
 
-    /// The filter of messages to read: those that a member with room may receive.
+    /// The filter for due messages to read: those that a member with room may receive.
     mutating func rightsOfMembersWithRoom(_ slot: DurableSlot) -> MessageRights {
-        // Without different rights, a member is as good as any other.
+        // If all members have the same rights to the due messages, no filter is needed.
         guard durables[slot].areDueRestricted else { return .unknown }
         var rights = MessageRights.anyone
         let identities = durables[slot].identities

@@ -8,18 +8,18 @@ struct Cursor {
     /// Every matching message up to this sequence was delivered or acknowledged. May be too low while the log reader is
     /// live, because a live reader does not report messages that do not match.
     private(set) var passedThrough: UInt64
-    /// Every message up to this sequence may have been seen by a client.
+    /// A client may have seen any message up to this sequence.
     private(set) var seenThrough: UInt64
     /// The number of times the position was reset.
     let generation: UInt32
-    /// Messages above the position that were delivered in these attachments, or were skipped because a client had
+    /// Messages above the position that were delivered in the present attachments, or skipped because a client had
     /// acknowledged them in an earlier attachment.
     private(set) var inFlight = InFlightMessages()
-    /// The sequences acknowledged in earlier attachments, above the position at which this attachment began: ascending
-    /// and disjoint. Not a `RangeSet`, whose size the compiler does not know: each delivery copied the whole
-    /// subscription then.
+    /// The sequences acknowledged in earlier attachments, above the position at which the present ones began: ascending
+    /// and disjoint. Not a `RangeSet`: the compiler does not know its size, so each delivery copied the whole
+    /// subscription.
     private var acknowledgedBefore: [SequenceRange]
-    /// The value of `seenThrough` when this attachment began.
+    /// The value of `seenThrough` when the present attachments began.
     private var redeliverThrough: UInt64
 
     init(_ progress: DurableProgress) {
@@ -51,7 +51,7 @@ struct Cursor {
     ///   - bytes: The size of the message's frame.
     /// - Returns: False if the message was acknowledged in an earlier attachment or released, and is skipped.
     mutating func take(_ sequence: UInt64, bytes: UInt32, member: MemberID, at time: CoarseTime) -> Bool {
-        // A message that was released while the reader was at an earlier one.
+        // A message at or below the position was released while the reader was at an earlier message.
         guard sequence > position else { return false }
         passedThrough = sequence
         if !acknowledgedBefore.isEmpty, acknowledgedBefore.containsSequence(sequence) {
@@ -64,8 +64,8 @@ struct Cursor {
         return true
     }
 
-    /// Records the delivery of several matching messages to a member, if none of them is skipped, and all or none are
-    /// redeliveries.
+    /// Records the delivery of several matching messages to a member. Does nothing if one of them must be skipped, or
+    /// if only some are redeliveries.
     ///
     /// - Parameters:
     ///   - entries: At least one message. The sequences must be higher than all earlier ones.
@@ -131,26 +131,26 @@ struct Cursor {
 
     // MARK: Taking out
 
-    /// Takes a message out that is in flight to a member. The cursor passes it.
+    /// Takes out a message that is in flight to a member. The cursor passes the message.
     mutating func take(_ sequence: UInt64, from member: MemberID) -> InFlightMessages.Taken? {
         defer { advance() }
         return inFlight.take(sequence, from: member)
     }
 
-    /// Takes the oldest message out that is in flight. The cursor passes it.
+    /// Takes out the oldest message in flight. The cursor passes the message.
     mutating func takeOldest() -> InFlightMessages.Taken? {
         defer { advance() }
         return inFlight.takeOldest()
     }
 
-    /// Takes a message out that is in flight. The cursor passes it.
+    /// Takes out a message in flight. The cursor passes the message.
     mutating func take(_ sequence: UInt64) -> InFlightMessages.Taken? {
         defer { advance() }
         return inFlight.take(sequence)
     }
 
-    /// Takes the oldest messages after a sequence out that are in flight to one of several members. The cursor passes
-    /// them.
+    /// Takes out the oldest messages after a sequence that are in flight to one of several members. The cursor passes
+    /// the messages.
     mutating func takeAll(
         from members: Set<MemberID>, after sequence: UInt64, maximumCount: Int, maximumSearched: Int
     ) -> InFlightMessages.Found {
@@ -202,7 +202,7 @@ struct Cursor {
 
     /// The progress to persist.
     func progress(isAttached: Bool) -> DurableProgress {
-        // Also those that were passed without a delivery, because no member may receive them any more.
+        // This includes messages that were passed without a delivery because no member may receive them any more.
         let before = acknowledgedBefore.above(position)
         return DurableProgress(
             cursor: position, seenThrough: seenThrough, acknowledged: (inFlight.acknowledgedRanges + before).coalesced,

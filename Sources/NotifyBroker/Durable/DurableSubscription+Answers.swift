@@ -1,7 +1,7 @@
 import NotifyLog
 import NotifyWire
 
-/// The answers of members, and the end of the time for them.
+/// The answers of members.
 extension DurableSubscription {
     /// Acknowledges those messages in the ranges that were delivered to the member.
     ///
@@ -33,8 +33,8 @@ extension DurableSubscription {
             "sequence \(sequence) was not delivered to '\(name)': the last one was \(member.deliveredThrough)")
     }
 
-    /// Moves messages to the redeliveries if they hold the cursor while many later messages are acknowledged. The
-    /// cursor then passes them. If there are many of them, the rest moves after the next batch.
+    /// Moves messages to the redeliveries that hold the cursor while many later messages are acknowledged. The cursor
+    /// then passes the moved messages. If many messages hold the cursor, the rest moves after the next batch.
     mutating func moveOldestToRedeliveries(now: BrokerTime) {
         while isSpanFull, !isFull, !isSaving, let taken = _cursor.takeOldest() {
             if let isFailure = endedMembers.isFailure(taken.member) {
@@ -57,8 +57,8 @@ extension DurableSubscription {
     /// Whether there is no room for further redeliveries.
     private var isFull: Bool { _redeliveries.isFull(withInFlight: 0, bytes: 0) }
 
-    /// Gives back a message that a member holds. An answer to a message that it no longer holds is ignored, and so is
-    /// the rejection of an earlier delivery.
+    /// Records that a member rejects a message. The rejection of an earlier delivery, or of a message that the member
+    /// no longer holds, is ignored.
     ///
     /// - Throws: `notDelivered` if the sequence is above the highest one delivered to the member.
     mutating func rejected(_ reject: Reject, by index: Int, now: BrokerTime) throws(WireError) {
@@ -75,15 +75,15 @@ extension DurableSubscription {
         } else {
             return
         }
-        // A later acknowledgement of a range does not finish it.
+        // A later acknowledgement of a range by this member must not finish the message.
         _redeliveries.release(sequence, by: member.id)
         _members.update(index) { $0.released(1) }
     }
 
-    /// Postpones the deadlines of messages that a member holds. Others are ignored.
+    /// Postpones the deadlines of messages that a member holds. Other messages are ignored.
     ///
-    /// A message whose deadline is extended has held the cursor for long: it moves to the redeliveries, which have room
-    /// for every message in flight.
+    /// A message whose deadline is extended has held the cursor for long, so it moves to the redeliveries, which have
+    /// room for every message in flight.
     mutating func extended(_ sequences: [UInt64], microseconds: UInt64, by index: Int, now: BrokerTime) {
         guard let member = _members[index] else { return }
         _members.update(index) { $0.answered() }
@@ -112,7 +112,7 @@ extension DurableSubscription {
             bytes: taken.bytes, holder: taken.member, reason: outcome == .returned ? "" : reason)
     }
 
-    /// Decides what follows a failed redelivery.
+    /// Decides the next step of a message after a failed redelivery.
     mutating func failAgain(
         _ sequence: UInt64, _ outcome: Reject.Outcome, delay: UInt64?, reason: String, now: BrokerTime
     ) {

@@ -2,10 +2,10 @@ import NotifyCenter
 import NotifyLog
 import NotifyWire
 
-/// Whether a client may attach.
+/// The decision whether a client may attach.
 extension DurableSubscription {
     enum AttachDecision: Equatable {
-        /// The client becomes the only member, or another one.
+        /// The client becomes the only member, or a further member of a group.
         case free
         /// The attachments of other connections end first.
         case takeOver(from: [Attachment])
@@ -35,7 +35,7 @@ extension DurableSubscription {
         }
         switch sharing {
         case .group:
-            // A client has one connection at a time. Its members on an earlier one have ended.
+            // A client has one connection at a time, so its members on other connections are outdated.
             return takeOver(from: _members.members(of: instance, notOn: connection))
         case .exclusive:
             guard let member = firstMember else { return .free }
@@ -69,7 +69,7 @@ extension DurableSubscription {
         members.isEmpty ? .free : .takeOver(from: members.map(\.attachment))
     }
 
-    /// Refuses a client that would share the subscription in another way.
+    /// Refuses a client that requests another sharing of the subscription.
     private func refused(_ sharing: DurableSharing) -> AttachDecision {
         let pid = firstMember?.attachment.pid ?? 0
         let holder =
@@ -92,12 +92,12 @@ extension DurableSubscription {
 
     // MARK: Other patterns or another object
 
-    /// The most bytes of the patterns, and of the object, in the message.
+    /// The maximum numbers of bytes of the patterns and of the object in the error message.
     private static let shownPatternBytes = 140
     private static let shownObjectBytes = 60
 
-    /// Describes how the subscription differs, and how to attach without losing its backlog. An edit replaces the
-    /// patterns; the object can't be changed.
+    /// An error that describes how the subscription differs, and how to attach without losing its backlog. An edit can
+    /// replace the patterns, but the object can't be changed.
     func mismatch(with requested: SubscriptionFilter) -> WireError {
         let patterns = "other patterns, \(shownPatterns)"
         let object =
@@ -118,7 +118,7 @@ extension DurableSubscription {
         for pattern in filter.patterns {
             let next = (text.isEmpty ? "'" : " '") + pattern.string + "'"
             guard text.utf8.count + next.utf8.count <= Self.shownPatternBytes else {
-                // At least a part of the first one is shown.
+                // At least a part of the first pattern is shown.
                 return text.isEmpty ? "'\(Self.clipped(pattern.string, to: Self.shownPatternBytes))'" : text + " …"
             }
             text += next

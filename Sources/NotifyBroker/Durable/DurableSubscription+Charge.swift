@@ -5,7 +5,7 @@ extension DurableSubscription {
         var memory = 0
         /// The bytes of copies in the log.
         var copies = 0
-        /// The rows of redeliveries that the log does not have yet, and the bytes of their copies.
+        /// The rows of redeliveries that the log does not have yet: their number, and the bytes of their copies.
         var unsavedRows = 0
         var unsavedBytes = 0
 

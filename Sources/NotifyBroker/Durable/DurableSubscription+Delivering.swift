@@ -1,25 +1,25 @@
 import NotifyLog
 import NotifyWire
 
-/// Which messages may be delivered, and to which member.
+/// Deliveries to members, and the room for them.
 extension DurableSubscription {
-    /// The maximum number of messages in flight for the first time, as a multiple of the window. These messages include
-    /// acknowledged messages above the cursor.
+    /// The maximum span, as a multiple of the members' windows: see ``span``.
     private static let spanWindows = 8
-    /// The maximum number of these messages besides a window of them. Limits the acknowledged ranges to persist.
+    /// The maximum span in addition to the members' windows. Limits the acknowledged ranges to persist.
     private static let maximumSpan = 8_192
 
-    /// The most first deliveries in a row, while redeliveries are due.
+    /// The maximum number of successive first deliveries while redeliveries are due.
     private static let maximumFirstTurn = 256
-    /// The most messages in flight for the first time to all members together: they have room if all of them fail.
+    /// The maximum span regardless of the windows. The redeliveries have room for so many messages, even if all of them
+    /// fail.
     private static let maximumFirstDeliveries = 65_536
 
-    /// The maximum number of messages in flight for the first time, with acknowledged ones above the cursor.
+    /// The maximum number of messages in flight for the first time, including acknowledged ones above the cursor.
     var span: Int {
         min(_members.window * Self.spanWindows, _members.window + Self.maximumSpan, Self.maximumFirstDeliveries)
     }
 
-    /// Whether no further message can be delivered before the oldest one in flight is finished, or moves to the
+    /// Whether further first deliveries must wait until the oldest message in flight is finished or moves to the
     /// redeliveries.
     var isSpanFull: Bool { _cursor.inFlight.count >= span }
 
@@ -33,7 +33,8 @@ extension DurableSubscription {
         return _redeliveries.dueCount > 0 && !areRedeliveriesWithheld ? min(room, firstDeliveries) : room
     }
 
-    /// Whether a further message has room if it fails, and all of those do that are in flight for the first time.
+    /// Whether the redeliveries have room for a further message, even if it and all messages in flight for the first
+    /// time fail.
     @inline(__always)
     var hasRoomForCopy: Bool {
         !_redeliveries.isFull(withInFlight: _cursor.inFlight.count, bytes: _cursor.inFlight.bytes)
@@ -56,7 +57,8 @@ extension DurableSubscription {
     @inline(__always)
     mutating func take(_ sequence: UInt64, bytes: UInt32, for index: Int, at time: CoarseTime) -> Bool {
         guard let id = _members.id(at: index) else { return false }
-        // Delivered before a reset of the cursor, and again because its dead letter was retried.
+        // The message was delivered before a reset of the cursor, and is among the redeliveries because its dead letter
+        // was retried.
         if !_redeliveries.isEmpty, _redeliveries.state(of: sequence) != nil {
             _cursor.skip(sequence, member: id, at: time)
             return false
@@ -67,10 +69,11 @@ extension DurableSubscription {
         return true
     }
 
-    /// Records the first deliveries of several matching messages to the candidate, which has room for one of them: of
-    /// all, or of the oldest if there is no room for more. Decisions that are the same for all messages are made once.
+    /// Records the first deliveries of several matching messages to the candidate, which must have room for one
+    /// message. If there is no room for all, only the oldest are taken. Decisions that are the same for all messages
+    /// are made once.
     ///
-    /// - Parameter entries: Their sequences must be higher than all earlier ones.
+    /// - Parameter entries: The messages. Their sequences must be higher than all earlier ones.
     /// - Returns: The number of messages; 0 if they must be taken one by one.
     mutating func take(_ entries: ArraySlice<LogBlock.Entry>, for index: Int, at time: CoarseTime) -> Int {
         guard _redeliveries.isEmpty, let id = _members.id(at: index) else { return 0 }
@@ -86,13 +89,13 @@ extension DurableSubscription {
         return entries.count
     }
 
-    /// Moves a matching message to the redeliveries before its first delivery, without a failure, because no member
-    /// with room may receive it. The cursor passes it.
+    /// Moves a matching message to the redeliveries before its first delivery and without a failure, because no member
+    /// with room may receive the message. The cursor passes the message.
     ///
     /// - Parameters:
     ///   - sequence: The message's sequence, which must be higher than all earlier ones.
     ///   - bytes: The size of the message's frame.
-    ///   - index: A member.
+    ///   - index: The index of any member.
     mutating func withhold(
         _ sequence: UInt64, bytes: UInt32, rights: MessageRights, at time: CoarseTime, _ index: Int
     ) {
@@ -114,7 +117,7 @@ extension DurableSubscription {
         return member.attachment
     }
 
-    /// The deadline of a message that is delivered at a time; nil for none.
+    /// The deadline of a message that is delivered at a given time; nil if the settings have none.
     // Inlined, so that the caller need not copy the subscription.
     @inline(__always)
     func deadline(from now: Duration) -> Duration? {
@@ -137,7 +140,7 @@ extension DurableSubscription {
     /// The number of times the position was reset.
     var cursorGeneration: UInt32 { _cursor.generation }
 
-    /// Every message up to this sequence may have been seen by a client.
+    /// A client may have seen any message up to this sequence.
     var seenThrough: UInt64 { _cursor.seenThrough }
 
     /// Whether a client may have seen the message in an earlier attachment.
@@ -147,10 +150,10 @@ extension DurableSubscription {
     /// Whether messages are in flight for the first time.
     var hasFirstDeliveries: Bool { !_cursor.inFlight.isEmpty }
 
-    /// Rises with every message in flight for the first time that an operation visits.
+    /// The number of visits of messages in flight for the first time, as a measure of work.
     var firstDeliveryWork: Int { _cursor.inFlight.work }
 
-    /// Whether a message is in flight, or is to be delivered again.
+    /// Whether a message is in flight or waits for a redelivery.
     func isUnfinished(_ sequence: UInt64) -> Bool {
         _redeliveries.state(of: sequence) != nil || _cursor.state(of: sequence) == .inFlight
     }

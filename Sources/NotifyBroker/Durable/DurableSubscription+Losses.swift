@@ -1,12 +1,12 @@
 import NotifyLog
 
-/// Messages that the store deleted before they were acknowledged.
+/// Losses: messages that were deleted or dropped before they were acknowledged.
 extension DurableSubscription {
-    /// The messages that were deleted before they were acknowledged, until the acknowledgement of a later message by
-    /// the member that received the gap is committed.
+    /// The lost messages. The loss ends when the member that received the gap acknowledges a later message, and this
+    /// acknowledgement is committed.
     var loss: Loss? { losses.loss }
 
-    /// The loss without what the next batch adds to it.
+    /// The loss without the messages that the next batch adds.
     var savedLoss: Loss? { losses.savedLoss }
 
     /// The loss that the next batch removes from the log; nil if it removes none.
@@ -17,7 +17,7 @@ extension DurableSubscription {
 
     /// Adds messages that a generation of the cursor has lost.
     ///
-    /// - Returns: The loss; its number is an upper bound if a client may have received some of the messages. Nil if the
+    /// - Returns: The loss. Its count is an upper bound if a client may have received some of the messages. Nil if the
     ///   generation is not the current one.
     mutating func lost(_ messages: Loss, generation: UInt32) -> Loss? {
         var messages = messages
@@ -26,9 +26,9 @@ extension DurableSubscription {
         return generation == _cursor.generation ? messages : nil
     }
 
-    /// Adds messages that the broker has dropped, and that the next batch adds to the loss in the log.
+    /// Adds messages that the broker has dropped. The next batch adds them to the loss in the log.
     ///
-    /// - Returns: The loss. Its number is an upper bound, because a client may have received some of the messages.
+    /// - Returns: The loss. Its count is an upper bound, because a client may have received some of the messages.
     mutating func dropped(_ messages: Loss) -> Loss {
         var messages = messages
         messages.isUpperBound = true
@@ -36,8 +36,8 @@ extension DurableSubscription {
         return messages
     }
 
-    /// Ends redeliveries without a copy: the log had deleted the messages before it could copy them. Those that are in
-    /// no loss are added to it: the log counted them as acknowledged.
+    /// Ends redeliveries for which no copy could be made, because the log had already deleted the messages. Messages
+    /// that the log counted as acknowledged are in no loss yet, and are added to the loss.
     ///
     /// - Returns: The messages that no gap has reported.
     mutating func notCopied(_ sequences: [UInt64]) -> [UInt64] {
@@ -58,7 +58,7 @@ extension DurableSubscription {
         return sequences.filter { !losses.isReported($0) }
     }
 
-    /// Records that no gap was sent for lost messages, because the log reader is past them: a member may still fail to
+    /// Records that no gap was sent for lost messages that the log reader has passed. A member may still fail to
     /// process them.
     mutating func lossNotReported(_ messages: Loss) {
         changeLosses(of: _cursor.generation) { $0.notReported(messages) }
@@ -70,10 +70,10 @@ extension DurableSubscription {
         changeLosses(of: _cursor.generation) { $0.reported(to: member, isWhole: true) }
     }
 
-    /// Records that the member that is attached for longest gets a gap.
+    /// Records that the member that has been attached longest gets a gap.
     ///
-    /// - Returns: The messages of the gap: the whole loss, if another member got the gaps before; nil if no member gets
-    ///   one, because the attachment is not committed. It gets one for the whole loss then.
+    /// - Returns: The messages for the gap. The whole loss, if another member got the earlier gaps. Nil if the
+    ///   attachment is not committed: the member then gets a gap for the whole loss when it is.
     mutating func lossReported(_ messages: Loss) -> Loss? {
         guard let member = firstMember, member.isCommitted else { return nil }
         let isInformed = losses.informed.map { $0 == member.id } ?? true
@@ -81,7 +81,7 @@ extension DurableSubscription {
         return isInformed ? messages : loss ?? messages
     }
 
-    /// The loss, if the member that received its gap has ended before it acknowledged a later message.
+    /// The loss, if the member that received its gap ended without acknowledging a later message; otherwise nil.
     var unheardLoss: Loss? {
         guard let member = losses.informed, _members.index(of: member) == nil else { return nil }
         return loss

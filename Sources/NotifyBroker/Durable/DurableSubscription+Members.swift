@@ -9,19 +9,19 @@ extension DurableSubscription {
     /// Whether the attachment of a member is committed.
     var hasCommittedMember: Bool { _members.hasCommitted }
 
-    /// The member that has been attached for longest; nil if there is none.
+    /// The member that has been attached longest; nil if there is none.
     var firstMember: Member? { _members.first }
 
-    /// Where messages to the members go, those of the one that has been attached for longest first.
+    /// The attachments of the members, beginning with the member that has been attached longest.
     var attachments: [Attachment] { _members.allIndices.compactMap { _members[$0]?.attachment } }
 
     /// The members that may get messages and have room.
     var membersWithRoom: some Sequence<Member> { _members.withRoom }
 
-    /// The messages delivered to members and not answered.
+    /// The number of messages that were delivered to members and not answered.
     var unacknowledged: Int { _members.unacknowledged }
 
-    /// The messages that the members have acknowledged.
+    /// The number of messages that the members have acknowledged.
     var acknowledgedCount: UInt64 { _members.acknowledgedCount }
 
     @inline(__always)
@@ -37,18 +37,18 @@ extension DurableSubscription {
     /// The number of different identities of members.
     var memberIdentityCount: Int { _members.identityCount }
 
-    /// The filter of messages that an attached member may receive.
+    /// The filter for messages that at least one member may receive.
     var rightsOfMembers: MessageRights {
         _members.all.reduce(into: MessageRights.anyone) { rights, member in
             if let number = identities.number(of: member.attachment.identity) { rights.insert(.identity(number)) }
         }
     }
 
-    /// The identities with members that are to be recorded again before another one attaches, so that none of them is
-    /// forgotten for it.
+    /// The identities with members that must be recorded again before another identity attaches, so that the new one
+    /// replaces none of them.
     ///
-    /// While other attachments are pending, it is not known which identities they leave: these are all with members
-    /// then.
+    /// While other attachments are pending, their effect on the identities is unknown, so all identities with members
+    /// are recorded.
     func identitiesToKeep(before identity: IdentityID) -> [IdentityID] {
         let isKnown = identities.number(of: identity) != nil
         guard pendingAttachments > 0 else { return isKnown ? [] : identities.kept(where: _members.hasMember) }
@@ -71,7 +71,7 @@ extension DurableSubscription {
         return true
     }
 
-    /// Ends all attachments. The next one begins with the unacknowledged messages.
+    /// Ends all attachments. The next attachment begins with the unacknowledged messages.
     mutating func detached() {
         guard !_members.isEmpty else { return }
         for index in _members.allIndices { _ = _members.remove(index) }
@@ -79,7 +79,7 @@ extension DurableSubscription {
         giveBackAll()
     }
 
-    /// Gives back everything that is in flight, also to members that have ended, uncounted and without a delay.
+    /// Takes all messages in flight back from members, including ended ones, without a failure or a delay.
     mutating func giveBackAll() {
         endedMembers = EndedMembers()
         _redeliveries.giveBackAll()
@@ -93,10 +93,10 @@ extension DurableSubscription {
         earlierDeadlines = EarlierDeadlines()
     }
 
-    /// The most processes that are named as holders.
+    /// The maximum number of processes that a message names as holders.
     private static let namedHolders = 8
 
-    /// The processes that are attached, and what to do with them.
+    /// The part of an error message that names the attached processes, and the action to take.
     var holders: String {
         let pids = Set(_members.all.map(\.attachment.pid)).sorted()
         let named = pids.prefix(Self.namedHolders).map(String.init).joined(separator: ", ")
@@ -114,7 +114,7 @@ extension DurableSubscription {
     @inline(__always)
     var turnHolder: Int? { _members.turnHolder }
 
-    /// Where messages to the member with an index go.
+    /// The attachment of the member with an index.
     @inline(__always)
     func recipient(at index: Int) -> (connection: ConnectionSlot, number: UInt32) { _members.recipient(at: index) }
 

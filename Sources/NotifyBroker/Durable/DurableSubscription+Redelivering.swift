@@ -1,25 +1,25 @@
 import NotifyLog
 
-/// The messages that are to be delivered again, or to become dead letters.
+/// The messages that wait for a redelivery, or to become dead letters.
 extension DurableSubscription {
     var redeliveryCount: Int { _redeliveries.count }
 
-    /// The number of redeliveries that are in flight to no member.
+    /// The number of redeliveries that are not in flight.
     var waitingCount: Int { _redeliveries.count - _redeliveries.inFlightCount }
 
     /// The bytes of the copies in the log.
     var copyBytes: Int { _redeliveries.bytes }
 
-    /// The most bytes of copies that the subscription may have.
+    /// The maximum number of bytes of the subscription's copies.
     var maximumCopyBytes: Int {
         get { _redeliveries.maximumBytes }
         set { _redeliveries.maximumBytes = newValue }
     }
 
-    /// Rises with every redelivery that an operation visits.
+    /// The number of visits of redeliveries, as a measure of work.
     var redeliveryWork: Int { _redeliveries.work }
 
-    /// Whether the log does not have what the redeliveries have become.
+    /// Whether the log does not have the latest state of the redeliveries.
     var hasUnsavedRedeliveries: Bool { _redeliveries.hasUnsaved }
 
     /// The place of a message among the redeliveries; nil if it is not one of them.
@@ -28,7 +28,7 @@ extension DurableSubscription {
     /// The recorded failures of a message.
     func failures(of sequence: UInt64) -> UInt32 { _redeliveries.failures(of: sequence) }
 
-    /// The reason of a message's last failure, unless the log has it; empty if none is known.
+    /// The reason of a message's last failure, if the log does not have it yet; otherwise empty.
     func unsavedReason(of sequence: UInt64) -> String { _redeliveries.unsaved[sequence] ?? "" }
 
     // MARK: Copies to read
@@ -41,21 +41,21 @@ extension DurableSubscription {
 
     var dueCount: Int { _redeliveries.dueCount }
 
-    /// Whether messages are due of which is not known who may receive them.
+    /// Whether messages are due whose rights are not evaluated.
     var hasUnevaluatedDue: Bool { !_redeliveries.due.isEmpty }
 
-    /// Takes messages to read that are due, as ``Redeliveries`` does.
+    /// Takes due messages to read them, as ``Redeliveries`` does.
     mutating func takeDue(_ rights: MessageRights = .unknown, maximumCount: Int, maximumBytes: Int) -> [UInt64] {
         _redeliveries.takeDue(rights, maximumCount: maximumCount, maximumBytes: maximumBytes)
     }
 
-    /// When the first of the messages that wait for a time is delivered again; nil if none waits. Visits all messages.
+    /// The time of the next redelivery among the messages that wait for a time; nil if none waits. Visits all messages.
     func nextDueTime(now: BrokerTime) -> UInt64? { _redeliveries.nextDueTime(now: now) }
 
-    /// When a message is delivered again, in microseconds since 1970; nil unless it waits for a time.
+    /// The time of a message's redelivery, in microseconds since 1970; nil unless the message waits for a time.
     func dueTime(of sequence: UInt64, now: BrokerTime) -> UInt64? { _redeliveries.dueTime(of: sequence, now: now) }
 
-    /// Makes messages due again that were read but not delivered.
+    /// Makes messages due again that were read and not delivered.
     mutating func notDelivered(_ sequences: [UInt64]) {
         _updateStoredRedeliveries { $0.notDelivered(sequences) }
     }
@@ -78,35 +78,35 @@ extension DurableSubscription {
         _updateStoredRedeliveries { $0.areRightsOutdated = $0.areRightsKnown }
     }
 
-    /// Forgets who may receive messages.
+    /// Forgets the evaluated rights to messages.
     mutating func forgetRights() {
         _redeliveries.forgetRights()
     }
 
-    /// The rights of the oldest message that is due and that one of some identities may receive; nil if there is none.
+    /// The rights to the oldest due message that one of the given identities may receive; nil if there is none.
     mutating func dueRights(intersecting rights: MessageRights) -> MessageRights? {
         _redeliveries.dueRights(intersecting: rights)
     }
 
-    /// Makes a message due again that was read, with the rights to it.
+    /// Makes a message due again after it was read, and records the rights to it.
     ///
-    /// - Parameter isSetAside: Whether no member with room may receive it. Otherwise no client is attached.
+    /// - Parameter isSetAside: Whether no member with room may receive the message. False if no client is attached.
     mutating func evaluated(_ sequence: UInt64, _ rights: MessageRights, isSetAside: Bool = true) {
         _redeliveries.evaluated(sequence, rights, isSetAside: isSetAside)
     }
 
     // MARK: Withheld messages
 
-    /// The number of messages that wait for an identity without these rights.
+    /// The number of withheld messages that only other identities than these may receive.
     func withheldCount(from rights: MessageRights) -> Int { _redeliveries.withheldCount(from: rights) }
 
     /// Whether a further message may be withheld even if the log has no room.
     var mayWithholdWithoutRoom: Bool { _redeliveries.mayWithholdWithoutRoom }
 
-    /// The most bytes of withheld messages after a further one.
+    /// The maximum number of bytes of withheld messages after a further one is added.
     var maximumWithheldBytes: Int { _redeliveries.maximumWithheldBytes }
 
-    /// Removes the oldest withheld messages if they are too many.
+    /// Removes the oldest withheld messages if there are too many.
     ///
     /// - Returns: The removed messages.
     mutating func removeExcessWithheld(maximumBytes: Int) -> [UInt64] {
@@ -117,7 +117,7 @@ extension DurableSubscription {
 
     var hasDead: Bool { _redeliveries.hasDead }
 
-    /// Whether messages are given up that are no dead letters yet.
+    /// Whether some messages have failed too often and are not dead letters yet.
     var isAwaitingDeadLetters: Bool { _redeliveries.isAwaitingDeadLetters }
 
     /// Takes messages that are to become dead letters, as ``Redeliveries`` does.
@@ -140,12 +140,12 @@ extension DurableSubscription {
         _updateStoredRedeliveries { $0.deadLettered(sequences) }
     }
 
-    /// Whether the message of a dead letter has room.
+    /// Whether there is room to deliver the message of a dead letter again.
     var hasRoomForRetry: Bool { _redeliveries.hasRoomForRetry }
 
-    /// Adds the message of a dead letter, of which a batch makes a copy.
+    /// Adds the original message of a dead letter. The next batch makes a copy of it.
     ///
-    /// - Returns: Its row in the log.
+    /// - Returns: The message's row for the log.
     mutating func addCopied(_ sequence: UInt64, bytes: UInt32) -> Redelivery {
         _redeliveries.addCopied(sequence, bytes: bytes)
     }
@@ -157,7 +157,7 @@ extension DurableSubscription {
         _updateStoredRedeliveries { $0.saved(sequences) }
     }
 
-    /// Notes that the log does not have what a batch contained of redeliveries.
+    /// Records that the redeliveries of a failed batch are not in the log.
     mutating func saveFailed(_ batch: Redeliveries.Unsaved) {
         _updateStoredRedeliveries { $0.saveFailed(batch) }
     }

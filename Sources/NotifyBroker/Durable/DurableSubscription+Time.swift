@@ -1,15 +1,15 @@
 import NotifyLog
 import NotifyWire
 
-/// Deadlines that pass, and members that end.
+/// Passed deadlines and ended members.
 ///
-/// Their messages move to the redeliveries in slices, so that no batch contains too many copies.
+/// The messages concerned move to the redeliveries in slices, so that no batch contains too many copies.
 extension DurableSubscription {
-    /// The most messages that move in one slice.
+    /// The maximum number of messages that move in one slice.
     private static let slice = 512
-    /// The most bytes of copies that a batch makes before the next slice.
+    /// The maximum number of bytes of unsaved copies at which another slice may move.
     private static let sliceBytes = 4 << 20
-    /// The most messages that are searched in one slice for those of ended members.
+    /// The maximum number of messages that one slice searches for messages of ended members.
     private static let searchSlice = 8_192
 
     // MARK: Deadlines
@@ -20,13 +20,13 @@ extension DurableSubscription {
         return .earlier(_redeliveries.nextTime, endedMembers.isEmpty ? firstDeadline(now: now)?.time : now)
     }
 
-    /// Whether so many redeliveries wait for a batch, or are in it, that only messages rejected by clients are added
-    /// before its outcome.
+    /// Whether so many redeliveries wait for a batch or are in the batch in flight that, until its outcome, only
+    /// messages rejected by clients are added.
     var isSaving: Bool {
         _redeliveries.unsavedCount >= Self.slice || _redeliveries.uncopiedBytes >= Self.sliceBytes
     }
 
-    /// Must be called when rows of redeliveries are in the log, because there may be room for others now.
+    /// Must be called when rows of redeliveries are in the log, because further messages may then move.
     mutating func rowsSaved(now: BrokerTime) {
         moveOldestToRedeliveries(now: now)
         moveEnded(now: now)
@@ -67,18 +67,19 @@ extension DurableSubscription {
 
     // MARK: Endings
 
-    /// Why an attachment ends.
+    /// The reason why an attachment ends.
     enum Ending {
-        /// The client gives back the messages that it has not answered.
+        /// The client has detached. The messages that it has not answered are given back without a failure.
         case detached
         /// The client ended without detaching. The messages that it has not answered have failed.
         case died
     }
 
-    /// Ends the attachments of members, which give back their messages. The last one of all ends the reader.
+    /// Ends the attachments of members. Their messages are given back or count as failed. The end of the last member
+    /// ends the reader.
     ///
-    /// If the last members give back their messages, they are delivered again from the cursor. So they are if an
-    /// exclusive client dies, and the number of deliveries is not limited.
+    /// Messages that the last members give back are delivered again from the cursor. The same applies if an exclusive
+    /// client dies and the number of deliveries is not limited.
     mutating func detached(_ indices: [Int], _ ending: Ending, now: BrokerTime) {
         let ended = indices.compactMap { _members.remove($0) }
         guard !ended.isEmpty else { return }

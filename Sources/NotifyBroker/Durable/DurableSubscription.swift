@@ -28,19 +28,19 @@ struct DurableSubscription {
     var lastAttachment: LastAttachment
     /// The id of the registration in the center. Ids ascend, so a later subscription in the same slot has a higher id.
     var registration: UInt64 = 0
-    /// The identities that attached. A message that none of them may receive is not for the subscription.
+    /// The known identities that have attached. A message that none of them may receive is skipped.
     var identities: AttachedIdentities
-    /// Whether no member with room could receive any of the due redeliveries when they were last examined. If so, first
-    /// deliveries do not wait for them.
+    /// Whether no member with room was permitted to receive any of the due redeliveries when these were last examined.
+    /// If so, first deliveries do not wait for the redeliveries.
     var areRedeliveriesWithheld = false
     /// The log reader, while a client is attached.
     var reader: ReaderID?
 
     private(set) var losses: LossRecord
-    /// The change whose commit is pending. Its effect is already in force.
+    /// The change whose commit is pending. It has already taken effect.
     private(set) var pendingChange: PendingChange?
 
-    /// Whether the commit of a change of the sharing is pending. Its effect is already in force.
+    /// Whether the commit of a change of the sharing is pending. The change has already taken effect.
     private(set) var isSharingPending = false
     private var isRemoving = false
     /// Whether the subscription is in the log: its creation is committed.
@@ -49,14 +49,14 @@ struct DurableSubscription {
     var _cursor: Cursor
     var _redeliveries: Redeliveries
     var _members = Members()
-    /// The number of attachments whose commits are pending, also of clients that have ended since.
+    /// The number of attachments whose commits are pending, including those of clients that have ended since.
     var pendingAttachments = 0
-    /// Members that have ended, and whose messages are still to be moved to the redeliveries.
+    /// Members that have ended while messages of theirs must still move to the redeliveries.
     var endedMembers = EndedMembers()
     var earlierDeadlines = EarlierDeadlines()
     /// The last delivery that failed; nil if none is known.
     var lastFailure: DurableDescription.Failure?
-    /// The number of first deliveries before the next due redelivery, so that both get equal parts.
+    /// The number of first deliveries before the next due redelivery, so that both kinds alternate in equal parts.
     var firstDeliveries = 0
     /// The time for which a timer is set; nil if none is.
     var timer: Duration?
@@ -116,7 +116,7 @@ struct DurableSubscription {
 
     // MARK: Memory
 
-    /// The memory besides filter, cursor and redeliveries, in bytes.
+    /// The memory of a subscription without its filter, cursor and redeliveries, in bytes.
     private static let ownBytes = 1024
     private static let memberBytes = 256
 
@@ -172,10 +172,10 @@ struct DurableSubscription {
         }
     }
 
-    /// Moves the cursor, under a new generation, for which nothing is acknowledged, lost or to be redelivered. No
-    /// client may be attached.
+    /// Moves the cursor and begins a new generation without acknowledgements, losses and redeliveries. No client may be
+    /// attached.
     mutating func reset(to position: UInt64) {
-        // If the commit fails, the members that have ended are unknown.
+        // If the commit fails, the earlier state is restored, and its ended members would be unknown.
         giveBackAll()
         pendingChange = .reset(_cursor, _redeliveries, losses, startedAfter: startedAfter)
         _cursor = _cursor.reset(to: position)
@@ -226,7 +226,7 @@ struct DurableSubscription {
         if case .reset(let earlier, _, _, _)? = pendingChange { earlier } else { _cursor }
     }
 
-    /// Ends the pending change. If its commit failed, what it has replaced is restored.
+    /// Ends the pending change. If its commit failed, the replaced values are restored.
     mutating func changeEnded(succeeded: Bool) {
         switch succeeded ? nil : pendingChange {
         case .reset(let earlier, let earlierRedeliveries, let earlierLosses, let earlierStart):
@@ -241,8 +241,8 @@ struct DurableSubscription {
 
     // MARK: Redeliveries
 
-    /// Changes the redeliveries to which an answer of the store belongs: if a reset is pending, the redeliveries before
-    /// it.
+    /// Changes the redeliveries to which an answer of the store belongs: those from before a pending reset if there is
+    /// one, otherwise the current ones.
     mutating func _updateStoredRedeliveries(_ change: (inout Redeliveries) -> Void) {
         if case .reset(let earlier, var rows, let losses, let start)? = pendingChange {
             change(&rows)

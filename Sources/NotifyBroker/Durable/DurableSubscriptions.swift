@@ -22,9 +22,9 @@ struct DurableSubscriptions {
     private var unsaved: Set<DurableSlot> = []
     /// The current time, for deadlines.
     private(set) var time = BrokerTime(monotonic: .zero, wallMicroseconds: 0)
-    /// The same, once it was needed: the conversion takes 150 instructions.
+    /// The current time in coarse units, cached at its first use, because the conversion takes 150 instructions.
     private var coarseNow: CoarseTime?
-    /// Some are out of date.
+    /// The timers of subscriptions. Some are out of date.
     private var timers = Heap<Timer>()
 
     var unsavedRedeliveries = UnsavedRedeliveries()
@@ -139,7 +139,7 @@ struct DurableSubscriptions {
         noteProgress(slot)
     }
 
-    /// Gives back a message that a member holds.
+    /// Records that a member rejects a message.
     ///
     /// - Throws: `notDelivered` if the message was not delivered to the member.
     mutating func rejected(
@@ -201,7 +201,7 @@ struct DurableSubscriptions {
     /// The time at which `takeTimer` must be called; nil if there is none. May be too early.
     var nextTime: Duration? { timers.min?.time }
 
-    /// Sets the timer of a subscription to the next of its times.
+    /// Sets the timer of a subscription to its next deadline or due time.
     mutating func setTimer(_ slot: DurableSlot, now: Duration) {
         guard let time = self[slot].nextTime(now: now) else { return }
         if let timer = self[slot].timer, timer <= time { return }
@@ -211,7 +211,7 @@ struct DurableSubscriptions {
     }
 
     /// Sets the timer of a subscription for messages that were just delivered for the first time, if they have a
-    /// deadline and the timer is not earlier.
+    /// deadline that is earlier than the timer.
     mutating func setDeadlineTimer(_ slot: DurableSlot) {
         guard let deadline = self[slot].deadline(from: time.monotonic) else { return }
         if let timer = self[slot].timer, timer <= deadline { return }
@@ -251,7 +251,7 @@ struct DurableSubscriptions {
         var progress = UnsavedProgress(slots: unsaved)
         unsaved = []
         for slot in progress.slots.sorted() where self[slot].state != .removing {
-            // Not by the subscript, which would copy the subscription.
+            // `update` is used because the subscript would copy the subscription.
             table.update(slot.index) { $0.takeProgress(into: &progress, now: now) }
         }
         return progress

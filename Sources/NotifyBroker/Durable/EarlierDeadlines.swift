@@ -1,19 +1,19 @@
 /// The deadlines of messages in flight for the first time that were delivered before a change of the settings.
 struct EarlierDeadlines {
-    /// Messages that were delivered under the same settings.
+    /// Successive messages that were delivered under the same settings.
     private struct Span {
         /// The last message of the span.
         let through: UInt64
-        /// The time in which each of them must be answered, in microseconds; 0 for no limit.
+        /// The time in which each message must be answered, in microseconds; 0 for no limit.
         var microseconds: UInt64
-        /// The messages up to this one are acknowledged, or belong to earlier spans.
+        /// The messages up to this sequence are acknowledged, or belong to earlier spans.
         var searchedThrough: UInt64 = 0
     }
 
-    /// The most spans. Further ones are joined to the one before, with the longer of the two times.
+    /// The maximum number of spans. A further span is joined with the one before, under the longer of the two times.
     static let maximumCount = 16
 
-    /// In ascending order.
+    /// The spans in ascending order of sequence.
     private var spans: [Span] = []
     private var searchedThrough: UInt64 = 0
 
@@ -32,7 +32,7 @@ struct EarlierDeadlines {
         searchedThrough = sequence
     }
 
-    /// The time in which a message must be answered, in microseconds; nil for that of the current settings.
+    /// The time in which a message must be answered, in microseconds; nil if the current settings apply.
     func microseconds(of sequence: UInt64) -> UInt64? { spans.first { sequence <= $0.through }?.microseconds }
 
     /// The message in flight for the first time whose deadline is next; nil if none has one.

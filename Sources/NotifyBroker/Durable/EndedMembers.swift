@@ -1,26 +1,27 @@
 import DequeModule
 
-/// Members that have ended, and whose messages are still to be moved to the redeliveries.
+/// Members that have ended while messages of theirs must still move to the redeliveries.
 ///
-/// The redeliveries in flight to a member move first. Then the messages in flight for the first time are searched, once
-/// for all members that have ended before the search began.
+/// The redeliveries in flight to a member move first. After that, one search of the messages in flight for the first
+/// time finds the messages of all members that ended before the search began.
 struct EndedMembers {
-    /// A member whose redeliveries are to be moved.
+    /// A member whose redeliveries must be moved.
     private struct Entry {
         let id: MemberID
-        /// The messages that the member held, or 0 if those in flight for the first time are not to be moved.
+        /// The number of messages of the member that are still to be moved; at most 0 if messages in flight for the
+        /// first time stay.
         var left: Int
     }
 
     private struct Search {
         var members: Set<MemberID> = []
-        /// The messages that are still to be found, or fewer.
+        /// A lower bound of the number of messages that are still to be found.
         var left = 0
 
         var isDone: Bool { members.isEmpty || left <= 0 }
     }
 
-    /// Whether the messages of each member have failed.
+    /// For each member, whether its messages count as failed.
     private var failures: [MemberID: Bool] = [:]
     private var queue: Deque<Entry> = []
     private var search = Search()
@@ -30,15 +31,15 @@ struct EndedMembers {
 
     var isEmpty: Bool { failures.isEmpty }
 
-    /// Whether the messages of a member have failed; nil if none are to be moved.
+    /// Whether the messages of a member count as failed; nil if none are to be moved.
     func isFailure(_ id: MemberID) -> Bool? { failures[id] }
 
     /// Adds a member.
     ///
     /// - Parameters:
-    ///   - held: The number of messages that it held.
-    ///   - hasRedeliveries: Whether there are redeliveries that it got. Some may be in flight to it.
-    ///   - movesFirst: Whether those in flight for the first time are to be moved.
+    ///   - held: The number of messages that the member held.
+    ///   - hasRedeliveries: Whether the member got redeliveries. Some of them may still be in flight to it.
+    ///   - movesFirst: Whether messages in flight for the first time must be moved.
     mutating func add(_ id: MemberID, isFailure: Bool, held: Int, hasRedeliveries: Bool, movesFirst: Bool) {
         guard hasRedeliveries || (held > 0 && movesFirst) else { return }
         failures[id] = isFailure

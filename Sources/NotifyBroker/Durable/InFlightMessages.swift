@@ -14,7 +14,7 @@ struct InFlightMessages {
         var isAcknowledged: Bool
     }
 
-    /// A message in flight, as it is taken out.
+    /// A message in flight that was taken out.
     struct Taken: Equatable {
         var sequence: UInt64
         var member: MemberID
@@ -23,9 +23,9 @@ struct InFlightMessages {
     }
 
     private var messages: Deque<Message> = []
-    /// The sizes of the frames, also of acknowledged messages.
+    /// The total size of the frames, including those of acknowledged messages.
     private(set) var bytes = 0
-    /// The number of messages that acknowledgements have visited, also those of other members.
+    /// The number of messages that acknowledgements have visited, including messages of other members.
     private(set) var work = 0
 
     var count: Int { messages.count }
@@ -54,7 +54,7 @@ struct InFlightMessages {
             Message(sequence: sequence, member: member, bytes: bytes, delivered: time, isAcknowledged: false))
     }
 
-    /// Adds messages, whose sequences must be higher than all others.
+    /// Adds messages. Their sequences must be higher than all others.
     ///
     /// - Parameter bytes: The sizes of all frames.
     mutating func append(_ entries: ArraySlice<LogBlock.Entry>, member: MemberID, bytes: Int, at time: CoarseTime) {
@@ -75,36 +75,36 @@ struct InFlightMessages {
 
     // MARK: Taking out
 
-    /// Takes a message out that is in flight to a member, as if it were acknowledged.
+    /// Takes out a message that is in flight to a member, as if the message were acknowledged.
     mutating func take(_ sequence: UInt64, from member: MemberID) -> Taken? {
         guard let index = index(of: sequence), messages[index].member == member else { return nil }
         return take(at: index)
     }
 
-    /// Takes a message out, as if it were acknowledged.
+    /// Takes out a message, as if it were acknowledged.
     mutating func take(_ sequence: UInt64) -> Taken? { index(of: sequence).flatMap { take(at: $0) } }
 
-    /// Takes the oldest message out that is not acknowledged.
+    /// Takes out the oldest message that is not acknowledged.
     mutating func takeOldest() -> Taken? {
         messages.firstIndex { !$0.isAcknowledged }.flatMap { take(at: $0) }
     }
 
-    /// Messages that were searched and taken out.
+    /// The result of a search for messages to take out.
     struct Found {
         var messages: [Taken] = []
         /// The number of messages that were searched.
         var searched = 0
-        /// The last sequence that was searched; nil if all were.
+        /// The last sequence that was searched; nil if all messages were searched.
         var end: UInt64?
     }
 
-    /// Takes the oldest messages after a sequence out that are in flight to one of several members.
+    /// Takes out the oldest messages after a sequence that are in flight to one of several members.
     mutating func takeAll(
         from members: Set<MemberID>, after sequence: UInt64, maximumCount: Int, maximumSearched: Int
     ) -> Found {
         var found = Found()
         var index = messages.partitioningIndex { $0.sequence > sequence }
-        // Messages to one member follow one another.
+        // A cache of the last comparison, because successive messages often go to one member.
         var last: (id: MemberID, isWanted: Bool)?
         while index < messages.count {
             guard found.searched < maximumSearched, found.messages.count < maximumCount else {
@@ -138,7 +138,8 @@ struct InFlightMessages {
 
     // MARK: Acknowledging
 
-    /// Acknowledges those messages in the range that were delivered to the member. Removes them if they are the oldest.
+    /// Acknowledges those messages in the range that were delivered to the member. Removes acknowledged messages that
+    /// are the oldest.
     ///
     /// - Returns: The number of messages that were not acknowledged before.
     mutating func acknowledge(_ range: SequenceRange, member: MemberID) -> Int {
@@ -204,8 +205,8 @@ struct InFlightMessages {
     /// Whether a message is acknowledged; nil if it is not in flight.
     func isAcknowledged(_ sequence: UInt64) -> Bool? { index(of: sequence).map { messages[$0].isAcknowledged } }
 
-    /// The acknowledged messages as ranges, which contain no other sequences: messages that do not match may match
-    /// after an edit.
+    /// The acknowledged messages as ranges. The ranges contain no other sequences, because messages that do not match
+    /// now may match after an edit.
     var acknowledgedRanges: [SequenceRange] {
         var ranges: [SequenceRange] = []
         for message in messages where message.isAcknowledged {

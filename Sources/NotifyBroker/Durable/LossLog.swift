@@ -6,12 +6,12 @@ import NotifyLog
 /// the end of the minute. The losses to a purge, which deletes in parts, count as one loss at the end of the purge. Ten
 /// subscriptions per second are named; one line per minute counts the others.
 struct LossLog {
-    /// Why messages were deleted, or are no longer held back.
+    /// The reason why messages were deleted, or are no longer held back.
     enum Reason {
         case backlog, forbidden, purge, rules, withheld
     }
 
-    /// A record about a subscription.
+    /// A line of the daemon's log about the losses of a subscription.
     struct Report: Equatable {
         let id: DurableID
         var loss: Loss
@@ -22,15 +22,16 @@ struct LossLog {
 
     private static let interval = Duration.seconds(60)
     private static let perSecond = 10
-    /// How long the subscriptions that are not named are counted before the first line about them.
+    /// The time for which subscriptions that are not named are counted before the first line about them.
     private static let countingTime = Duration.seconds(1)
 
     private var all = TokenBucket()
-    /// The end of the minute of each subscription that was named, and its losses since. `all` limits their number.
+    /// For each named subscription, the end of its minute and its losses since then. `all` limits the number of
+    /// entries.
     private var named: [DurableID: (end: Duration, later: Report?)] = [:]
     /// The losses of each subscription to the purge in progress.
     private var purged: [DurableID: Loss] = [:]
-    /// The time of its last part.
+    /// The time of the last deletion by the purge in progress.
     private var lastPurged = Duration.zero
     /// The subscriptions that were not named.
     private var others: Set<DurableID> = []
@@ -42,7 +43,7 @@ struct LossLog {
 
     /// Records that a subscription has lost messages.
     ///
-    /// - Returns: The records to log now.
+    /// - Returns: The lines to log now.
     mutating func lost(_ loss: Loss, of id: DurableID, _ reason: Reason, now: Duration) -> Report? {
         if named[id] == nil { return name(Report(id: id, loss: loss, reason: reason), now: now) }
         if named[id]?.later?.loss.add(loss) == nil {
@@ -58,9 +59,9 @@ struct LossLog {
         lastPurged = now
     }
 
-    /// Called when the purge has ended, or failed.
+    /// Must be called when the purge has ended or failed.
     ///
-    /// - Returns: The records to log now.
+    /// - Returns: The lines to log now.
     mutating func purgeEnded(now: Duration) -> [Report] {
         defer { purged = [:] }
         return purged.sorted { $0.key < $1.key }.compactMap { lost($0.value, of: $0.key, .purge, now: now) }
@@ -81,9 +82,9 @@ struct LossLog {
         return report
     }
 
-    /// Ends the minutes that have passed.
+    /// Takes the lines of subscriptions whose minute has passed.
     ///
-    /// - Returns: The records to log, and the number of subscriptions without a record.
+    /// - Returns: The lines to log, and the number of subscriptions that were not named.
     mutating func takeDue(now: Duration) -> (reports: [Report], others: Int) {
         guard let deadline, deadline <= now else { return ([], 0) }
         self.deadline = nil
@@ -102,7 +103,7 @@ struct LossLog {
         return (reports, count)
     }
 
-    /// Ends all minutes, and the purge that is under way, because the daemon stops.
+    /// Takes all pending lines, including those of the purge in progress, because the daemon stops.
     mutating func takeAll() -> (reports: [Report], others: Int) {
         let ended = purgeEnded(now: lastPurged)
         defer { self = LossLog() }

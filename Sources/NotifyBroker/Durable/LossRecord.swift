@@ -1,16 +1,17 @@
 import NotifyLog
 import NotifyWire
 
-/// The loss of a durable subscription, as in the log. A loss ends with the commit of the acknowledgement of a later
-/// message. If that commit fails, the next one repeats it.
+/// The loss of a durable subscription, as in the log. A loss ends when the acknowledgement of a later message is
+/// committed. If that commit fails, the next batch tries again.
 struct LossRecord {
     private(set) var loss: Loss?
-    /// The messages that the broker, not the store, has dropped. The next batch adds them to the loss in the log.
+    /// The part of the loss that the broker has dropped and the log does not have yet. The next batch adds it to the
+    /// loss in the log.
     private(set) var unsaved: Loss?
     /// The part of the loss that the next commit removes; nil if it removes none.
     private(set) var passed: Loss?
-    /// The range of lost messages that no gap has reported, because they had been delivered before. It may include
-    /// messages that a gap has reported.
+    /// A range that contains all lost messages that no gap has reported, because they had already been delivered. It
+    /// may also contain reported messages.
     private var unreported: SequenceRange?
     /// The member that has received gaps for the whole loss, apart from `unreported`; nil if there was no gap.
     private(set) var informed: MemberID?

@@ -1,6 +1,6 @@
 import NotifyWire
 
-/// A request of a client that describes, changes or removes a durable subscription, also one of another user.
+/// A request to describe, change or remove a durable subscription of the client's user or of another user.
 protocol ManagementFrame: ControlFrame {
     /// The uid of the owner, or `Remove.ownUID`.
     var uid: UInt32 { get }

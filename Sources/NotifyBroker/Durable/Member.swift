@@ -7,14 +7,14 @@ struct Member {
     /// Whether the attachment is committed. No message is delivered before.
     private(set) var isCommitted = false
     private(set) var credit: UInt32
-    /// Messages delivered and not answered.
+    /// The number of messages delivered and not answered.
     private(set) var unacknowledged = 0
-    /// Messages acknowledged.
+    /// The number of messages acknowledged.
     private(set) var acknowledgedCount: UInt64 = 0
     /// The highest sequence delivered. Answers above it are refused.
     private(set) var deliveredThrough: UInt64 = 0
-    /// Whether the member has let a deadline pass and has answered nothing since. A stalled member gets messages only
-    /// if all members are stalled, so that a hanging client takes no messages from working ones.
+    /// Whether the member has let a deadline pass and has answered nothing since then. A stalled member gets messages
+    /// only if all members are stalled, so that a hanging client takes no messages from working ones.
     private(set) var isStalled = false
 
     init(_ attachment: Attachment, id: MemberID, credit: UInt32) {
@@ -31,7 +31,7 @@ struct Member {
         isCommitted = true
     }
 
-    /// Notes that messages were delivered, for which there is room.
+    /// Records the delivery of messages for which the member has room.
     ///
     /// - Parameter sequence: The sequence of the last message.
     @inline(__always)

@@ -1,6 +1,6 @@
 import NotifyWire
 
-/// Finds the members of a durable subscription: by id, attachment, identity and client.
+/// An index of the members of a durable subscription by id, attachment, identity and client.
 struct MemberRegistry {
     /// Identifies an attachment that has not ended.
     private struct AttachmentKey: Hashable {
@@ -23,7 +23,7 @@ struct MemberRegistry {
 
     func index(of id: MemberID) -> Int? { indices[id] }
 
-    /// The index of the member that the connection has under the attachment's number.
+    /// The index of the member for an attachment: the one with the same connection and number.
     func index(of attachment: Attachment) -> Int? { attachments[AttachmentKey(attachment)] }
 
     /// Whether a client has members on other connections.

@@ -1,19 +1,20 @@
 import DequeModule
 import NotifyWire
 
-/// The members of a durable subscription, and which of them gets the next message.
+/// The members of a durable subscription, and their turns for the next message.
 ///
-/// Members with room take turns. A member keeps its turn for some messages in a row if it has many in flight: a run of
-/// messages to one connection costs less than single ones.
+/// Members with room take turns. A member with many messages in flight gets several messages in one turn, because a run
+/// of messages to one connection costs less than single messages.
 struct Members {
-    /// The most messages in a row to one of several members.
+    /// The maximum number of messages in one turn, if there are several members.
     private static let maximumTurn = 32
 
-    /// Not an optional, which each access would copy. A slot keeps the last member until it is used again.
+    /// A slot for a member. The member is not optional, because each access would copy an optional. A free slot keeps
+    /// its last member.
     private struct Slot {
         var member: Member
         var isUsed = true
-        /// The members that attached before and after it.
+        /// The indices of the members that attached just before and just after this one.
         var previous: Int?
         var next: Int?
         var place = Place.none
@@ -23,7 +24,7 @@ struct Members {
         }
     }
 
-    /// Where a slot waits for its turn.
+    /// The place where a member waits for its turn.
     private enum Place {
         case none, queue, blocked
     }
@@ -38,7 +39,7 @@ struct Members {
     private var slots: [Slot] = []
     private var free: [Int] = []
     private var registry = MemberRegistry()
-    /// The members that have been attached for longest and for shortest.
+    /// The indices of the members that have been attached for the longest and the shortest time.
     private var (oldest, newest): (Int?, Int?)
     private var committedCount = 0
     /// The members that may have room, in the order of their turns. Excludes the member whose turn it is now.
@@ -46,9 +47,9 @@ struct Members {
     private var blocked = BlockedMembers()
     /// The member whose turn it is.
     private var current: Int?
-    /// The number of messages that are left of the turn.
+    /// The number of messages that are left of the current turn.
     private var turn = 0
-    /// The room of the members that are not stalled, and of those that are.
+    /// The room of the members that are not stalled. The room of stalled members is counted apart.
     private var activeRoom = 0
     private var stalledRoom = 0
     private var stalledCount = 0
@@ -58,13 +59,13 @@ struct Members {
     var isEmpty: Bool { count == 0 }
     /// The number of further messages that all members together may get.
     var room: Int { areAllStalled ? stalledRoom : activeRoom }
-    /// The messages delivered to members and not answered.
+    /// The number of messages that were delivered to members and not answered.
     private(set) var unacknowledged = 0
     /// The sum of the members' windows.
     private(set) var window = 0
-    /// The messages that the members have acknowledged.
+    /// The number of messages that the members have acknowledged.
     private(set) var acknowledgedCount: UInt64 = 0
-    /// The member that has been attached for longest; nil if there is none.
+    /// The member that has been attached longest; nil if there is none.
     var first: Member? { oldest.map { slots[$0].member } }
     /// Whether the attachment of a member is committed.
     var hasCommitted: Bool { committedCount > 0 }
@@ -90,7 +91,7 @@ struct Members {
     @inline(__always)
     func id(at index: Int) -> MemberID? { isUsed(index) ? slots[index].member.id : nil }
 
-    /// Where messages to the member with an index go.
+    /// The attachment of the member with an index.
     @inline(__always)
     func recipient(at index: Int) -> (connection: ConnectionSlot, number: UInt32) {
         (slots[index].member.attachment.connection.slot, slots[index].member.attachment.number)
@@ -125,7 +126,7 @@ struct Members {
         newest = index
         registry.add(member, at: index)
         window += attachment.window
-        // A turn of the only member has no end.
+        // The turn of a single member does not end, so it must end when another member joins.
         turn = 0
         return index
     }
@@ -159,11 +160,11 @@ struct Members {
         if let next { slots[next].previous = previous } else { newest = previous }
     }
 
-    /// Changes a member, and notes whether it has room.
+    /// Changes a member, updates the totals, and queues the member for a turn if it has room.
     @inline(__always)
     mutating func update(_ index: Int, _ change: (inout Member) -> Void) {
         guard isUsed(index) else { return }
-        // In place, because the copy of a member takes long.
+        // The member is changed in place, because copying it takes long.
         let (room, wasStalled) = (slots[index].member.room, slots[index].member.isStalled)
         let wasCommitted = slots[index].member.isCommitted
         unacknowledged -= slots[index].member.unacknowledged
@@ -285,7 +286,7 @@ extension Members {
         slots.indices.lazy.filter { slots[$0].room > 0 && isEligible($0) }.map { slots[$0].member }
     }
 
-    /// The indices of all members, the one that has been attached for longest first.
+    /// The indices of all members, beginning with the one that has been attached longest.
     var allIndices: [Int] {
         var indices: [Int] = []
         var next = oldest

@@ -2,10 +2,10 @@ import Algorithms
 import NotifyWire
 
 extension [SequenceRange] {
-    /// The same sequences in ascending, disjoint ranges, as the other functions here need them.
+    /// The same sequences as ascending and disjoint ranges. The other functions of this file need such ranges.
     var coalesced: [SequenceRange] {
         guard count > 1 else { return self }
-        // Sorted, so that each insertion appends.
+        // The ranges are sorted first, so that each insertion appends.
         let set = RangeSet(sorted { $0.first < $1.first }.map { $0.first..<$0.last + 1 })
         return set.ranges.map { SequenceRange(first: $0.lowerBound, last: $0.upperBound - 1) }
     }
