@@ -53,7 +53,7 @@ final class AcceptBackoff: ChannelInboundHandler {
     }
 
     private func setAccepting(_ isAccepting: Bool, _ channel: any Channel) {
-        // This fails if the channel has just closed; a closed channel accepts nothing anyway.
+        // Setting the option fails if the channel was just closed. A closed channel accepts nothing anyway.
         try? channel.syncOptions?.setOption(.autoRead, value: isAccepting)
     }
 }

@@ -3,9 +3,9 @@ import NIOCore
 import NotifyBroker
 import NotifyWire
 
-/// The end of the connections of a daemon that is stopped.
+/// The state of draining: how far the connections of a stopping daemon have ended.
 struct Drain {
-    /// Succeeds when all output is flushed, or after the limit; nil if the daemon does not stop.
+    /// Succeeds when all output is flushed, or after the limit; nil unless the daemon is stopping.
     fileprivate var drained: EventLoopPromise<Void>?
     fileprivate var timer: Scheduled<Void>?
     /// Limits how many connections a drain closes before the loop polls again.
@@ -14,7 +14,7 @@ struct Drain {
     mutating func turnBegan() { endings.turnBegan() }
 }
 
-/// Ending the connections of a daemon that is stopped.
+/// Ending the connections of a stopping daemon.
 extension BrokerDriver {
     /// Commits pending messages, sends `closing` to every client, and closes the connections. The future succeeds when
     /// all output is flushed, or after `limit`.
@@ -37,7 +37,7 @@ extension BrokerDriver {
         drain.timer = schedule(in: left) { $0.limitDrain(to: limit, until: deadline) }
     }
 
-    /// Whether the daemon ends, and with it all sockets.
+    /// Whether the daemon is stopping, so that all sockets will be closed.
     var isEnding: Bool { drain.drained != nil }
 
     private func finishDrain() {
@@ -51,7 +51,7 @@ extension BrokerDriver {
         drain.drained = nil
     }
 
-    /// Closes connections whose outbox is flushed, as many as may end before the loop polls again, and ends the drain
+    /// Closes connections whose outbox is flushed, within the budget of endings before the next poll. Ends the drain
     /// once no connection is left. Must be called only after the broker has sent `closing` to every client.
     func closeFlushedConnections() {
         var areAllClosed = true

@@ -3,11 +3,11 @@ import NotifyBroker
 /// Interim turns: after many connections have ended or were half-closed within one poll of the event loop, the driver
 /// reads from the other connections itself and runs a tick, before the loop continues with the events of the poll.
 extension BrokerDriver {
-    /// The maximum number of connections read in an interim turn. The next interim turn begins with the connections
-    /// after them.
+    /// The maximum number of connections read in an interim turn. The next interim turn continues with the connections
+    /// after these.
     private static let readPerTurn = 1024
 
-    /// Must not be called within a tick.
+    /// Reads from other connections, and runs a tick. Must not be called within a tick.
     func runInterimTurn() {
         for handler in takeReadable() { handler.readAhead() }
         tick()

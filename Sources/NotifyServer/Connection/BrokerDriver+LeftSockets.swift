@@ -1,8 +1,9 @@
 import NotifyBroker
 
-/// The sockets of ended connections whose peers have not read everything.
+/// The sockets of ended connections whose peers have unread bytes.
 extension BrokerDriver {
-    /// Called before the daemon closes a connection. Charges its user for the bytes that the peer has not read.
+    /// Charges the user of a connection for the bytes that the peer has not read. Called before the daemon closes the
+    /// connection.
     func leave(_ descriptor: CInt, of uid: UInt32) {
         guard !isEnding, let socket = leftSockets.keep(descriptor, of: uid, now: now.monotonic) else { return }
         core.broker.socketLeft(uid: uid, bytes: socket.bytes)

@@ -9,7 +9,7 @@ struct LogRepairs {
     fileprivate var isRequested = false
     /// The number of requested repairs that the store has not answered.
     fileprivate var count = 0
-    /// Why the last requested repair has failed; nil if it has not. The store may answer before the reload ends.
+    /// Why the last requested repair has failed; nil if it succeeded. The store may answer before the reload ends.
     fileprivate var problem: String?
     /// The requested reloads whose answers wait for the repair of the log.
     fileprivate var endedReloads: [(outcome: ReloadOutcome, connection: ConnectionID, request: UInt64)] = []
@@ -17,7 +17,7 @@ struct LogRepairs {
 
 /// Applying reloads of the configuration.
 extension BrokerDriver {
-    /// Answers the client that requested a reload, once the files of the log are examined.
+    /// Answers the client that requested a reload, once the store has examined the files of the log.
     func reloadEnded(_ outcome: ReloadOutcome, for id: ConnectionID, request: UInt64) {
         repairs.endedReloads.append((outcome, id, request))
         if repairs.count == 0, !repairs.isRequested { answerReloads() }
@@ -44,7 +44,7 @@ extension BrokerDriver {
     ///
     /// - Parameters:
     ///   - limits: The new limits; `nil` after an invalid reload.
-    ///   - policy: The new policy, whose generation is set here; `nil` after an invalid reload.
+    ///   - policy: The new policy; `nil` after an invalid reload. This method sets the generation of the policy.
     ///   - retention: The new retention policy; `nil` after an invalid reload.
     func reloaded(limits: BrokerConfiguration?, policy: AccessPolicy?, retention: RetentionPolicy?) {
         if let limits { core.broker.configurationChanged(to: limits) }
@@ -63,7 +63,7 @@ extension BrokerDriver {
         scheduleTick()
     }
 
-    /// Notes why the last reload has failed, for clients that ask for problems; `nil` if it has not.
+    /// Notes why the last reload has failed, for clients that ask for problems; `nil` if it succeeded.
     func reloadEnded(problem: String?) {
         core.broker.configurationProblem = problem
     }
@@ -73,7 +73,8 @@ extension BrokerDriver {
     /// Whether a repair waits for the commit in progress.
     var isRepairRequested: Bool { repairs.isRequested }
 
-    /// Makes the store repair the log if its files were deleted or moved away. A commit in progress is completed first.
+    /// Makes the store repair the log if the log's files were deleted or moved away. A commit in progress is completed
+    /// first.
     func repairStorage() {
         repairs.isRequested = core.broker.isCommitting
         guard !repairs.isRequested else { return }

@@ -55,7 +55,7 @@ extension BrokerDriver {
         }
     }
 
-    /// The store's completion that passes its answer to `handle` on the event loop, and schedules a tick.
+    /// A completion for the store that passes the answer to `handle` on the event loop, and schedules a tick.
     func onEventLoop<Answer: Sendable>(
         _ handle: @escaping @Sendable (BrokerDriver, Answer) -> Void
     ) -> @Sendable (Answer) -> Void {

@@ -68,7 +68,7 @@ final class BrokerDriver: BrokerHost {
     // MARK: Lifecycle
 
     /// Reserves the first sequences. Connections may be opened once the future succeeds. If the disk is full or the log
-    /// is damaged, it succeeds without a reservation, because volatile posts can still be served.
+    /// is damaged, the future succeeds without a reservation, because volatile posts can still be served.
     func start() -> EventLoopFuture<Void> {
         let readiness = eventLoop.makePromise(of: Void.self)
         self.readiness = readiness
@@ -102,8 +102,8 @@ final class BrokerDriver: BrokerHost {
     /// Takes the buffer for a read from one of the user's connections. The caller must return it with
     /// ``releaseReadBuffer(_:)``.
     ///
-    /// - Parameter isReadingToEnd: Whether the channel reads without pause to the end of its stream. Then the buffer is
-    ///   as large as possible, because many small reads take longer.
+    /// - Parameter isReadingToEnd: Whether the channel reads without pause to the end of its stream. In that case the
+    ///   buffer is as large as possible, because many small reads take longer.
     func takeReadBuffer(for uid: UInt32, isReadingToEnd: Bool) -> ByteBuffer {
         readBuffer.take(
             limit: isReadingToEnd
@@ -119,7 +119,7 @@ final class BrokerDriver: BrokerHost {
         core.broker.bytesReceived(bytes, from: id, now: now)
     }
 
-    /// The connection was read ahead of its channel, until ``endReadingAhead()``.
+    /// Notes that the connection was read ahead of its channel. ``endReadingAhead()`` lets the channel read again.
     func hasReadAhead(_ handler: ConnectionHandler) { readAhead.append(handler) }
 
     func connectionWritable(_ id: ConnectionID) {
@@ -127,7 +127,7 @@ final class BrokerDriver: BrokerHost {
         eventReceived()
     }
 
-    /// The peer has shut down its direction.
+    /// Notes that the peer has shut down its direction.
     ///
     /// - Returns: Whether to discard the received bytes that are not processed.
     func inputEnded(_ id: ConnectionID) -> Bool {
@@ -152,7 +152,7 @@ final class BrokerDriver: BrokerHost {
 
     // MARK: The tick
 
-    /// The time of the broker, in which standstills of the daemon do not count.
+    /// The broker's time, which excludes standstills of the daemon.
     var now: BrokerTime {
         let read = clock()
         let (time, standstill) = loopClock.read(read.monotonic)
@@ -166,7 +166,7 @@ final class BrokerDriver: BrokerHost {
     }
 
     /// Schedules a tick. Must be called after each event that the poll has reported. A call within a tick does not
-    /// count as an event.
+    /// count as an event of the poll.
     func eventReceived() {
         tickSchedule.eventReceived()
         scheduleTick()
@@ -228,10 +228,10 @@ final class BrokerDriver: BrokerHost {
         eventReceived()
     }
 
-    /// Sets the timer, unless it is already set to an earlier deadline. For a deadline that has passed, no timer is
-    /// set: the next tick applies it, and runs after the next poll unless one is scheduled already. The loop runs all
-    /// due tasks before it polls. If each tick took longer than the time between two deadlines, timers would therefore
-    /// keep the loop from polling, and no client would be served.
+    /// Sets the timer, unless it is already set to an earlier deadline. If the deadline has passed, schedules a tick
+    /// after the next poll instead, unless a tick is scheduled already. A timer would be wrong then, because the loop
+    /// runs all due tasks before it polls: if each tick took longer than the time between two deadlines, the loop would
+    /// never poll, and no client would be served.
     func wake(at deadline: Duration) {
         guard timer.map({ deadline < $0.deadline }) ?? true else { return }
         let delay = deadline - now.monotonic

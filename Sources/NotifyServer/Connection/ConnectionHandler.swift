@@ -19,22 +19,23 @@ final class ConnectionHandler: ChannelInboundHandler, OutputSink {
     private var descriptor: CInt?
     /// Whether the broker lets the connection be read.
     private var isReading = true
-    /// Whether bytes were read ahead of the channel, which is not to read until ``endReadingAhead()``.
+    /// Whether bytes were read ahead of the channel. The channel must not read until ``endReadingAhead()`` is called.
     private var isReadAhead = false
     private var partial = PartialFrame()
     /// The number of bytes written since the last flush.
     private var unflushedBytes = 0
-    /// The memory in the socket for unread bytes, at the last measurement.
+    /// The memory that the socket used for unread bytes at the last measurement.
     private var measuredBytes = 0
-    /// An upper bound of the memory in the socket for bytes written since the last measurement.
+    /// An upper bound of the socket's memory for bytes written since the last measurement.
     private var unmeasuredBytes = 0
-    /// The socket is measured if at least this memory was added, or if it held unread bytes before.
+    /// The socket is measured again if at least this much memory was added, or if it held unread bytes at the last
+    /// measurement.
     private static let measuringBytes = 4 << 10
-    /// The kernel's memory for a write of few bytes.
+    /// The memory that the kernel uses for a write of few bytes.
     private static let bytesPerWrite = 1 << 10
     /// Whether flushed bytes wait for the socket.
     private var isWaitingForSocket = false
-    /// Whether the connection is to be closed once its written bytes are sent.
+    /// Whether the connection will be closed once its written bytes are sent.
     private(set) var isClosing = false
     /// ``hasRoom`` is false once this number of bytes is unflushed. The number is small, because written bytes can't be
     /// dropped if the peer reads slowly.
@@ -92,7 +93,7 @@ final class ConnectionHandler: ChannelInboundHandler, OutputSink {
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        // The channel has closed the socket, whose number may be that of another file next.
+        // The channel has closed the socket, and its descriptor may be reused for another file.
         descriptor = nil
         if let id { driver.connectionClosed(id) }
         id = nil
@@ -106,12 +107,13 @@ final class ConnectionHandler: ChannelInboundHandler, OutputSink {
 
     // MARK: Reading ahead
 
-    /// The socket from which ``readAhead()`` may read; nil if it may not.
+    /// The socket from which ``readAhead()`` may read; nil if the connection must not be read.
     var readableDescriptor: CInt? { context != nil && isReading ? descriptor : nil }
 
-    /// Reads what waits in the socket ahead of the channel.
+    /// Reads the bytes that wait in the socket, ahead of the channel.
     ///
-    /// The event loop may have an event for these bytes, which the channel ignores because it is not to read.
+    /// The event loop may already have an event for these bytes. The channel ignores such an event, because its reading
+    /// is paused.
     func readAhead() {
         guard let descriptor = readableDescriptor else { return }
         if !isReadAhead {
@@ -156,7 +158,8 @@ final class ConnectionHandler: ChannelInboundHandler, OutputSink {
         unmeasuredBytes += unflushedBytes + Self.bytesPerWrite
         unflushedBytes = 0
         context?.flush()
-        // The channel's write-buffer water mark is one byte, so it is writable only if no bytes wait for the socket.
+        // The channel's write-buffer water mark is one byte, so the channel is writable only if no bytes wait for the
+        // socket.
         isWaitingForSocket = !(context?.channel.isWritable ?? false)
     }
 
@@ -185,7 +188,7 @@ final class ConnectionHandler: ChannelInboundHandler, OutputSink {
 
     private func setChannelReading(_ isReading: Bool) {
         guard let channel = context?.channel else { return }
-        // This fails if the channel has just closed; nothing is read from a closed channel anyway.
+        // Setting the option fails if the channel was just closed. Nothing is read from a closed channel anyway.
         try? channel.syncOptions?.setOption(.autoRead, value: isReading)
     }
 }

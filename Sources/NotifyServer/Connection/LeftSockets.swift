@@ -2,8 +2,8 @@ import Glibc
 import NotifySystem
 
 /// The sockets of connections that the daemon has ended while their peers had unread bytes. The kernel keeps these
-/// bytes until the peer reads them or closes its end, and has no event for the latter. The daemon therefore keeps a
-/// copy of the socket until then, and charges the peer's user for the bytes.
+/// bytes until the peer reads them or closes its end, and reports no event when the peer closes its end. The daemon
+/// therefore keeps a copy of the socket to examine it, and charges the peer's user for the bytes.
 struct LeftSockets {
     struct Socket {
         let descriptor: CInt
@@ -19,14 +19,14 @@ struct LeftSockets {
     static let socketsPerTurn = 1024
 
     private var sockets: [Socket] = []
-    /// The number of sockets at the end that are not examined yet in this round.
+    /// The number of sockets at the end of the array that are not examined yet in this round.
     private var unexamined = 0
     /// The time of the next turn; nil without sockets.
     private(set) var deadline: Duration?
 
     /// Keeps a copy of a socket with unread bytes. The peer reads them, and then the end of the stream.
     ///
-    /// - Returns: What to charge; nil if the socket is not kept.
+    /// - Returns: The kept socket with the bytes to charge; nil if the socket is not kept.
     mutating func keep(_ descriptor: CInt, of uid: UInt32, now: Duration) -> Socket? {
         let bytes = SocketMemory.unreadBytes(of: descriptor)
         guard bytes >= Self.minimumBytes, case let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0), copy >= 0 else {
@@ -39,7 +39,7 @@ struct LeftSockets {
         return socket
     }
 
-    /// Closes the sockets whose peers have read nearly all or have closed their ends, if it is time.
+    /// Closes the sockets whose peers have read nearly all bytes or have closed their ends, if the deadline has passed.
     ///
     /// - Returns: The closed sockets, whose charge ends.
     mutating func takeReleased(now: Duration) -> [Socket] {
@@ -50,11 +50,11 @@ struct LeftSockets {
         unexamined = first
         var released: [Socket] = []
         for index in (first..<end).reversed() {
-            // None once the peer has closed its end.
+            // A socket has no unread bytes once the peer has closed its end.
             guard SocketMemory.unreadBytes(of: sockets[index].descriptor) < Self.minimumBytes else { continue }
             close(sockets[index].descriptor)
             released.append(sockets[index])
-            // The last one was examined in this round, or was added after it began.
+            // The last socket was examined in this round, or was added after the round began.
             sockets.swapAt(index, sockets.count - 1)
             sockets.removeLast()
         }

@@ -1,8 +1,8 @@
-/// The time by which the daemon's deadlines run: the monotonic time without the time in which the daemon stood still.
+/// The clock of the daemon's deadlines: the monotonic time without the time in which the daemon stood still.
 ///
 /// A process stands still while it is stopped or frozen, while its machine is suspended, or while it gets no CPU.
-/// Clients cannot be served meanwhile, and often stand still, too, so that time counts towards no deadline. A
-/// standstill is recognized by a reading of the clock that comes later than the loop was to wake up.
+/// Meanwhile clients cannot be served, and often stand still, too. Such a standstill therefore counts towards no
+/// deadline. It is recognized when the clock is read later than the time at which the loop was to wake up.
 struct LoopClock {
     /// The longest wait of the loop while a deadline is pending, so that a standstill is recognized.
     static let maximumWait = Duration.milliseconds(500)
@@ -17,7 +17,7 @@ struct LoopClock {
 
     /// Must be called with the monotonic time whenever the time is needed.
     ///
-    /// - Returns: The time, and how long the daemon stood still since the last reading.
+    /// - Returns: The time, and the duration of a standstill since the last reading.
     mutating func read(_ monotonic: Duration) -> (time: Duration, standstill: Duration) {
         var time = monotonic - stoodStill
         var standstill = Duration.zero
@@ -31,6 +31,6 @@ struct LoopClock {
         return (time, standstill)
     }
 
-    /// Records that a timer of the loop will read the clock at this time.
+    /// Records that a timer of the loop will read the clock at `time`.
     mutating func wakesUp(at time: Duration) { wakeUp = min(wakeUp ?? time, time) }
 }

@@ -1,5 +1,6 @@
-/// Limits the bytes that all connections together read in a turn of the event loop. Reading takes time, and the limits
-/// of a user are checked only after the read. Once the budget is used up, a connection may still read 1 KiB at a time.
+/// A limit on the bytes that all connections together read in a turn of the event loop. Reading takes time, and the
+/// limits of a user are checked only after a read. Once the budget is used up, a connection may still read 1 KiB at a
+/// time.
 struct ReadBudget {
     private static let bytesPerTurn = 4 << 20
     private static let minimumBytes = 1 << 10

@@ -1,7 +1,7 @@
 import NIOCore
 
-/// The receive buffer that all connections of the event loop use in turn. A connection copies the bytes that it keeps,
-/// so idle connections hold no buffers.
+/// The receive buffer that the connections of the event loop use one after another. A connection copies the bytes that
+/// it keeps, so idle connections hold no buffers.
 struct ReadBuffer {
     /// The size limit of a read in bytes.
     static let capacity = 256 << 10
@@ -28,9 +28,9 @@ struct ReadBuffer {
 /// Makes a channel read into the shared ``ReadBuffer``, within the limit of the connection's user and the
 /// ``ReadBudget`` of the event loop's turn.
 ///
-/// A channel reads once in a turn, until the peer closes the connection. Then NIO reads everything that waits in the
-/// socket, also while reading is paused. From the second read of a turn on, the reads are therefore as large as
-/// possible: with reads of 1 KiB, 100 connections that are closed with full sockets would hold up the loop for 60 ms.
+/// A channel reads once per turn. When the peer closes the connection, NIO reads everything that waits in the socket,
+/// even while reading is paused. From the second read of a turn on, the reads are therefore as large as possible: with
+/// reads of 1 KiB, 100 connections that are closed with full sockets would hold up the loop for 60 ms.
 ///
 /// Because `nextBufferSize` returns `nil` and `record` returns `true`, the channel asks for a new buffer before each
 /// read. The channel still retains its first buffer until the channel is closed, so the first buffer is small.

@@ -2,7 +2,7 @@ import Glibc
 
 /// Polls sockets without waiting.
 enum SocketPoll {
-    /// `POLLRDHUP`: the peer has shut down its direction. Glibc's module lacks it.
+    /// `POLLRDHUP`, which Swift's Glibc module lacks: the peer has shut down its direction.
     private static let halfClosed: CInt = 0x2000
 
     /// For each socket, whether bytes can be read from it and the peer may send more.

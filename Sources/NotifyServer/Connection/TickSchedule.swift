@@ -1,13 +1,14 @@
 /// Decides when the next tick runs: before the event loop polls for events again, or after that poll.
 ///
-/// The loop runs all due tasks, including those added meanwhile, before it polls. If each tick takes longer than the
-/// store needs for an answer, the ticks of the answers would otherwise let no client be read.
+/// The loop runs all due tasks, including those added meanwhile, before it polls. If each tick took longer than the
+/// store needs for an answer, the ticks of the answers would keep the loop from polling, and no client would be read.
 struct TickSchedule {
     enum Request {
         case beforePoll, afterPoll
     }
 
-    /// The number of ticks that an event and an answer of the store need. Further ticks run after the next poll.
+    /// The number of ticks per event that run before the next poll: one for the event, and one for an answer of the
+    /// store.
     private static let ticksPerEvent = 2
 
     private var isScheduled = false
@@ -21,7 +22,7 @@ struct TickSchedule {
         if !isTicking { ticksSinceEvent = 0 }
     }
 
-    /// Requests a tick before the next poll, or after it if enough ticks have run since the last event.
+    /// Requests a tick: before the next poll, or after it if enough ticks have run since the last event.
     ///
     /// - Returns: What the caller must schedule; nil if a tick is scheduled already.
     mutating func request() -> Request? {

@@ -81,7 +81,7 @@ package final class ListeningSocket: Sendable {
     /// - Throws: The `ServerError` of `bind`: `socketInUse` if another process serves or holds the socket.
     package static func check(path: String) throws(ServerError) {
         let address = try address(path)
-        // Before the lock, because the lock file of another user's daemon may not be accessible.
+        // The socket is checked before the lock, because the lock file of another user's daemon may not be accessible.
         _ = try hasStaleSocket(at: path, address)
         do throws(FileLock.Failure) {
             try FileLock.check(guarding: path)
@@ -112,7 +112,7 @@ package final class ListeningSocket: Sendable {
     /// Restores the backlog, because the event loop calls `listen` again with a shorter backlog.
     ///
     /// A socket from systemd gets the maximum backlog, `net.core.somaxconn`, which is systemd's default. The backlog
-    /// configured in its unit could be read only over netlink.
+    /// configured in the socket's unit could be read only over netlink.
     func restoreBacklog() throws(Errno) {
         _ = try onDescriptor { listen($0, isFromServiceManager ? .max : Self.backlog) }
     }
@@ -141,7 +141,7 @@ package final class ListeningSocket: Sendable {
 
     // MARK: - Making the socket
 
-    /// Binds the socket, sets its mode, and listens. No client can connect before `listen`, so the mode applies to
+    /// Binds the socket, sets its mode, and then listens. No client can connect before `listen`, so the mode applies to
     /// every connection.
     private static func bind(
         _ descriptor: FileDescriptor, path: String, _ address: UnixSocketAddress, mode: mode_t
@@ -170,7 +170,7 @@ package final class ListeningSocket: Sendable {
 
     /// Whether a socket that no process serves is at the path.
     ///
-    /// - Throws: `socketInUse` if a process serves it, `socketPathUnusable` if another file is at the path.
+    /// - Throws: `socketInUse` if a process serves the socket, `socketPathUnusable` if another file is at the path.
     private static func hasStaleSocket(at path: String, _ address: UnixSocketAddress) throws(ServerError) -> Bool {
         guard let status = try? Stat(FilePath(path), followTargetSymlink: false) else { return false }
         guard status.type == .socket else {
@@ -207,7 +207,7 @@ package final class ListeningSocket: Sendable {
 }
 
 extension ServerError {
-    /// The error about the lock file of the socket at `path`.
+    /// The error for a lock file of the socket at `path` that can't be locked.
     fileprivate init(locking path: String, _ failure: FileLock.Failure) {
         let lockPath = FileLock.path(guarding: path)
         switch failure {

@@ -34,8 +34,8 @@ package struct ServiceDirectory: Sendable, Equatable {
         try verifyExisting(owner: owner, purpose: purpose)
     }
 
-    /// Refuses a directory within one of another user, who could replace it. The variables of the environment name such
-    /// a directory, for example, after `su`.
+    /// Refuses a directory whose parent belongs to another user, who could replace the directory. After `su`, for
+    /// example, the variables of the environment name such a directory.
     private func verifySurroundings(owner: uid_t, purpose: String) throws(ServerError) {
         var parent = AccessProblem.directory(of: path)
         while parent != "/", parent != ".", access(parent, F_OK) != 0, errno == ENOENT {
@@ -102,7 +102,7 @@ package struct ServiceDirectory: Sendable, Equatable {
 }
 
 extension ServerError {
-    /// The error about a directory that can't be used; the message says how to correct it.
+    /// The error for a directory that can't be used. Its message says how to correct the problem.
     static func directoryUnusable(_ path: String, purpose: String, cause: Errno) -> ServerError {
         let problem =
             switch cause {

@@ -4,7 +4,7 @@ import SystemPackage
 
 /// The systemd units of notifyd that serve a socket.
 struct ServiceUnit: Equatable {
-    /// Whether the units belong to the service manager of a user. If false, they belong to the system's.
+    /// Whether the units belong to the service manager of a user, not to that of the system.
     let isOfUser: Bool
 
     /// Connects to the socket, and finds the units by the process that listens on it: notifyd in the cgroup of its
@@ -39,7 +39,7 @@ struct ServiceUnit: Equatable {
         }
     }
 
-    /// The error about a second daemon for the same socket.
+    /// The error of starting a second daemon for the same socket.
     func refusal(of path: String) -> ServerError {
         let command = isOfUser ? "systemctl --user" : "systemctl"
         return ServerError(

@@ -30,8 +30,8 @@ package enum SocketActivation {
                 "LISTEN_FDS names descriptor \(firstDescriptor) but it is not open: start notifyd through its socket unit",
                 cause: Errno.last)
         }
-        // Verify the descriptor before owning it: an error would close an owned descriptor. If systemd passed nothing,
-        // the descriptor with this number may belong to the runtime.
+        // The descriptor is verified before this process owns it, because an error would close an owned descriptor. If
+        // systemd passed nothing, the descriptor with this number may belong to the runtime.
         try verify(firstDescriptor)
         guard fcntl(firstDescriptor, F_SETFD, FD_CLOEXEC) == 0,
             fcntl(firstDescriptor, F_SETFL, fcntl(firstDescriptor, F_GETFL) | O_NONBLOCK) == 0
@@ -47,7 +47,7 @@ package enum SocketActivation {
             return nil
         }
         guard let process = pid_t(processText), process > 0 else { throw malformed("LISTEN_PID", processText) }
-        // With another pid, systemd set the variables for a parent of this process, and this process inherited them.
+        // If the pid differs, systemd set the variables for a parent of this process, and this process inherited them.
         guard process == context.processID else { return nil }
         guard let count = Int(countText), count >= 0 else { throw malformed("LISTEN_FDS", countText) }
         return count
