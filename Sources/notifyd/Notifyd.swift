@@ -72,8 +72,8 @@ struct Notifyd: AsyncParsableCommand {
     /// Runs on the main actor, so that no other code runs before the variable is set.
     @MainActor static func main() async {
         StandardDescriptors.reserve()
-        // Dispatch raises the priority of its manager thread. Only root may do so. For other users, Dispatch would
-        // write a line to the system's log at each start.
+        // Dispatch tries to raise the priority of its manager thread, which only root may do. For other users, Dispatch
+        // would write a line to the system's log at each start.
         setenv("LIBDISPATCH_LOG", "NO", 1)
         // With SIGPIPE ignored, a write to a closed pipe or socket fails with EPIPE instead of ending the process.
         signal(SIGPIPE, SIG_IGN)
@@ -95,9 +95,9 @@ struct Notifyd: AsyncParsableCommand {
         }
     }
 
-    /// The arguments of this process, without its name. Swift's runtime finds none if a constructor of a preloaded
-    /// library has set an environment variable: it searches for them beside the environment, which has moved then. The
-    /// kernel still has them.
+    /// The arguments of this process, without its name. Swift's runtime searches for the arguments beside the
+    /// environment. It finds none if a constructor of a preloaded library has set an environment variable, because the
+    /// environment has then moved. The kernel still has the arguments.
     private static var arguments: [String] {
         guard CommandLine.argc == 0, let file = fopen("/proc/self/cmdline", "re") else {
             return Array(CommandLine.arguments.dropFirst())
@@ -110,8 +110,8 @@ struct Notifyd: AsyncParsableCommand {
             .map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Exits with the status for an error. Wrong usage is reported on one line. Requested help and versions are printed
-    /// in full.
+    /// Reports an error, and exits with its status. Wrong usage is reported on one line. Requested help and versions
+    /// are printed in full.
     private static func end(with error: any Error) -> Never {
         switch exitCode(for: error) {
         case .success:
@@ -133,7 +133,7 @@ struct Notifyd: AsyncParsableCommand {
     private static func report(_ message: String) {
         let oneLine = String(message.map { $0.isNewline ? " " : $0 })
         let line = Array("notifyd: \(oneLine)\n".utf8)
-        // A standard error that takes nothing must not keep the process from ending.
+        // Waits at most a second, because a blocked standard error must not keep the process from ending.
         var output = pollfd(fd: STDERR_FILENO, events: Int16(POLLOUT), revents: 0)
         guard poll(&output, 1, 1_000) == 1 else { return }
         _ = write(STDERR_FILENO, line, line.count)

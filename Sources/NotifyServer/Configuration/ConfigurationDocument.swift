@@ -9,7 +9,7 @@ struct ConfigurationDocument {
     static let maximumBytes = 1 << 20
 
     let path: String
-    /// The content; `nil` for a file with nothing but comments.
+    /// The content; `nil` for a file that is empty or contains only comments.
     let root: Node?
 
     /// Reads a file.

@@ -1,8 +1,7 @@
 import Configuration
 import NotifyYAML
 
-/// The settings in the configuration file. The whole file is checked; the error about an invalid line contains the line
-/// number.
+/// The settings in the configuration file. The whole file is checked. An error contains the number of the invalid line.
 struct ConfigurationFile {
     let document: ConfigurationDocument
     private let settings: [ConfigurationSetting]
@@ -82,7 +81,7 @@ struct ConfigurationFile {
         guard case .scalar(let scalar) = node else {
             throw invalid(node.mark, "\(setting.key): expected \(setting.expectation), not a list or mapping")
         }
-        // The YAML tag is checked as well as the content: "5" in quotes is text, not a number.
+        // The YAML tag is checked, too, because "5" in quotes is text and not a number.
         var trial = ServerConfiguration(socketPath: "", socketMode: 0, databasePath: "")
         guard let content = Self.content(of: node, for: setting), setting.apply(content, to: &trial),
             setting.isAllowedInFile(content)
@@ -126,7 +125,8 @@ struct ConfigurationFile {
 
     private static func list(_ names: [String]) -> String { names.joined(separator: ", ") }
 
-    /// Makes an error about settings that contradict each other. Its place is that of the first of `keys` in the file.
+    /// Makes an error about settings that contradict each other. The error has the line of the first of `keys` that is
+    /// in the file.
     ///
     /// - Returns: `nil` if the file contains none of the settings.
     func contradiction(_ keys: [String], _ problem: String) -> ServerError? {

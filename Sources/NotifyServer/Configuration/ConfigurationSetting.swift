@@ -31,7 +31,7 @@ struct ConfigurationSetting: Sendable {
         case rate(Path<Int?>, ClosedRange<Int>)
         /// A size in bytes, or `automatic` for the default share of the machine's memory.
         case memory(Path<Int>, ClosedRange<UInt64>)
-        /// A number, a number with a unit, or a word, with a parser of its own.
+        /// A number, a number with a unit, or a word. The setting has its own parser.
         case quantity(QuantitySetting)
         /// A list of records. It can be set only in the configuration file.
         case records(RecordList)
@@ -148,7 +148,7 @@ struct ConfigurationSetting: Sendable {
         }
     }
 
-    /// The value of a size limit that means no limit.
+    /// The value of a limit that means no limit.
     private static let unlimited = "unlimited"
     /// The value that means the default share of the machine's memory.
     private static let automatic = "automatic"

@@ -68,7 +68,8 @@ package struct ConfigurationSources: Sendable {
             throw file?.contradiction(["log.max_backlog", "log.max_bytes"], problem)
                 ?? ServerError(.configurationInvalid, problem)
         }
-        // The default: the paths of the sources were checked as they were read.
+        // Only the default path can be too long here, because the paths of the sources were checked when they were
+        // read.
         let pathBytes = configuration.socketPath.utf8.count
         guard pathBytes <= UnixSocketAddress.maximumPathBytes else {
             throw ServerError(

@@ -2,8 +2,8 @@ package import Glibc
 import NotifySystem
 import SystemPackage
 
-/// The default paths of the daemon's files: the system's directories for root and for a system service, directories of
-/// the user otherwise.
+/// The default paths of the daemon's files: in the system's directories for root and for a system service, otherwise in
+/// directories of the user.
 package struct DefaultPaths: Sendable, Equatable {
     package let socketPath: String
     /// The directory of the socket. Created with the socket if it is missing.
@@ -11,12 +11,12 @@ package struct DefaultPaths: Sendable, Equatable {
     /// `nil` if the environment of a user's daemon names neither a state directory nor a home directory.
     package let databasePath: String?
     package let databaseDirectory: ServiceDirectory?
-    /// Read if the file exists. `nil` if the environment of a user's daemon names neither a configuration directory nor
-    /// a home directory.
+    /// The path of the configuration file, which need not exist. `nil` if the environment of a user's daemon names
+    /// neither a configuration directory nor a home directory.
     package let configurationPath: String?
 
-    /// Why `$XDG_RUNTIME_DIR` is not used, as a line for the log; `nil` if it is used or not set. Clients do not use it
-    /// either.
+    /// Why `$XDG_RUNTIME_DIR` is not used, as a line for the log; `nil` if the variable is used or not set. Clients
+    /// also ignore a variable that is not used.
     package let runtimeDirectoryProblem: String?
 
     package static let systemSocketPath = "/run/notifyd/notifyd.sock"
@@ -70,7 +70,8 @@ package struct DefaultPaths: Sendable, Equatable {
         return ServiceDirectory(path: "\(temporaryDirectory)/notifyd-\(context.userID)", mode: 0o700)
     }
 
-    /// Why another user could replace the socket's directory in this one; `nil` if no other user could.
+    /// Why another user could replace the socket's directory in the runtime directory at `path`; `nil` if no other user
+    /// could.
     private static func problem(ofRuntimeDirectory path: String, _ context: ProcessContext) -> String? {
         guard let status = try? Stat(FilePath(path)) else { return nil }
         let (owner, mode) = (status.userID.rawValue, status.permissions.rawValue)

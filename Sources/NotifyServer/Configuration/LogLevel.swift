@@ -16,6 +16,6 @@ package enum LogLevel: String, Sendable, CaseIterable {
         }
     }
 
-    /// All levels, for errors.
+    /// The names of all levels, for error messages.
     package static let names = allCases.map(\.rawValue).joined(separator: ", ")
 }

@@ -6,7 +6,7 @@ extension Node {
     var quantity: String? {
         switch tag {
         case .str, .float: string
-        // `010` and `1:30` remain as written, to be refused: YAML reads them as 8 and 90.
+        // YAML reads `010` and `1:30` as 8 and 90. They remain as written here, so that the caller refuses them.
         case .int: string.flatMap { $0.isAmbiguous ? $0 : int.map(String.init) }
         default: nil
         }
@@ -14,7 +14,7 @@ extension Node {
 }
 
 extension String {
-    /// Whether a YAML integer is octal by a leading 0, or in base 60.
+    /// Whether a YAML integer is octal because of a leading 0, or in base 60.
     fileprivate var isAmbiguous: Bool { contains(":") || (count > 1 && first == "0" && allSatisfy(\.isNumber)) }
 }
 

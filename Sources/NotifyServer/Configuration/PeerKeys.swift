@@ -9,7 +9,7 @@ enum PeerKeys {
     private static let uids = RecordKey.list("uids", of: .integer(identifiers))
     private static let gids = RecordKey.list("gids", of: .integer(identifiers))
 
-    /// The valid uids and gids. In system calls, the highest number means that no user or group is given.
+    /// The valid uids and gids. The highest number is invalid, because system calls use it for no user or group.
     private static let identifiers = 0...Int(UInt32.max - 1)
 
     static let all: [any DeclaredRecordKey] = [users, groups, uids, gids]

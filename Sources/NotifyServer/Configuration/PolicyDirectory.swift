@@ -7,7 +7,7 @@ import SystemPackage
 enum PolicyDirectory {
     private static let suffix = ".yaml"
 
-    /// Reads the rules of all files whose names end in `.yaml`, in the order of these names. Each file contains a list
+    /// Reads the rules of all files whose names end in `.yaml`, in the order of their names. Each file contains a list
     /// of the same records as `policy:` in the configuration file. A missing directory means no rules.
     static func rules(in path: String) throws(ServerError) -> [AccessRule] {
         var rules: [AccessRule] = []

@@ -1,11 +1,11 @@
-/// A setting whose value is a number, a number with a unit, or a word, with a parser of its own.
+/// A setting with its own parser, whose value is a number, a number with a unit, or a word.
 struct QuantitySetting: Sendable {
     /// Describes a valid value, for the error about an invalid one.
     let expectation: String
     let differs: @Sendable (ServerConfiguration, ServerConfiguration) -> Bool
     private let assign: @Sendable (String, inout ServerConfiguration) -> Bool
 
-    /// - Parameter parse: Converts a text to a value. Returns `nil` if it is invalid.
+    /// - Parameter parse: Converts a text to a value. Returns `nil` if the text is invalid.
     init<Value: Equatable & Sendable>(
         _ path: ConfigurationSetting.Path<Value>, expectation: String, parse: @escaping @Sendable (String) -> Value?
     ) {

@@ -46,7 +46,8 @@ protocol DeclaredRecordKey: Sendable {
 
 /// Limits the number of values read for a list, because YAML aliases can expand a small file to any number of values.
 struct RecordBudget {
-    /// More values than a file of the largest size can contain without aliases.
+    /// The maximum number of values, which exceeds the number that a file of the largest size can contain without
+    /// aliases.
     static let maximumValues = ConfigurationDocument.maximumBytes
 
     private var left = maximumValues

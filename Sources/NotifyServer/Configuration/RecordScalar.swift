@@ -8,7 +8,7 @@ struct RecordScalar<Value: Sendable>: Sendable {
 
     /// - Parameters:
     ///   - expectation: A description of a valid value, with its article.
-    ///   - read: Converts a scalar to a value. Returns `nil` if it is invalid.
+    ///   - read: Converts a scalar to a value. Returns `nil` if the scalar is invalid.
     init(expectation: String, read: @escaping @Sendable (Node) -> Value?) {
         self.expectation = expectation
         self.read = read

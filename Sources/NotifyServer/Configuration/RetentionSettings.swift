@@ -4,7 +4,7 @@ import NotifyStore
 import NotifyUnits
 import NotifyYAML
 
-/// The settings of ``RetentionPolicy`` that have their own words or records: `log.min_free_bytes`, `log.max_backlog`,
+/// The settings of ``RetentionPolicy`` that need their own parsers or records: `log.min_free_bytes`, `log.max_backlog`,
 /// `log.retention` and `log.expire_subscriptions`.
 enum RetentionSettings {
     /// The range of the size limits of the log and of rules.
@@ -42,7 +42,7 @@ enum RetentionSettings {
 
     /// Describes how the limits of a valid policy contradict each other.
     ///
-    /// - Returns: `nil` if they do not.
+    /// - Returns: `nil` if the limits do not contradict each other.
     static func contradiction(_ policy: RetentionPolicy) -> String? {
         guard case .bytes(let backlog) = policy.maximumBacklog, let limit = policy.maximumBytes, backlog > limit else {
             return nil

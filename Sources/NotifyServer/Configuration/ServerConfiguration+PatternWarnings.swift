@@ -4,8 +4,8 @@ import NotifyStore
 import NotifyUnits
 
 extension ServerConfiguration {
-    /// Warnings about tokens in the patterns of rules that look like wildcards and are none: a rule that denies `hr*`
-    /// denies only a name that contains `*`. Each is one line.
+    /// Warnings about tokens in the patterns of rules that look like wildcards but are not: a rule that denies `hr*`
+    /// denies only the name with the character `*`. Each warning is one line.
     var patternWarnings: [String] {
         let rules = policy.flatMap { rule in
             PatternWarning.texts(rule.names.map(\.string)).map { text in

@@ -9,18 +9,19 @@ import NotifySystem
 ///
 /// ``ConfigurationSetting/all`` lists the keys and value ranges of the settings.
 package struct ServerConfiguration: Equatable, Sendable {
-    /// The path of the socket. By default that of ``DefaultPaths``.
+    /// The path of the socket. The default is in ``DefaultPaths``.
     package var socketPath: String
     /// The permission bits of the socket; connecting needs write permission. By default 0666 if the daemon runs as root
     /// or the path is ``DefaultPaths/systemSocketPath``, 0600 otherwise.
     package var socketMode: mode_t
-    /// The path of the database with the stored messages. By default that of ``DefaultPaths``.
+    /// The path of the database with the stored messages. The default is in ``DefaultPaths``.
     package var databasePath: String
     /// The configured rules, which follow the default rules: first the rules of the configuration file, then the rules
     /// of the files in `policy.d`.
     package var policy: [AccessRule] = []
     package var logLevel: LogLevel = .info
-    /// The time limit for a stopping daemon to commit, send `closing` and flush. After that it closes all connections.
+    /// The time limit for a stopping daemon to commit, send `closing` and flush. After that the daemon closes all
+    /// connections.
     package var drainDeadline: Duration = .seconds(10)
     /// Limits and timeouts of users and connections.
     package var broker = BrokerConfiguration()

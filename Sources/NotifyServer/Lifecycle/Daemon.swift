@@ -60,7 +60,7 @@ package enum Daemon {
     private static func serviceGroup(
         _ server: Server, _ reloader: ConfigurationReloader, drain: Duration, _ logger: Logger
     ) -> ServiceGroup {
-        // The group's own lifecycle messages would repeat the daemon's.
+        // The service group logs no messages below warning, because its lifecycle messages would repeat the daemon's.
         var groupLogger = logger
         groupLogger.logLevel = max(logger.logLevel, .warning)
         var configuration = ServiceGroupConfiguration(

@@ -17,7 +17,7 @@ package enum DatabaseCheck {
         return (text(of: check).joined(separator: "\n"), check.findings.isSound)
     }
 
-    /// Writes what is sound in a database, by default the configured one, to a new one.
+    /// Writes the sound rows of a database, by default the configured one, to a new database.
     ///
     /// - Throws: ``ServerError`` or `StoreError` if nothing was written.
     package static func repair(_ file: String?, to newPath: String?, options: CommandLineOptions) throws -> String {

@@ -28,7 +28,7 @@ package struct ProcessContext: Sendable {
 }
 
 extension ProcessContext {
-    /// Variables that the service manager set for this process alone; its child processes must not inherit them.
+    /// The variables that the service manager sets for this process alone. Its child processes must not inherit them.
     static let servicePrivateVariables =
         SocketActivation.variables + ["NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC"]
 

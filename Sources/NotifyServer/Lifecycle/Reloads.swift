@@ -10,12 +10,12 @@ package enum ReloadOutcome: Sendable, Equatable {
     case refused(String)
 }
 
-/// Connects the running server with the ``ConfigurationReloader``. Passes requests to the reloader, and new
-/// configurations to the server.
+/// The connection between the running server and the ``ConfigurationReloader``: passes requests to the reloader, and
+/// new configurations to the server.
 package final class Reloads: Sendable {
     typealias Reply = @Sendable (ReloadOutcome) -> Void
 
-    /// The maximum number of reloads that wait: more than operators request at the same time.
+    /// The maximum number of pending reloads, which is more than operators request at the same time.
     private static let maximumPending = 64
 
     private struct State {
@@ -42,8 +42,8 @@ package final class Reloads: Sendable {
         reply?(.refused("\(Self.maximumPending) reloads are pending: try again later"))
     }
 
-    /// Sets the action that applies a new configuration. It is called with `nil` if the new configuration is invalid,
-    /// and at once with a configuration that was reloaded while the server started.
+    /// Sets the action that applies a new configuration. The action is called with `nil` if the new configuration is
+    /// invalid. If a configuration was reloaded while the server started, the action is called with it at once.
     func set(_ action: (@Sendable (ServerConfiguration?) -> Void)?) {
         let waiting = state.withLock { state in
             state.action = action
@@ -53,14 +53,14 @@ package final class Reloads: Sendable {
         if let waiting { action?(waiting) }
     }
 
-    /// Why the last reload has failed; `nil` if it has not.
+    /// Why the last reload has failed; `nil` if it succeeded.
     var problem: String? { state.withLock(\.problem) }
 
     /// Runs the action after a reload.
     ///
     /// - Parameters:
     ///   - configuration: The new configuration; `nil` if it is invalid.
-    ///   - problem: Why it is invalid.
+    ///   - problem: Why the configuration is invalid.
     func reloaded(_ configuration: ServerConfiguration?, problem: String? = nil) {
         let action = state.withLock { state in
             state.problem = problem

@@ -3,10 +3,10 @@ import NotifyStore
 import NotifySystem
 import SystemPackage
 
-/// Puts a backup in the place of the configured database.
+/// Replaces the configured database by a backup.
 package enum Restore {
-    /// Restores a backup. As root, gives up root's rights first if another user owns the folder of the database: the
-    /// database must belong to the daemon's user.
+    /// Restores a backup. If the process runs as root and another user owns the folder of the database, it first
+    /// changes to that user, because the database must belong to the daemon's user.
     ///
     /// - Returns: A line for the user.
     /// - Throws: ``ServerError`` or `StoreError`.
@@ -15,7 +15,7 @@ package enum Restore {
         let defaults = DefaultPaths(for: context)
         let configuration = try ConfigurationSources(options: options, context: context, defaults: defaults).load()
         let path = configuration.databasePath
-        // The daemon's user may be unable to read it.
+        // The backup is opened before the change of the user, because the daemon's user may be unable to read it.
         let backup = try BackupSource(path: file)
         if let folder = try? Stat(FilePath(AccessProblem.directory(of: path))) {
             try becomeOwner(of: folder)

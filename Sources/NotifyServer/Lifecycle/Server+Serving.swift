@@ -10,7 +10,7 @@ import NotifyWire
 import ServiceLifecycle
 
 extension Server {
-    /// How much of a log of an earlier version a slow disk migrates and rewrites in a second.
+    /// The bytes of a log of an earlier version that are migrated and rewritten in a second on a slow disk.
     private static let migratedBytesPerSecond = 8 << 20
 
     /// Serves connections until a graceful shutdown is complete.
@@ -33,8 +33,8 @@ extension Server {
         try await group.shutdownGracefully()
     }
 
-    /// Opens the store. Recovering a long log, or migrating one of an earlier version, takes time that depends on its
-    /// size, so systemd's start timeout is extended first.
+    /// Opens the store. Extends systemd's start timeout first, because recovering or migrating a log takes time that
+    /// depends on the log's size.
     private func openStore() throws -> Store {
         var status = stat()
         let logBytes = stat(configuration.databasePath, &status) == 0 ? Int(status.st_size) : 0
@@ -104,7 +104,7 @@ extension Server {
         if let socketError { throw socketError }
     }
 
-    /// Updates the metrics from now on.
+    /// Starts to update the metrics at intervals.
     ///
     /// - Returns: The task to cancel before the loop ends; `nil` if no backend collects metrics.
     private func reportMetrics(
@@ -117,8 +117,8 @@ extension Server {
         }
     }
 
-    /// Closes the store. A full disk is logged and not thrown, because no stored message is lost: the next start
-    /// recovers as after a crash.
+    /// Closes the store. The error of a full disk is logged and not thrown, because no stored message is lost: the next
+    /// start recovers as after a crash.
     private func close(_ store: Store, nextSequence: UInt64) throws(StoreError) {
         do throws(StoreError) {
             try store.close(nextSequence: nextSequence)

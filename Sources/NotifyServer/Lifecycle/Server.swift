@@ -38,8 +38,8 @@ package struct Server: Service {
     /// - Throws: ``ServerError`` or `StoreError` if the daemon cannot start or continue.
     package func run() async throws {
         let listening = try openListeningSocket()
-        // Remove the socket's file last, also after an error. Until then, the lock keeps other daemons from using the
-        // path.
+        // The socket's file is removed last, even after an error. Until then, the lock keeps other daemons from using
+        // the path.
         defer { listening.removeFile() }
         try prepareDatabaseDirectory()
         try await serve(listening)

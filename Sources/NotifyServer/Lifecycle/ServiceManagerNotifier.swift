@@ -3,8 +3,8 @@ import NotifySystem
 import SystemPackage
 package import NIOCore
 
-/// Reports the state of the service to systemd, over the datagram socket of `sd_notify(3)`. Without that socket,
-/// nothing is sent.
+/// Reports the state of the service to systemd, over the datagram socket of `sd_notify(3)`. Does nothing if there is no
+/// such socket.
 ///
 /// No call blocks. A message that the socket does not take at once is dropped, and the call returns `false`.
 package final class ServiceManagerNotifier: Sendable {

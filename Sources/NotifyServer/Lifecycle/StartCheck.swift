@@ -4,9 +4,9 @@ import NotifyStore
 import NotifySystem
 import NotifyUnits
 
-/// Checks whether the daemon could start, without changing anything. Also fails where the daemon would start but refuse
-/// to store posts: with less free space than `log.min_free_bytes`, on a nearly full file system, or with a database whose
-/// schema is altered. Other failures have the message of a failed start.
+/// A check whether the daemon could start. Changes nothing. The check also fails if the daemon would start but refuse
+/// to store posts: because less space is free than `log.min_free_bytes`, the file system is nearly full, or the schema
+/// of the database is altered. Other failures have the message of a failed start.
 ///
 /// Does not check the socket of a system service, which the service manager opens.
 package enum StartCheck {

@@ -1,7 +1,7 @@
 import FoundationEssentials
 package import Logging
 
-/// Writes each record as one line.
+/// A log handler that writes each record as one line.
 package struct LineLogHandler: LogHandler {
     package var metadata: Logger.Metadata = [:]
     package var metadataProvider: Logger.MetadataProvider?
@@ -31,7 +31,7 @@ package struct LineLogHandler: LogHandler {
 
     func line(for event: LogEvent, at time: Date) -> String {
         var line = Self.beginning(event.level, label: label, destination.format, at: time)
-        // Escaped, so that a client can't forge log lines.
+        // The message is escaped, so that a client can't forge log lines.
         line += event.message.description.singleLine
         var all = metadata.merging(metadataProvider?.get() ?? [:]) { $1 }
         all.merge(event.metadata ?? [:]) { $1 }
@@ -43,7 +43,7 @@ package struct LineLogHandler: LogHandler {
         return line
     }
 
-    /// The beginning of a record: the priority or the time and level, and the label.
+    /// The beginning of a record: the priority, or the time and the level; then the label.
     static func beginning(
         _ level: Logger.Level, label: String, _ format: LogDestination.Format, at time: Date = Date()
     ) -> String {

@@ -50,7 +50,8 @@ package final class LogDestination: Sendable {
         set { currentLevel.store(Self.index(of: newValue), ordering: .relaxed) }
     }
 
-    /// Writes a record soon. It is dropped if too many wait for the output. Errors are ignored.
+    /// Adds a record, which a thread writes soon. The record is dropped if too many wait for the output. Errors of
+    /// writing are ignored.
     func write(_ line: String) { records.append(line) }
 
     /// Waits until all records are written, at most for `limit`.

@@ -1,7 +1,7 @@
 import Glibc
 
-/// The records that wait for the log's output, and the thread that writes them. An output that takes nothing, such as a
-/// full pipe, thus blocks that thread alone. Records beyond a limit are dropped and counted.
+/// The records that wait for the log's output, and the thread that writes them. If the output accepts no bytes, such as
+/// a full pipe, only this thread is blocked. Records beyond a limit are dropped and counted.
 final class RecordQueue: Sendable {
     /// The maximum size of the records that wait, in bytes.
     static let maximumBytes = 256 << 10
@@ -72,7 +72,7 @@ final class RecordQueue: Sendable {
         }
     }
 
-    /// Takes all records that wait, and a report of those that were dropped; nil if there are none.
+    /// Takes all waiting records, and a report of the dropped ones; nil if there are none.
     private func takeWork(_ state: inout State) -> Work? {
         state.isWriting = !state.waiting.isEmpty || state.dropped > 0
         guard state.isWriting else { return state.isEnded ? .end : nil }
@@ -83,7 +83,7 @@ final class RecordQueue: Sendable {
         return .write(records)
     }
 
-    /// Writes everything, or gives up at an error.
+    /// Writes all records. Stops at an error.
     private func write(_ records: [UInt8]) {
         records.withUnsafeBytes { bytes in
             var written = 0

@@ -36,7 +36,7 @@ final class SharedState<Value>: @unchecked Sendable {
         pthread_mutex_unlock(lock)
     }
 
-    /// Waits until `body`, which is called now and after each change, returns a result. It may change the value itself.
+    /// Waits until `body` returns a result. `body` is called at once and after each change, and may change the value.
     ///
     /// - Parameter limit: The time limit; nil for none.
     /// - Returns: Nil if the time limit has passed.

@@ -3,15 +3,15 @@ import CMalloc
 /// Returns freed memory to the system.
 ///
 /// malloc keeps freed memory for later allocations. After a peak, tens of megabytes can remain free between blocks in
-/// use, and no user is charged for them. Trimming returns these pages; it takes about 3 ms for 60 MB.
+/// use, and no user is charged for them. Trimming returns these pages, and takes about 3 ms for 60 MB.
 struct MemoryTrimmer {
     /// malloc is trimmed only if the bytes in use have fallen by at least this much since their peak, and by at least a
     /// quarter. Trimming more often would cost time, because each trim visits all free memory.
     static let minimumFreedBytes = 16 << 20
     static let interval = Duration.milliseconds(250)
 
-    /// After a trim, malloc is trimmed once more in this time: closed channels are freed after the bytes in use have
-    /// fallen, and the last fall may be small.
+    /// The time after a trim at which malloc is trimmed once more: closed channels are freed only after the bytes in
+    /// use have fallen, and a last small fall would not cause a trim.
     static let followUp = Duration.seconds(10)
 
     private var highestBytes = 0
@@ -32,7 +32,7 @@ struct MemoryTrimmer {
     ///   - bytes: The bytes in use.
     ///   - now: The monotonic time.
     ///   - trim: Returns free memory of malloc to the system.
-    /// - Returns: The time at which to call again, if there may be something to trim then; `nil` otherwise.
+    /// - Returns: The time of the next call, if there may be memory to trim then; `nil` otherwise.
     mutating func trimIfNeeded(
         bytesInUse bytes: Int, now: @autoclosure () -> Duration, trim: () -> Void = { malloc_trim(0) }
     ) -> Duration? {

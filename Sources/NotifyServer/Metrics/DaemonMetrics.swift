@@ -4,8 +4,8 @@ import NotifyWire
 /// The daemon's figures as metrics of swift-metrics: counters and meters. Each name is `notifyd_` plus the
 /// figure's name.
 ///
-/// Costs nothing per message: the broker counts messages by itself, and ``update(_:)`` adds the growth of each figure
-/// to its counter. Confined to the event loop.
+/// Metrics cost nothing per message: the broker counts messages anyway, and ``update(_:)`` adds the growth of each
+/// figure to its counter. Must be used on the event loop only.
 struct DaemonMetrics {
     private enum Metric {
         case counter(Counter, reported: UInt64)
