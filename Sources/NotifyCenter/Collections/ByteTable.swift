@@ -10,7 +10,7 @@
 package struct ByteTable: ~Copyable, @unchecked Sendable {
     private struct Entry: BitwiseCopyable {
         var offset: Int
-        /// -1 if the entry is vacant.
+        /// The length of the key; -1 if the entry is vacant.
         var count: Int32
         var scope: Int32
         var value: Int32

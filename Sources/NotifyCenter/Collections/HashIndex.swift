@@ -10,11 +10,11 @@ package struct HashIndex: Sendable {
     @usableFromInline
     static var smallestCapacity: Int { 16 }
 
-    /// The hash in the upper half, the entry number in the lower half.
+    /// The slots, each with a hash in the upper half and an entry number in the lower half.
     @usableFromInline
     var slots: ContiguousArray<UInt64> = []
 
-    /// One byte of the hash for each slot, or 0 if the slot is empty.
+    /// The tags: one byte of the hash for each slot, or 0 if the slot is empty.
     @usableFromInline
     var tags: ContiguousArray<UInt8> = []
 

@@ -6,7 +6,8 @@
 ///
 /// `@unchecked Sendable` because of the pointer: the memory belongs to this value, which is noncopyable.
 struct Pool<Element: BitwiseCopyable>: ~Copyable, @unchecked Sendable {
-    /// At least the size of a cache line, so that an element of that size is in a single line.
+    /// The alignment of the memory: at least the size of a cache line, so that an element of that size is in a single
+    /// line.
     private static var alignment: Int { max(64, MemoryLayout<Element>.alignment) }
 
     private var memory: UnsafeMutablePointer<Element>?

@@ -11,7 +11,7 @@ package protocol SlotID: Hashable {
     init(index: Int, generation: UInt32)
 }
 
-/// The identifier for maps that are used by slot index alone.
+/// An identifier for maps whose values are accessed by slot index only.
 @usableFromInline
 package struct PlainSlotID: SlotID, Sendable, BitwiseCopyable {
     @usableFromInline package let index: Int

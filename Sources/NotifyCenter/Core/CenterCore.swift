@@ -131,7 +131,8 @@ extension CenterCore {
         return id
     }
 
-    /// Adds a registration for all names that at least one of the patterns matches, with the object as bytes.
+    /// Adds a registration for all names that at least one of the patterns matches. The object filter consists of
+    /// bytes.
     mutating func add(
         patterns: [NamePattern], objectBytes object: UnsafeRawBufferPointer?, priority: Int32, slot: Int32
     ) -> UInt64 {
@@ -153,7 +154,7 @@ extension CenterCore {
 
     /// Ends a registration.
     ///
-    /// - Returns: False if it has already ended.
+    /// - Returns: False if the registration has already ended.
     package mutating func remove(_ id: UInt64, scope: Int = 0) -> Bool {
         // The closure changes only `cache`, so it does not conflict with the exclusive access to `scopes`.
         let isRemoved = scopes[scope].remove(id) { cache.invalidate($0, object: $1, hash: hash) }
@@ -163,8 +164,8 @@ extension CenterCore {
         return true
     }
 
-    /// Ends a registration: no post reaches it any more. Removes only a limited number of its links, as a registration
-    /// may have any number of links.
+    /// Ends a registration: no post reaches it any more. Removes only a limited number of its links, because a
+    /// registration may have any number of links.
     ///
     /// - Parameter links: The maximum number of links to remove.
     /// - Returns: The links that may remain, for ``remove(_:of:)``; nil if all links were removed or the registration
@@ -227,7 +228,7 @@ extension CenterCore {
         insert(priority: priority, slot: slot, scope: scope)
     }
 
-    /// Adds a subscription to a subscriber, or patterns to any registration of a scope.
+    /// Adds a subscription to a subscriber, or adds patterns to any registration of a scope.
     ///
     /// - Parameter isLimited: Whether to enforce ``maximumOverlap``.
     /// - Returns: The links of the subscription, for ``unsubscribe(_:scope:)``.
@@ -362,7 +363,7 @@ extension CenterCore {
 
     /// Replaces ``maximumOverlap``. Existing subscriptions stay. The core must have been made with a limit.
     package mutating func limitOverlap(to limit: Int) {
-        precondition(maximumOverlap < .max && limit < .max, "overlap is measured from the beginning or not at all")
+        precondition(maximumOverlap < .max && limit < .max, "a core made without a limit has no overlap")
         maximumOverlap = limit
     }
 

@@ -9,7 +9,7 @@ struct NameTrie: ~Copyable, Sendable {
 
     private struct Node: BitwiseCopyable {
         let parent: Int32
-        /// The entry in `literals` for the token of this node, or -1 for a star and for the root.
+        /// The entry in `literals` for the token of this node, or -1 for the root and for a node of the token `*`.
         let entry: Int32
         var star: Int32 = -1
         var literalChildren: Int32 = 0

@@ -44,10 +44,12 @@ struct RegistrationIndex: ~Copyable, Sendable {
         var count: Int32 = 0
     }
 
+    /// The lists of one name or pattern.
     private struct Place: BitwiseCopyable {
-        /// The entry in `names`, or -1 for a pattern.
+        /// The entry of the name in `names`, or -1 for a pattern.
         let nameEntry: Int32
         let end: NameTrie.End
+        /// The list without object filter, or -1.
         var everyObject: Int32 = -1
         var objectCount: Int32 = 0
         /// An upper bound on the length of the lists with an object filter.
@@ -102,6 +104,8 @@ extension RegistrationIndex {
     /// number. So checking whether a registration has ended takes one load and one comparison.
     private static let indexBits: UInt64 = 24
 
+    /// Adds a registration without links.
+    ///
     /// - Parameter serial: A number that increases with each registration, whatever its scope.
     mutating func insert(priority: Int32, slot: Int32, serial: UInt64) -> UInt64 {
         precondition(records.count < 1 << Self.indexBits - 1, "a scope can have at most 16,777,215 registrations")
@@ -157,7 +161,7 @@ extension RegistrationIndex {
         remove(link: link)
     }
 
-    // Inlined: a nonmutating method that is not inlined is passed a copy of all fields.
+    // Inlined: a nonmutating method that is not inlined gets a copy of all fields.
     @inline(__always)
     private func withSubject(of number: Int32, _ body: (Subject, _ object: UnsafeRawBufferPointer?) -> Void) {
         let list = lists[number]
@@ -213,7 +217,7 @@ extension RegistrationIndex {
     /// Removes a registration and all its links.
     ///
     /// - Parameter body: Called before each link is removed, as in ``unlinkOne(of:_:)``.
-    /// - Returns: False if it has already ended.
+    /// - Returns: False if the registration has already ended.
     mutating func remove(_ id: UInt64, _ body: (Subject, _ object: UnsafeRawBufferPointer?) -> Void) -> Bool {
         guard let record = record(of: id) else { return false }
         while unlinkOne(ofRecord: record, body) {}

@@ -1,9 +1,10 @@
 /// A registered interest in matching posts, as plain data.
 package struct Registration: Hashable, Sendable, BitwiseCopyable {
-    /// Increases with every registration and is never reused.
+    /// The identifier, which increases with every registration and is never reused.
     package let id: UInt64
 
-    /// Registrations with a higher priority come first. Those with equal priorities are in order of registration.
+    /// The priority. Registrations with a higher priority come first; those with equal priorities are in order of
+    /// registration.
     package let priority: Int32
 
     /// A number that the owner of the core chose.
@@ -30,7 +31,7 @@ package struct Registration: Hashable, Sendable, BitwiseCopyable {
 /// The registrations that match a post, in order of delivery. Immutable: a change of registrations leads to a new
 /// resolution.
 package final class Resolution: Sendable {
-    /// Ordered by descending priority, then by registration. Each registration occurs once.
+    /// The registrations, ordered by descending priority, then by registration. Each registration occurs once.
     package let registrations: ContiguousArray<Registration>
 
     /// The value of ``CenterCore/resolutionGeneration`` when the resolution was made. A resolution of an earlier

@@ -9,7 +9,7 @@ package struct CachedResolution {
 
 /// A cache of resolutions by name and object, with a memory limit.
 ///
-/// A hit takes one hash, one probe and one comparison of bytes. While there is room, every miss is cached. A full cache
+/// A hit takes one hash, one probe and one comparison of bytes. Every miss is cached while there is room. A full cache
 /// admits one miss in 16 at random: a name that is used repeatedly is soon cached, while cycling through more names
 /// than fit causes few evictions. Eviction follows the clock algorithm.
 ///
@@ -22,9 +22,9 @@ struct ResolutionCache: ~Copyable, Sendable {
 
     /// The memory of an entry with a key of up to 40 bytes, including its share of the index.
     static let entryBytes = MemoryLayout<ResolutionCacheEntries.Entry>.stride + 16
-    /// Longer keys are not cached. A valid name and a valid object have at most 510 bytes together.
+    /// The maximum length of a cached key, in bytes. A valid name and a valid object have at most 510 bytes together.
     static let maximumKeyBytes = 1_024
-    /// A full cache admits, on average, one miss in this many.
+    /// The average number of misses of which a full cache admits one.
     static let admissionInterval: UInt64 = 16
     private static let evictionsPerInsertion = 4
     private static let stepsPerEviction = 16

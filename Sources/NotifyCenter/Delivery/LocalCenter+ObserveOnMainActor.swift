@@ -4,8 +4,8 @@ extension LocalCenter {
     ///
     /// A post from the main actor or the main queue calls the observer directly: when the post returns, the observer
     /// has run up to its first suspension. Posts from elsewhere are buffered until the main actor runs the observer.
-    /// Notifications keep their order: while any are buffered or a call is in progress, a post from the main actor is
-    /// buffered as well.
+    /// Notifications keep their order: a post from the main actor is buffered as well while notifications are buffered
+    /// or a call is in progress.
     ///
     /// No call begins after the observation has ended. A call in progress continues and is not cancelled.
     ///

@@ -29,7 +29,7 @@ struct Mailbox<Element: Sendable>: Sendable {
     private let buffering: Buffering
     private let acceptsOne: Bool
     private var elements: Deque<Element> = []
-    /// Empty while there is room.
+    /// The posts that wait for room. Empty while there is room.
     private var posters: Deque<Poster> = []
     private var highWaterMark = 0
     private var acceptsMore = true
@@ -60,6 +60,8 @@ struct Mailbox<Element: Sendable>: Sendable {
         return .replaced(oldest)
     }
 
+    /// Adds an element of a post that can wait for room.
+    ///
     /// - Parameter mayWait: Called if the mailbox is full and its policy is to wait. If the result is false, the
     ///   element is dropped.
     mutating func put(_ element: Element, for post: WaitingPost, mayWait: () -> Bool) -> Put {

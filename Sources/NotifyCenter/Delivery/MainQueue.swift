@@ -19,8 +19,8 @@ package enum MainQueue {
     @available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *)
     static func startTask(_ work: @escaping @MainActor @Sendable () async -> Void) {
         #if !canImport(Darwin)
-            // The runtime knows the main actor by the current job or the main thread. A block of the main queue has no
-            // job, and may run on any thread.
+            // The runtime recognizes the main actor by the current job or the main thread. A block of the main queue
+            // has no job, and may run on any thread.
             if isCurrent {
                 Task.detached(executorPreference: MainQueueExecutor.shared) {
                     _ = Task.immediateDetached(operation: work)

@@ -4,7 +4,7 @@ import DequeModule
 final class SequenceMailbox<Element: Sendable>: PostWaiter {
     private struct State {
         var mailbox: Mailbox<Element>
-        /// Empty while there are elements.
+        /// The reads that wait for an element. Empty while there are elements.
         var readers: Deque<CheckedContinuation<Element?, Never>> = []
         /// The hash value of the task that read last; nil once the reader has stopped. After that task has ended, a new
         /// task may have the same value.

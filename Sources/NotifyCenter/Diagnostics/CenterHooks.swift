@@ -101,7 +101,7 @@ public struct RepeatedObservation: Sendable, CustomStringConvertible {
     }
 
     /// Whether an observation repeats an earlier one of the same owner. Must not be called under the center's lock,
-    /// because it may release the last reference to an observed instance.
+    /// because this method may release the last reference to an observed instance.
     static func isRepetition(_ observer: Observer, of earlier: Observer) -> Bool {
         // An observation of a released instance differs from an observation of a new instance at the same address.
         !earlier.isOrphaned && Place(observer) == Place(earlier)

@@ -1,6 +1,6 @@
 extension LocalCenter {
     /// Returns the object of a type that another library attaches to the center. Creates the object on first use. The
-    /// center keeps it until the center is released.
+    /// center keeps the object until the center is released.
     package func attachment<Attachment: AnyObject & Sendable>(
         _ type: Attachment.Type, make: () -> Attachment
     ) -> Attachment {

@@ -15,8 +15,8 @@
 ///
 /// By default the name consists of the module and the type, such as `Shop.OrderPaid`, so **renaming or moving the type
 /// renames its messages**. Observers of the old name then receive nothing, nor do those of a pattern that matches only
-/// the old name, and the compiler reports no error. Declare a name if the messages are observed by name. If they are
-/// posted often, declare the name as a `static let`, because the default is looked up for each post.
+/// the old name, and the compiler reports no error. Declare a name if the messages are observed by name. If the
+/// messages are posted often, declare the name as a `static let`, because the default is looked up for each post.
 public protocol NotificationMessage: Sendable {
     /// The name. A declared name does not change when the type is renamed.
     static var notificationName: NotificationName { get }

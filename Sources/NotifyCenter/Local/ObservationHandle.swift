@@ -12,8 +12,8 @@ public struct ObservationHandle: Sendable {
         center.end(registration, slot: slot)
     }
 
-    /// Stops delivery of later posts until ``resume()``. Posts in between are not delivered later. Notifications that
-    /// are already buffered for the observer, or for a reader, are still delivered.
+    /// Stops delivery of later posts until ``resume()``. Posts during the pause are not delivered later. Notifications
+    /// that are already buffered for the observer, or for a reader, are still delivered.
     public func pause() {
         observer?.setPaused(true)
     }

@@ -135,7 +135,7 @@ private struct Shard {
         table.deinitialize(count: 1)
     }
 
-    /// Locks the shard. If it is locked, retries for a short time without blocking.
+    /// Locks the shard. Retries for a short time, without blocking, if another thread holds the lock.
     @inline(__always)
     func tryLock() -> Bool {
         if tryLockOnce() { return true }

@@ -57,8 +57,8 @@ struct PostTable: ~Copyable {
     }
 
     /// Removes the entries that a registration of the name and the object invalidates. A registration without an object
-    /// invalidates the entries of the name with any object. The table can't look these up without their objects, so it
-    /// removes all entries if any has an object.
+    /// invalidates the entries of the name with any object. The table can't look up such entries without their objects,
+    /// so it removes all entries if at least one has an object.
     mutating func remove(_ name: NotificationName, object: ObjectKey?, into dropped: inout Dropped) {
         if object == nil && countWithObject > 0 { return removeAll(into: &dropped) }
         let index = index(of: name, object: object)
