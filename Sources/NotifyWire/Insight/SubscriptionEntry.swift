@@ -4,9 +4,9 @@ package import NIOCore
 package struct SubscriptionEntry: ListedEntry {
     package static let subject = ListSubject.subscriptions
     package static let kind = FrameKind.subscriptionEntry
-    /// Flag bit 0: the number of messages that a durable subscription is behind is known.
+    /// Flag bit 0: `behind` is known.
     package static let behindFlag: UInt8 = 1
-    /// Flag bit 1: there may be fewer of these messages.
+    /// Flag bit 1: `behind` is an upper bound.
     package static let behindBoundFlag: UInt8 = 2
 
     package var request: UInt64
