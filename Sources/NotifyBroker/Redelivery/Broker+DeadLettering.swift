@@ -2,11 +2,12 @@ import NotifyCenter
 import NotifyLog
 import NotifyWire
 
-/// Messages that are given up become dead letters: messages of the log under `notifyd.dead.` and the uid of the durable
-/// subscription's owner. The batch that stores a dead letter also deletes the copy for the subscription.
+/// Messages that have failed too often become dead letters: messages of the log under `notifyd.dead.` and the uid of
+/// the durable subscription's owner. The batch that stores a dead letter also deletes the subscription's copy of the
+/// message.
 extension Broker {
-    /// Whether a dead letter of the subscription can be stored now. It replaces a copy, so that the copies do not count
-    /// here: they could prevent the dead letters that end them.
+    /// Whether a dead letter of the subscription can be stored now. The owner's copies do not count here: a dead letter
+    /// replaces a copy, so many copies must not prevent dead letters.
     func hasRoomForDeadLetters(_ slot: DurableSlot) -> Bool {
         guard (try? commits.checkRoom()) != nil, isReady, !isPurging else { return false }
         return ownerHasRoomForDeadLetters(durables[slot])
@@ -17,21 +18,22 @@ extension Broker {
         return UInt64(ledger.stored.usage(of: durable.uid).deadLetterBytes) < limit
     }
 
-    /// Whether messages are given up, but can't become dead letters, because those of the owner use up its share.
+    /// Whether messages that have failed too often can't become dead letters, because the owner's dead letters use up
+    /// its share.
     func needsRoomForDeadLetters(_ durable: DurableSubscription) -> Bool {
         !ownerHasRoomForDeadLetters(durable) && durable.isAwaitingDeadLetters
     }
 
-    /// Whether the copies and dead letters of the owner are within its share. At its end nothing is lost: messages that
-    /// are given up stay as copies while there is no room for dead letters, and a subscription with many copies gets no
-    /// further messages.
+    /// Whether the owner's copies and dead letters are within its share. Above the share nothing is lost: messages that
+    /// have failed too often stay as copies until there is room for dead letters, and a subscription with many copies
+    /// gets no further messages.
     func ownerHasRoomForFailures(_ slot: DurableSlot) -> Bool {
         guard let limit = access.limits(of: durables[slot].owner).storedBytes else { return true }
         return UInt64(ledger.stored.failedBytes(of: durables[slot].uid)) < limit
     }
 
-    /// Makes dead letters of messages, with the next batch. A message that is a dead letter itself is finished: it
-    /// stays stored as long as the others.
+    /// Makes dead letters of messages, with the next batch. A message that is a dead letter itself is finished without
+    /// another one: it stays stored as long as other dead letters.
     mutating func deadLetter(_ content: RedeliveryPage.Content, of slot: DurableSlot, now: BrokerTime) {
         // A message may have been acknowledged, or the subscription reset, since the copies were requested.
         let letters = zip(content.block.entries, content.reasons).filter { entry, _ in
@@ -53,7 +55,7 @@ extension Broker {
                 durables[slot].deadLetterFailed(entry.sequence)
             }
         }
-        // The next batch that succeeds continues with the others.
+        // The remaining messages follow after the next batch that succeeds.
         if deadLettered.count < letters.count { durables.redeliveryReads.failed(slot) }
         guard !deadLettered.isEmpty else { return }
         let id = durables[slot].id
@@ -92,7 +94,7 @@ extension Broker {
         statistics.deadLetters += UInt64(sequences.count)
         guard let slot = durables.slot(of: id) else { return }
         durables[slot].deadLettered(sequences)
-        // There may be room for others.
+        // There may be room for further deliveries now.
         answersChanged(slot, now: now)
     }
 

@@ -2,18 +2,18 @@ import NotifyCenter
 package import NotifyLog
 import NotifyWire
 
-/// Delivering messages again that have failed.
+/// Redelivering messages from their copies in the log.
 extension Broker {
-    /// The most messages that are read at a time.
+    /// The maximum number of copies that are read at a time.
     private static let readMessages = 256
-    /// The most bytes that are read at a time, besides a first message.
+    /// The maximum number of bytes that are read at a time. The first message may exceed it.
     private static let readBytes = 256 << 10
-    /// The most subscriptions that are found to need no copies in one turn of the event loop.
+    /// The maximum number of subscriptions that are examined in one turn of the event loop.
     private static let visitsPerTurn = 64
 
-    /// Handles the times of durable subscriptions that have passed: deadlines, and delays between deliveries.
+    /// Handles passed times of durable subscriptions: deadlines, and delays between deliveries.
     ///
-    /// If they take long, the rest is left for the next turn of the event loop.
+    /// If there is much to do, the rest is left for the next turn of the event loop.
     mutating func timeOfDurablesPassed(now: BrokerTime) {
         var work = 0
         while work < FairScheduler.unitsPerTurn, !durables.unsavedRedeliveries.areMany,
@@ -28,7 +28,7 @@ extension Broker {
         scheduler.spend(work)
     }
 
-    /// Continues a subscription after a batch with copies of its messages.
+    /// Continues a subscription after the commit of copies of its messages.
     mutating func wakeRedeliveries(of id: DurableID, now: BrokerTime) {
         guard let slot = durables.slot(of: id) else { return }
         durables[slot].rowsSaved(now: now)
@@ -36,7 +36,7 @@ extension Broker {
         answersChanged(slot, now: now)
     }
 
-    /// Requests copies of messages, if the store reads none and a subscription needs some.
+    /// Requests copies of messages from the store, if it is reading none and a subscription needs some.
     mutating func requestRedeliveries(now: BrokerTime) {
         guard connections.drain == .notBegun else { return }
         for _ in 0..<Self.visitsPerTurn {
@@ -50,7 +50,7 @@ extension Broker {
                 limitCopies(of: slot)
                 if let reader = durables[slot].reader {
                     pages.readers.wake(reader)
-                    // Readers have continued in this turn before.
+                    // The readers of this turn have already continued, so another tick is needed.
                     actions.append(.scheduleTick)
                 }
             }
@@ -63,8 +63,8 @@ extension Broker {
         actions.append(.scheduleTick)
     }
 
-    /// Forgets who may receive the messages, because the policy has changed. This visits all messages, so no other
-    /// subscription has its turn in this turn of the event loop.
+    /// Forgets the evaluated rights to messages, because the policy has changed. This visits all messages of the
+    /// subscription, so no other one is examined in this turn of the event loop.
     private mutating func forgetRights(of slot: DurableSlot) {
         let work = durables[slot].redeliveryWork
         durables[slot].forgetRights()
@@ -72,7 +72,7 @@ extension Broker {
         durables.redeliveryReads.wake(slot, isNeeded: durables[slot].mayNeedCopies)
     }
 
-    /// The next copies to read for a subscription: for deliveries and for dead letters in turn.
+    /// The next copies to read for a subscription. Deliveries and dead letters take turns.
     private mutating func nextRead(for slot: DurableSlot) -> RedeliveryReads.Read? {
         switch durables.redeliveryReads.lastPurpose {
         case .delivery, .rights: nextDeadLetters(of: slot) ?? nextDelivery(of: slot)
@@ -94,8 +94,8 @@ extension Broker {
         return sequences.isEmpty ? nil : .init(slot: slot, purpose: .delivery, sequences: sequences)
     }
 
-    /// While no client is attached, messages are read to drop those that no client may receive any more, and to count
-    /// the withheld ones. A pending change must be in the log first: if it fails, its patterns do not apply.
+    /// The next copies to read while no client is attached: to drop messages that no identity may receive any more, and
+    /// to count withheld ones. Nil during a pending change, because its patterns do not apply if it fails.
     private mutating func nextEvaluation(of slot: DurableSlot) -> RedeliveryReads.Read? {
         guard !durables[slot].isChanging else { return nil }
         let patterns = durables[slot].filter.patterns
@@ -138,7 +138,7 @@ extension Broker {
             }
             lost(content.missing, of: slot)
             limitWithheld(of: slot, now: now)
-            // The messages that no member had room for.
+            // Messages for which no member had room become due again.
             durables[slot].notDelivered(read.sequences)
         }
         durables.noteProgress(slot)
@@ -189,7 +189,7 @@ extension Broker {
     }
 
     private mutating func evaluateRights(to block: LogBlock, of slot: DurableSlot, now: BrokerTime) {
-        // A client that attaches now may have another identity.
+        // The rights could be outdated: a client that attaches now may have another identity.
         guard !durables[slot].isChanging, !durables[slot].hasMembers else { return }
         var forbidden: [UInt64] = []
         for entry in block.entries {
@@ -207,7 +207,7 @@ extension Broker {
         drop(forbidden, of: slot, now: now)
     }
 
-    /// Whether a message is still for the subscription: its patterns or the rights to it may have changed.
+    /// Whether the subscription still gets a message. Its patterns, or the rights to the message, may have changed.
     func isWanted(_ message: MessageParts, by slot: DurableSlot) -> Bool {
         isSelected(message, by: slot) && mayReceive(message, durables[slot])
     }
@@ -217,15 +217,16 @@ extension Broker {
         return filter.matches(name: message.name) && filter.object.map { $0.utf8.elementsEqual(message.object) } ?? true
     }
 
-    /// Ends redeliveries that no attached identity may receive any more. A gap reports them now, or to the next client.
+    /// Ends redeliveries that no identity of the subscription may receive any more. A gap reports the messages now, or
+    /// to the next client.
     private mutating func drop(_ sequences: [UInt64], of slot: DurableSlot, now: BrokerTime) {
-        // Others were acknowledged while their copies were read.
+        // The other messages were acknowledged while their copies were read.
         let sequences = sequences.filter { durables[slot].redeliveryState(of: $0) == .reading }
         guard let (loss, isReported) = removeRedeliveries(sequences, of: slot, .forbidden) else { return }
         if !isReported { logLoss(loss, of: durables[slot].id, .forbidden, now: now.monotonic) }
     }
 
-    /// Removes messages that are not delivered again. A gap reports them now, or to the next client.
+    /// Removes messages that will not be delivered. A gap reports them now, or to the next client.
     ///
     /// - Returns: The messages, and whether a gap was sent for them; nil if there are no messages.
     private mutating func removeRedeliveries(
@@ -238,20 +239,21 @@ extension Broker {
         return (loss, isReported)
     }
 
-    /// Lets first deliveries continue although redeliveries are due, because no member with room may receive them.
+    /// Lets first deliveries continue although redeliveries are due, because no member with room may receive the due
+    /// ones.
     private mutating func withholdRedeliveries(of slot: DurableSlot) {
         guard durables[slot].dueCount > 0, !durables[slot].areRedeliveriesWithheld else { return }
         durables[slot].areRedeliveriesWithheld = true
         if let reader = durables[slot].reader {
             pages.readers.wake(reader)
-            // Readers have continued in this turn before.
+            // The readers of this turn have already continued, so another tick is needed.
             actions.append(.scheduleTick)
         }
     }
 
     /// Handles messages whose copy is missing or damaged.
     private mutating func lost(_ missing: [UInt64], of slot: DurableSlot) {
-        // Others were deleted on purpose, or are finished.
+        // The other copies were deleted on purpose, or their messages are finished.
         let sequences = missing.filter { durables[slot].redeliveryState(of: $0) != nil }
         guard let (loss, _) = removeRedeliveries(sequences, of: slot, .damaged) else { return }
         actions.append(
@@ -261,7 +263,7 @@ extension Broker {
             ))
     }
 
-    /// Ends redeliveries without a copy: their messages failed after the log had deleted them.
+    /// Ends redeliveries for which there is no copy, because the messages failed after the log had deleted them.
     mutating func notCopied(_ sequences: [UInt64], of id: DurableID) {
         guard let slot = durables.slot(of: id) else { return }
         let unreported = durables[slot].notCopied(sequences)

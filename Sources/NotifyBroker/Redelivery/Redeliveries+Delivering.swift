@@ -3,7 +3,8 @@ import NotifyWire
 
 /// Delivering messages again, and acknowledging them.
 extension Redeliveries {
-    /// Takes messages that are to become dead letters, and whose row the log has, within the same limits.
+    /// Takes messages that must become dead letters and have an up-to-date row in the log. Takes at least one message,
+    /// and no further ones that would exceed the limits.
     mutating func takeDead(maximumCount: Int, maximumBytes: Int) -> [UInt64] {
         var queue = exchange(&dead, with: [])
         defer { dead = queue }
@@ -11,7 +12,7 @@ extension Redeliveries {
             from: &queue, .dead, as: .deadLettering, maximumCount: maximumCount, maximumBytes: maximumBytes)
     }
 
-    /// Takes messages from a queue, and removes the entries before them that are out of date.
+    /// Takes messages from a queue. Outdated entries before them are removed.
     mutating func take(
         from queue: inout Deque<UInt64>, _ state: State, as next: State, maximumCount: Int, maximumBytes: Int
     ) -> [UInt64] {
@@ -28,11 +29,11 @@ extension Redeliveries {
         return sequences
     }
 
-    /// Makes messages due again that were read but not delivered.
+    /// Makes messages due again that were read and not delivered.
     mutating func notDelivered(_ sequences: some Collection<UInt64>) {
         for sequence in sequences.reversed() where messages[sequence]?.state == .reading {
             set(.due, of: sequence)
-            // Not behind those that became due later.
+            // The messages go to the front, because others became due later.
             if let last = due.popLast() { due.prepend(last) }
         }
     }
@@ -50,14 +51,15 @@ extension Redeliveries {
 
     // MARK: Answers
 
-    /// Removes those messages in the ranges that the member has got, now or before.
+    /// Removes those messages in the ranges that the member has received in any delivery.
     ///
     /// - Parameter ranges: Ascending and disjoint.
-    /// - Returns: For each of them, the member to which it was in flight; nil if it was in flight to none.
+    /// - Returns: For each removed message, the member to which it was in flight; nil if there was none.
     mutating func acknowledge(_ ranges: [SequenceRange], by member: MemberID) -> [MemberID?] {
         guard let candidates = held[member] else { return [] }
         work += candidates.count
-        // The less work of two: to look up each sequence of the ranges, or to compare each candidate with the ranges.
+        // The cheaper of two ways: to look up each sequence of the ranges, or to compare each candidate with the
+        // ranges.
         let span = ranges.reduce(UInt64(ranges.count)) { $0.addingClamped($1.last - $1.first) }
         let sequences =
             span < UInt64(candidates.count)

@@ -1,10 +1,10 @@
 import NotifyWire
 
-/// The members that have got a message. Each of them may acknowledge it.
+/// The holders of a message: members that have received it. Each of them may acknowledge it.
 extension Redeliveries {
-    /// The most members that a message records as its receivers.
+    /// The maximum number of holders of a message. Earlier ones are forgotten.
     private static let maximumHolders = 4
-    /// The most messages that a member may acknowledge after it has failed them: two windows. It bounds the work of an
+    /// The maximum number of failed messages that a member may still acknowledge: two windows. Bounds the work of an
     /// acknowledgement.
     private static let maximumHeld = 2 * Int(Limits.maximumWindow)
 
@@ -16,7 +16,8 @@ extension Redeliveries {
         held[holder, default: []].insert(sequence)
     }
 
-    /// Whether a member may acknowledge so many messages that no further failed ones are kept for it.
+    /// Whether a member already holds the maximum number of messages, so that it becomes no holder of further failed
+    /// ones.
     func hasManyHeld(_ member: MemberID) -> Bool { held[member]?.count ?? 0 > Self.maximumHeld }
 
     mutating func removeHeld(_ sequence: UInt64, by holder: MemberID) {
@@ -29,8 +30,8 @@ extension Redeliveries {
 
     /// Forgets some messages of a member that has ended.
     ///
-    /// - Returns: The number of forgotten messages; those of them that were in flight to the member, ascending; and
-    ///   whether the member has no further messages.
+    /// - Returns: The number of forgotten messages, the ones that were in flight to the member in ascending order, and
+    ///   whether the member holds no further messages.
     mutating func takeHeld(
         by member: MemberID, maximumCount: Int
     ) -> (count: Int, inFlight: [UInt64], isLast: Bool) {
@@ -41,21 +42,21 @@ extension Redeliveries {
 
     /// Forgets a member that has ended.
     ///
-    /// - Returns: The messages that were in flight to it, ascending.
+    /// - Returns: The messages that were in flight to the member, ascending.
     mutating func ended(_ member: MemberID) -> [UInt64] {
         let sequences = (held.removeValue(forKey: member) ?? []).sorted()
         for sequence in sequences { messages[sequence]?.holders.removeAll { $0 == member } }
         return sequences.filter { isInFlight($0, to: member) }
     }
 
-    /// Makes messages due that are in flight to members. All members have ended. No failure is recorded.
+    /// Makes all messages in flight due, without a failure. Must be called only when all members have ended.
     mutating func giveBackAll() {
         for member in held.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
             for sequence in ended(member) { set(.due, of: sequence) }
         }
     }
 
-    /// Forgets that a member got a message, because it has given it back.
+    /// Forgets that a member received a message, because the member has given it back.
     mutating func release(_ sequence: UInt64, by member: MemberID) {
         messages[sequence]?.holders.removeAll { $0 == member }
         removeHeld(sequence, by: member)

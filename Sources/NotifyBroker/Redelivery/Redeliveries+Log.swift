@@ -1,11 +1,11 @@
 import DequeModule
 import NotifyLog
 
-/// Dead letters, and saving the messages in the log.
+/// Dead letters, and saving the redeliveries in the log.
 extension Redeliveries {
     // MARK: Dead letters
 
-    /// Notes that messages have not become dead letters.
+    /// Records that messages have not become dead letters.
     mutating func notDeadLettered(_ sequences: some Sequence<UInt64>) {
         for sequence in sequences where messages[sequence]?.state == .deadLettering { set(.dead, of: sequence) }
     }
@@ -42,7 +42,7 @@ extension Redeliveries {
         return result
     }
 
-    /// Notes that the changes of a batch are in the log.
+    /// Records that the changes of a batch are in the log.
     mutating func saved(_ sequences: some Sequence<UInt64>) {
         endSaving()
         for sequence in sequences {
@@ -56,8 +56,8 @@ extension Redeliveries {
         }
     }
 
-    /// Removes a message whose copy the log has deleted. A message that a member is processing stays until its answer:
-    /// after a failure, the log is asked for another copy, and reports that there is none.
+    /// Removes a message whose copy the log has deleted. A message in flight stays until its answer: after a failure,
+    /// the next batch requests another copy, and the store reports that there is none.
     mutating func copyDeleted(_ sequence: UInt64) {
         switch messages[sequence]?.state {
         case .waiting, .due, .reading, .dead, .deadLettering: discard(sequence)
@@ -66,7 +66,7 @@ extension Redeliveries {
         }
     }
 
-    /// Notes that the changes of a batch are not in the log.
+    /// Records that the changes of a batch are not in the log.
     mutating func saveFailed(_ batch: Unsaved) {
         endSaving()
         unsaved.restore(batch.reasons)

@@ -1,7 +1,7 @@
 import NotifyLog
 
 extension Redeliveries {
-    /// A message that is to be delivered again, or to become a dead letter.
+    /// A message that waits for a redelivery, is in flight again, or must become a dead letter.
     struct Message {
         var state: State
         var failures: UInt32
@@ -10,9 +10,9 @@ extension Redeliveries {
         var isStored: Bool
         /// The identities that may receive the message. Known at most while it is due.
         var rights = MessageRights.unknown
-        /// Whether no attached member could receive the message when it was to be delivered last.
+        /// Whether the last attempt to deliver the message found no member that may receive it.
         var isSetAside = false
-        /// The latest members that got the message. Each of them may acknowledge it.
+        /// The members that received the message last. Each of them may acknowledge it.
         var holders: [MemberID] = []
 
         /// Whether the message waits, without a failure, for a member that may receive it.

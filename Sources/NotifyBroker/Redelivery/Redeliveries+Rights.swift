@@ -1,10 +1,10 @@
 import DequeModule
 import NotifyLog
 
-/// The rights to messages that are due: which of the identities that attached may receive each.
+/// The rights to due messages: the identities of the subscription that may receive each message.
 ///
-/// Evaluated messages are in a queue for each set of identities, so that only messages are read that a member may
-/// receive.
+/// There is a queue of evaluated messages for each set of rights, so that only messages that a member may receive are
+/// read.
 extension Redeliveries {
     /// Takes due messages with these rights, to read them. Takes at least one message, and no further ones that would
     /// exceed the limits.
@@ -17,8 +17,7 @@ extension Redeliveries {
         return sequences
     }
 
-    /// Takes out the queue of the messages that are due and to which there are these rights, so that a change of it
-    /// makes no copy.
+    /// Takes out the queue of the due messages with these rights, so that a change of the queue makes no copy.
     private mutating func takeQueue(_ rights: MessageRights) -> Deque<UInt64> {
         rights == .unknown ? exchange(&due, with: []) : evaluatedDue.removeValue(forKey: rights) ?? []
     }
@@ -27,7 +26,7 @@ extension Redeliveries {
         if rights == .unknown { due = queue } else if !queue.isEmpty { evaluatedDue[rights] = queue }
     }
 
-    /// Adds a message that was not delivered to any member yet.
+    /// Adds a withheld message, which was not delivered to any member yet.
     mutating func addWithheld(_ sequence: UInt64, bytes: UInt32, _ rights: MessageRights) {
         add(sequence, .due, bytes: bytes)
         update(sequence) { message in
@@ -42,18 +41,18 @@ extension Redeliveries {
     /// Whether a further message may be withheld even if the log has no room.
     var mayWithholdWithoutRoom: Bool { hasRoom || withheld.bytes < Redelivery.bytesWithoutRoom }
 
-    /// The most bytes of withheld messages after a further one. While their owner's share has no room, they do not
-    /// grow.
+    /// The maximum number of bytes of withheld messages after a further one is added. While the owner's share has no
+    /// room, the bytes must not grow.
     var maximumWithheldBytes: Int {
         hasRoom ? WithheldCopies.maximumBytes : max(withheld.bytes, Redelivery.bytesWithoutRoom)
     }
 
     /// The number of withheld messages that are removed together, so that there is one gap for many.
     private static let removedWithheld = 512
-    /// The part of the bytes that is removed with them, at most.
+    /// The part of the maximum bytes that is removed in addition, as a divisor: at most 1/64.
     private static let removedPart = 64
 
-    /// Removes the oldest withheld messages if they are too many.
+    /// Removes the oldest withheld messages if there are too many.
     ///
     /// - Returns: The removed messages.
     mutating func removeExcessWithheld(maximumBytes: Int = WithheldCopies.maximumBytes) -> [UInt64] {
@@ -71,9 +70,9 @@ extension Redeliveries {
         return removed
     }
 
-    /// Makes a message due again that was read, with the rights to it.
+    /// Makes a message due again after it was read, and records the rights to it.
     ///
-    /// - Parameter isSetAside: Whether no member with room may receive it. Otherwise no client is attached.
+    /// - Parameter isSetAside: Whether no member with room may receive the message. False if no client is attached.
     mutating func evaluated(_ sequence: UInt64, _ rights: MessageRights, isSetAside: Bool = true) {
         guard messages[sequence]?.state == .reading else { return }
         update(sequence) { message in
@@ -84,7 +83,7 @@ extension Redeliveries {
         set(.due, of: sequence)
     }
 
-    /// The rights of the oldest message that is due and that one of some identities may receive; nil if there is none.
+    /// The rights to the oldest due message that one of the given identities may receive; nil if there is none.
     mutating func dueRights(intersecting rights: MessageRights) -> MessageRights? {
         var first: (sequence: UInt64, rights: MessageRights)?
         for candidate in [MessageRights.unknown] + evaluatedDue.keys where !candidate.isDisjoint(with: rights) {
@@ -97,7 +96,7 @@ extension Redeliveries {
         return first?.rights
     }
 
-    /// Whether some due message is known to be forbidden for an identity.
+    /// Whether some due message is known to be forbidden for an identity of the subscription.
     var areDueRestricted: Bool { evaluatedDue.keys.contains(where: \.isRestricted) }
 
     private func isDue(_ sequence: UInt64, _ rights: MessageRights) -> Bool {
@@ -117,10 +116,10 @@ extension Redeliveries {
         evaluatedDue[rights] = queue
     }
 
-    /// Whether there is something to do after a change of the policy.
+    /// Whether a change of the policy requires work: rights are outdated, or copies may have to be read.
     var mayNeedRights: Bool { areRightsOutdated || hasWork }
 
-    /// Forgets who may receive the messages. They are evaluated again when they are read.
+    /// Forgets the rights to all messages. The rights are evaluated again when the messages are read.
     mutating func forgetRights() {
         areRightsOutdated = false
         guard areRightsKnown else { return }

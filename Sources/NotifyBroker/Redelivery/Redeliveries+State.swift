@@ -9,7 +9,7 @@ extension Redeliveries {
         case reading
         /// The message is delivered to a member, which must answer by the deadline, if there is one.
         case inFlight(MemberID, deadline: Duration?)
-        /// The message is to become a dead letter.
+        /// The message must become a dead letter.
         case dead
         /// The message becomes a dead letter with the next batch.
         case deadLettering
@@ -33,18 +33,18 @@ extension Redeliveries {
 }
 
 extension Redeliveries {
-    /// When a message is delivered again, in microseconds since 1970; nil unless it waits for a time.
+    /// The time of a message's redelivery, in microseconds since 1970; nil unless the message waits for a time.
     func dueTime(of sequence: UInt64, now: BrokerTime) -> UInt64? {
         guard case .waiting(let until)? = messages[sequence]?.state else { return nil }
         return now.wallMicroseconds + UInt64(max(.zero, until - now.monotonic) / .microseconds(1))
     }
 
-    /// When the first of the messages that wait for a time is delivered again; nil if none waits. Visits all messages.
+    /// The time of the next redelivery among the messages that wait for a time; nil if none waits. Visits all messages.
     func nextDueTime(now: BrokerTime) -> UInt64? { messages.keys.compactMap { dueTime(of: $0, now: now) }.min() }
 }
 
 extension Redeliveries.State {
-    /// When the state ends by itself; nil if it does not.
+    /// The time at which the state ends by itself; nil if it does not.
     var time: Duration? {
         switch self {
         case .waiting(let until): until

@@ -3,8 +3,8 @@ import HeapModule
 import NotifyLog
 import NotifyWire
 
-/// The messages of a durable subscription that its cursor has passed before they were finished. The log has a copy of
-/// each. A pure state machine.
+/// The unfinished messages of a durable subscription that its cursor has passed. The log has a copy of each message. A
+/// pure state machine.
 struct Redeliveries {
     private struct Timer: Comparable {
         let time: Duration
@@ -23,25 +23,26 @@ struct Redeliveries {
     var held: [MemberID: Set<UInt64>] = [:]
     /// The times of `waiting` and `inFlight`. Some are out of date.
     private var timers = Heap<Timer>()
-    /// Messages that became due, in this order, and whose rights were not evaluated. Some are out of date.
+    /// Due messages whose rights are not evaluated, in the order in which they became due. Some entries are out of
+    /// date.
     var due: Deque<UInt64> = []
-    /// The same, for messages whose rights were evaluated.
+    /// Due messages whose rights are evaluated, by their rights. Some entries are out of date.
     var evaluatedDue: [MessageRights: Deque<UInt64>] = [:]
-    /// Whether the rights to a message may be known.
+    /// Whether the rights to some message may be known.
     var areRightsKnown = false
     /// Whether the rights are those of an earlier policy.
     var areRightsOutdated = false
     /// The messages without a failure, including messages whose copies are not in the log yet.
     private(set) var withheld = WithheldCopies()
-    /// Messages that are to become dead letters, and whose row the log has. Some are out of date.
+    /// Messages that must become dead letters and whose row the log has. Some entries are out of date.
     var dead: Deque<UInt64> = []
     var unsaved = UnsavedReasons()
-    /// The rows of the batch in flight, and the memory of their reasons.
+    /// The number of rows in the batch in flight, and the memory of their reasons.
     private var saving = (rows: 0, memory: 0)
     private(set) var bytes = 0
     /// The bytes of the messages without a copy in the log.
     private(set) var uncopiedBytes = 0
-    /// The most bytes of copies, besides the withheld ones, for which further messages are delivered.
+    /// The maximum number of bytes of copies, without withheld ones, at which further messages are delivered.
     var maximumBytes = Redelivery.maximumBytes
     /// The work done, in units of `FairScheduler`.
     var work = 0
@@ -52,7 +53,7 @@ struct Redeliveries {
     /// Restores the messages from the log.
     init(_ records: [Redelivery] = [], now: BrokerTime = BrokerTime(monotonic: .zero, wallMicroseconds: 0)) {
         for record in records {
-            // Not longer than any setting permits.
+            // The wait is limited to the longest one that a setting permits.
             let wait = min(record.delayMicroseconds, DurableSettingChanges.maximumSpan)
             add(
                 record, record.isDead ? .deadLetter : .wait(microseconds: wait, now: now), isStored: true,
@@ -66,23 +67,23 @@ struct Redeliveries {
     var hasUnsaved: Bool { !unsaved.isEmpty }
     /// The number of messages whose rows in the log are out of date.
     var unsavedCount: Int { unsaved.count + saving.rows }
-    /// Whether copies may have to be read: for messages that are due, or are to become dead letters.
+    /// Whether copies may have to be read, for due messages or for dead letters.
     var hasWork: Bool { !due.isEmpty || !evaluatedDue.isEmpty || hasDead }
-    /// Whether messages may have to become dead letters.
+    /// Whether messages may have to become dead letters. May be true because of outdated entries.
     var hasDead: Bool { !dead.isEmpty }
     /// Whether messages certainly have to become dead letters.
     var isAwaitingDeadLetters: Bool { dead.contains { messages[$0]?.state == .dead } }
     /// The time at which a message becomes due or a deadline passes; nil if there is none. May be too early.
     var nextTime: Duration? { timers.min?.time }
 
-    /// Whether there is no room for further messages if those in flight for the first time fail, too.
+    /// Whether there would be no room for further messages if the messages in flight for the first time failed.
     func isFull(withInFlight count: Int, bytes: Int) -> Bool {
         self.count + count >= Redelivery.maximumCount || self.bytes + bytes >= Redelivery.maximumBytes
             || self.bytes - withheld.bytes + bytes >= maximumBytes
     }
 
-    /// Whether there is room for the copy of a dead letter's message. As the copy replaces the dead letter, the owner's
-    /// share needs none.
+    /// Whether there is room for the copy of a dead letter's message. The copy replaces the dead letter, so the owner's
+    /// share needs no room.
     var hasRoomForRetry: Bool { count < Redelivery.maximumCount && bytes < Redelivery.maximumBytes }
 
     /// The state of a message; nil if it is finished or unknown.
@@ -91,7 +92,7 @@ struct Redeliveries {
 
     // MARK: Adding and removing
 
-    /// Adds a message that a member has got with its first delivery.
+    /// Adds a message that a member has received with its first delivery.
     mutating func add(
         _ sequence: UInt64, _ next: Next, failures: UInt32, bytes: UInt32, holder: MemberID, reason: String = ""
     ) {
@@ -100,13 +101,13 @@ struct Redeliveries {
         unsaved[sequence] = reason
     }
 
-    /// Adds a message that no member has got.
+    /// Adds a message that no member has received.
     mutating func add(_ sequence: UInt64, _ next: Next, bytes: UInt32) {
         add(Redelivery(sequence: sequence, bytes: bytes), next, isStored: false, holder: nil)
         unsaved[sequence] = ""
     }
 
-    /// Adds a message that the next batch copies.
+    /// Adds a message that the next batch copies, and returns its row.
     mutating func addCopied(_ sequence: UInt64, bytes: UInt32) -> Redelivery {
         remove(sequence)
         unsaved[sequence] = nil
@@ -146,7 +147,7 @@ struct Redeliveries {
 
     // MARK: States
 
-    /// Changes what happens next to a message.
+    /// Sets the next step of a message.
     mutating func change(_ sequence: UInt64, to next: Next, failures: UInt32, reason: String = "") {
         guard messages[sequence] != nil else { return }
         update(sequence) { $0.failures = failures }
@@ -175,14 +176,14 @@ struct Redeliveries {
         case .inFlight(_, let deadline):
             inFlightCount += 1
             if let deadline { timers.insert(Timer(time: deadline, sequence: sequence)) }
-        // With the reason of its last failure, which is read from the log.
+        // The row must be up to date, because the reason of the last failure is read from the log.
         case .dead: if message.isStored, unsaved[sequence] == nil { dead.append(sequence) }
         case .deadLettering: break
         }
         if timers.count > 2 * messages.count + 64 { rebuildTimers() }
     }
 
-    /// Changes a message, and notes whether it is withheld.
+    /// Changes a message, and updates the totals of withheld messages.
     mutating func update(_ sequence: UInt64, _ change: (inout Message) -> Void) {
         guard var message = messages[sequence] else { return }
         let wasWithheld = message.isWithheld
@@ -209,7 +210,7 @@ struct Redeliveries {
 
     // MARK: Saving
 
-    /// Takes the messages whose rows are out of date, with the reasons of their last failures, for a batch.
+    /// Takes the messages whose rows are out of date, with the reasons of their last failures, for the next batch.
     mutating func beginSaving() -> [UInt64: String] {
         saving = (unsaved.count, unsaved.byteCount)
         return unsaved.take()
@@ -218,14 +219,14 @@ struct Redeliveries {
     /// Ends the saving of the batch in flight.
     mutating func endSaving() { saving = (0, 0) }
 
-    /// Notes that the log has the copy of a message.
+    /// Records that the log has the copy of a message.
     mutating func copied(_ sequence: UInt64) {
         guard let message = messages[sequence], !message.isStored else { return }
         messages[sequence]?.isStored = true
         uncopiedBytes -= Int(message.bytes)
     }
 
-    /// Notes that the log no longer has the copy of a message in flight.
+    /// Records that the log no longer has the copy of a message in flight.
     mutating func uncopied(_ sequence: UInt64) {
         guard let message = messages[sequence], message.isStored else { return }
         messages[sequence]?.isStored = false
@@ -260,9 +261,9 @@ struct Redeliveries {
 
     // MARK: Time
 
-    /// Makes the messages due whose time has come.
+    /// Makes due the messages that have waited until their time.
     ///
-    /// - Parameter maximumCount: The most times that are handled. The others stay.
+    /// - Parameter maximumCount: The maximum number of times that are handled. The others stay.
     /// - Returns: The messages in flight whose deadline has passed.
     mutating func takeExpired(now: Duration, maximumCount: Int = .max) -> [(sequence: UInt64, member: MemberID)] {
         var expired: [(sequence: UInt64, member: MemberID)] = []
@@ -272,7 +273,7 @@ struct Redeliveries {
             timers.removeMin()
             guard let state = messages[timer.sequence]?.state, state.time == timer.time else { continue }
             switch state {
-            // A deadline that was extended to the same time has two timers.
+            // A deadline that was extended to the same time has two timers, but is reported once.
             case .inFlight(let member, _) where expired.last?.sequence != timer.sequence:
                 expired.append((timer.sequence, member))
             case .waiting: set(.due, of: timer.sequence)

@@ -1,7 +1,7 @@
 import DequeModule
 
-/// The durable subscriptions for which copies of messages are to be read: for redeliveries, for the rights to them, or
-/// for dead letters. The copies of one subscription are read at a time.
+/// The durable subscriptions that need copies of messages to be read: for redeliveries, for the rights to them, or for
+/// dead letters. One subscription's copies are read at a time.
 struct RedeliveryReads {
     enum Purpose {
         case delivery
@@ -18,12 +18,14 @@ struct RedeliveryReads {
 
     private var queue: Deque<DurableSlot> = []
     private var queued: Set<DurableSlot> = []
-    /// Subscriptions for which reading or storing failed, or that lack room. They continue when that may have changed.
+    /// Subscriptions that wait because reading or storing failed, or because there was no room. ``retry()`` lets them
+    /// continue.
     private var retrying: Deque<DurableSlot> = []
     private var areRetrying: Set<DurableSlot> = []
-    /// The subscriptions that also make no dead letters until then. The others lack only room for more copies.
+    /// Those of the waiting subscriptions that make no dead letters meanwhile. The others lack only room for more
+    /// copies.
     private var areFailed: Set<DurableSlot> = []
-    /// The number of subscriptions in `retrying` that continue, in turn with the queue.
+    /// The number of subscriptions in `retrying` that may continue. They alternate with the queue.
     private var retriesLeft = 0
     private var isQueuesTurn = false
     private var current: Read?
@@ -70,7 +72,7 @@ struct RedeliveryReads {
         needsRoom(slot)
     }
 
-    /// Lets a subscription continue when there may be room for more copies. Meanwhile it makes dead letters.
+    /// Makes a subscription wait until there may be room for more copies. Meanwhile it makes dead letters.
     mutating func needsRoom(_ slot: DurableSlot) {
         if areRetrying.insert(slot).inserted { retrying.append(slot) }
     }
@@ -78,7 +80,8 @@ struct RedeliveryReads {
     /// Whether a subscription makes no dead letters until storage works again, or there is room again.
     func hasFailed(_ slot: DurableSlot) -> Bool { areFailed.contains(slot) }
 
-    /// Must be called when storage works again, or there may be room again: the waiting subscriptions continue.
+    /// Lets the waiting subscriptions continue. Must be called when storage works again, or when there may be room
+    /// again.
     mutating func retry() {
         retriesLeft = retrying.count
     }

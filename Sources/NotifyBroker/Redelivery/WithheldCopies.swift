@@ -1,18 +1,20 @@
 import DequeModule
 import NotifyLog
 
-/// The copies of a durable subscription without a failure that wait for a member that may receive them.
+/// The withheld copies of a durable subscription: copies without a failure that wait for a member that may receive
+/// them.
 ///
-/// Such a member may never come, and others must not wait for it. So these copies have a limit of their own, above
-/// which the oldest are dropped.
+/// Such a member may never attach, and other members must not wait for it. So withheld copies have a limit of their
+/// own, above which the oldest are dropped.
 struct WithheldCopies {
-    /// The most copies and bytes: half of the limits of the subscription, so that other copies have room.
+    /// The maximum number of copies, and of their bytes: half of the subscription's limits, so that other copies have
+    /// room.
     static let maximumCount = Redelivery.maximumCount / 2
     static let maximumBytes = Redelivery.maximumBytes / 2
 
     private(set) var count = 0
     private(set) var bytes = 0
-    /// In the order in which they were added. Some are out of date.
+    /// The sequences in the order in which they were added. Some are out of date.
     private var order: Deque<UInt64> = []
 
     mutating func add(_ sequence: UInt64, bytes: UInt32) {
@@ -26,7 +28,7 @@ struct WithheldCopies {
         self.bytes -= Int(bytes)
     }
 
-    /// Whether there are more copies, or more bytes. A single copy is never too much.
+    /// Whether there are more copies or more bytes than given. A single copy never exceeds the limits.
     func exceed(count: Int, bytes: Int) -> Bool { self.count > 1 && (self.count > count || self.bytes > bytes) }
 
     /// Takes the oldest sequence, which may be out of date; nil if there is none.
