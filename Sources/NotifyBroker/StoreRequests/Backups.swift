@@ -1,18 +1,18 @@
 import NotifyWire
 
-/// The backup under way. It ends when its connection ends, or when another request waits and its client has stopped
-/// reading it.
+/// The backup under way. It ends with its connection, or when its client has stopped reading it while another request
+/// waits.
 struct Backups {
-    /// The most requests that wait for their turn at the same time.
+    /// The maximum number of requests that wait for a backup.
     static let maximumRequests = 8
 
     private struct Backup {
         enum State {
-            /// The store copies the log. The request waits.
+            /// The store copies the log. The request to begin waits for the copy.
             case copying(request: UInt64)
             /// The client may request a chunk. `since` is a monotonic time.
             case ready(since: Duration)
-            /// The store reads a chunk. The request waits.
+            /// The store reads a chunk. The request for the chunk waits.
             case reading(request: UInt64)
         }
 
@@ -20,7 +20,7 @@ struct Backups {
         let number: UInt64
         let connection: ConnectionID
         var state: State
-        /// The size in bytes, once the log is copied.
+        /// The size of the backup in bytes; 0 until the log is copied.
         var bytes: UInt64 = 0
 
         /// The request that waits for an answer, if there is one.
@@ -32,13 +32,13 @@ struct Backups {
         }
     }
 
-    /// How long a client may take to request the next chunk while another client waits to begin a backup.
+    /// The time within which a client must request the next chunk while another client waits to begin a backup.
     static let idleLimit = Duration.seconds(30)
 
     private var current: Backup?
     /// The connection whose backup was ended to make room for a waiting request.
     private var displaced: ConnectionID?
-    /// The number of the backup begun last.
+    /// The number of the latest backup.
     private(set) var lastNumber: UInt64 = 0
 
     /// Whether no backup is under way.
@@ -49,7 +49,7 @@ struct Backups {
 
     /// Begins a backup. None may be under way.
     ///
-    /// - Returns: Its number.
+    /// - Returns: The number of the backup.
     mutating func begin(_ request: RequestID) -> UInt64 {
         lastNumber += 1
         current = Backup(
@@ -63,9 +63,9 @@ struct Backups {
         return since + Self.idleLimit
     }
 
-    /// Ends the backup under way if its client has not read on by the deadline.
+    /// Ends the backup under way if its client has requested no chunk by the deadline.
     ///
-    /// - Returns: Whether it was ended.
+    /// - Returns: Whether the backup was ended.
     mutating func endIdle(now: Duration) -> Bool {
         guard let idleDeadline, idleDeadline <= now else { return false }
         displaced = current?.connection
@@ -73,7 +73,7 @@ struct Backups {
         return true
     }
 
-    /// The log was copied.
+    /// Records that the log was copied.
     ///
     /// - Returns: The request to answer; nil if the backup has ended.
     mutating func copied(_ number: UInt64, bytes: UInt64, now: Duration) -> RequestID? {
@@ -81,7 +81,7 @@ struct Backups {
         return answered(number, now: now)
     }
 
-    /// A chunk was read.
+    /// Records that a chunk was read.
     ///
     /// - Returns: The request to answer; nil if the backup has ended.
     mutating func chunkRead(_ number: UInt64, now: Duration) -> RequestID? { answered(number, now: now) }
@@ -98,7 +98,7 @@ struct Backups {
         case end(abandoned: RequestID?)
     }
 
-    /// A chunk was requested.
+    /// Records a request for a chunk.
     mutating func chunkRequested(
         by connection: ConnectionID, offset: UInt64, request: UInt64
     ) throws(WireError) -> ChunkAction {
@@ -126,7 +126,7 @@ struct Backups {
         }
     }
 
-    /// The backup failed.
+    /// Records that the backup has failed.
     ///
     /// - Returns: The request to refuse; nil if the backup has ended.
     mutating func failed(_ number: UInt64) -> RequestID? {
@@ -140,9 +140,9 @@ struct Backups {
         current?.waitingRequest?.connection == connection
     }
 
-    /// The connection has ended.
+    /// Records that the connection has ended.
     ///
-    /// - Returns: Whether its backup has ended with it.
+    /// - Returns: Whether a backup has ended with the connection.
     mutating func ended(_ connection: ConnectionID) -> Bool {
         if displaced == connection { displaced = nil }
         guard current?.connection == connection else { return false }

@@ -1,8 +1,8 @@
 package import NotifyLog
 import NotifyWire
 
-/// Requests that wait for the store: accepted and charged, begun in a tick, answered, and ended with the connection or
-/// with the daemon.
+/// Requests that wait for the store. They are charged when they are accepted, begin in a tick, and end with an answer,
+/// with the connection or with the daemon.
 extension Broker {
     /// Makes a request wait until the store has worked on it.
     ///
@@ -15,7 +15,7 @@ extension Broker {
         actions.append(.scheduleTick)
     }
 
-    /// Begins the next request of each kind of which the store works on none.
+    /// Begins the next request of each kind, unless the store already works on one of the kind.
     mutating func beginStoreRequests(now: BrokerTime) {
         guard !storeRequests.isEmpty else { return }
         for kind in StoreRequestKind.allCases {
@@ -42,7 +42,7 @@ extension Broker {
         }
     }
 
-    /// Must be called with each answer of the store to work that a `store` action has requested.
+    /// Must be called with each answer of the store to a `store` action.
     package mutating func stored(_ answer: StoreAnswer, for ticket: StoreTicket, now: BrokerTime) {
         switch ticket {
         case .request(let kind): stored(answer, for: kind, now: now)
@@ -70,7 +70,7 @@ extension Broker {
         }
     }
 
-    /// Ends the requests of a kind that have not begun, to answer them together with another one.
+    /// Takes the requests of a kind that have not begun, to answer them together with the current one.
     mutating func takeWaiting(_ kind: StoreRequestKind) -> [RequestID] {
         storeRequests.takeWaiting(kind).map { request in
             ledger.release(request.charge)
@@ -78,7 +78,8 @@ extension Broker {
         }
     }
 
-    /// Ends the request of a kind that waits for an event other than an answer of the store; nil if there is none.
+    /// Takes the current request of a kind that waits for an event other than an answer of the store; nil if there is
+    /// none.
     mutating func takeCurrent(_ kind: StoreRequestKind) -> RequestID? {
         guard let request = storeRequests.finish(kind), !request.isAbandoned else { return nil }
         ledger.release(request.charge)

@@ -4,7 +4,8 @@ import NotifyCenter
 import NotifyLog
 import NotifyWire
 
-/// A request to deliver dead letters again, or to delete them. Its pages of the log are read in the round of all pages.
+/// A request to deliver dead letters again, or to delete them. Reads pages of the log, in turn with the other purposes
+/// of ``PageReads``.
 struct DeadLetterTask: StoreTask {
     static let kind = StoreRequestKind.deadLetters
     static let refusal = "not handled, or in part"
@@ -21,7 +22,7 @@ struct DeadLetterTask: StoreTask {
     var after: UInt64
     var done: UInt64 = 0
     var kept: UInt64 = 0
-    /// Whether the next page has not been requested.
+    /// Whether the next page must be requested.
     var needsPage = true
 
     var byteCount: Int { 256 + filter.byteCount + sequences.count * MemoryLayout<UInt64>.stride }
@@ -71,11 +72,11 @@ extension Broker {
         try request(task, letters.request, slot)
     }
 
-    /// The next page of the request that has begun; nil if there is none, or if it does not need one now.
+    /// The next page of the current request; nil if there is no request, or if it needs no page now.
     mutating func nextDeadLettersPage() -> PageRequest? {
         guard let task = storeRequests.current(DeadLetterTask.self), task.needsPage else { return nil }
         storeRequests.updateCurrent { (task: inout DeadLetterTask) in task.needsPage = false }
-        // The client may manage the owner's subscriptions, and receives none of the messages.
+        // No rights are needed: the client may manage the owner's subscriptions, and receives none of the messages.
         let access = ReadAccess.unrestricted(access.policy)
         return PageRequest(
             for: .deadLetters, filter: task.filter, access: access, after: task.after, through: task.last,

@@ -1,6 +1,6 @@
 import NotifyLog
 
-/// The part of a request about dead letters that a batch contains.
+/// The part of a request about dead letters that is in one batch.
 struct DeadLetterWork {
     /// The dead letters that the batch deletes.
     var deleted: [UInt64] = []

@@ -2,7 +2,7 @@ import NIOCore
 import NotifyLog
 import NotifyWire
 
-/// A request to make a backup, which waits for the end of the backup under way.
+/// A request to make a backup. It waits for the end of the backup under way.
 struct LogBackup: StoreTask {
     static let kind = StoreRequestKind.backup
     static let refusal = "not backed up"
@@ -33,7 +33,7 @@ extension Broker {
         guard !storeRequests.backups.isMade(by: id), !storeRequests.hasRequest(of: id, uid: uid, .backup) else {
             throw WireError(.invalidArgument, "this connection already makes a backup: wait until it has ended")
         }
-        // One that can begin in this tick does not count.
+        // A request that can begin in this tick does not count as waiting.
         let limit = Backups.maximumRequests + (storeRequests.backups.isIdle ? 1 : 0)
         guard storeRequests.waitingCount(of: .backup) < limit else {
             throw WireError(.limitReached, "\(Backups.maximumRequests) requests wait for a backup: try again later")
@@ -51,7 +51,7 @@ extension Broker {
         if backupDeadline != nil, storeRequests.backups.endIdle(now: now) { backupEnded() }
     }
 
-    /// The backup under way has ended. The next one begins with the end of the tick.
+    /// Handles the end of the backup under way. The next one begins at the end of the tick.
     private mutating func backupEnded() {
         actions.append(.store(.endBackup, .backup(storeRequests.backups.lastNumber)))
         actions.append(.scheduleTick)
@@ -86,7 +86,7 @@ extension Broker {
         answer(slot, BackupChunk(request: frame.request, bytes: ByteBuffer()))
     }
 
-    /// The store has copied the log for a backup or read a chunk of it, or has failed to.
+    /// Handles an answer of the store: it has copied the log, read a chunk of the backup, or failed.
     mutating func backedUp(_ answer: StoreAnswer, for number: UInt64, now: BrokerTime) {
         switch answer {
         case .backupMade(.success(let bytes)):

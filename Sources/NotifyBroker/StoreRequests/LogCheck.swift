@@ -1,7 +1,7 @@
 import NotifyLog
 import NotifyWire
 
-/// A request to check every row of the log. A check answers all requests that wait at its end.
+/// A request to check every row of the log. All requests that wait at the end of a check are answered with its result.
 struct LogCheck: StoreTask {
     static let kind = StoreRequestKind.check
     static let refusal = "not checked"
@@ -47,11 +47,11 @@ struct HealthProbe: StoreTask {
 
 /// Reporting damage of the log.
 extension Broker {
-    /// The most full checks, and the most other ones, that wait at the same time.
+    /// The maximum number of waiting requests for a full check, and of waiting requests for the known damage.
     static let maximumLogChecks = 8
 
-    /// Answers with the known damage. An empty commit first shows whether storing works; for a full check, the store
-    /// first checks every row of the log.
+    /// Answers with the known damage. Before that, a full check reads every row of the log, and any other check waits
+    /// for an empty commit, which shows whether storing works.
     mutating func check(_ check: CheckRequest, _ slot: ConnectionSlot) throws(WireError) {
         try access.checkManageEverything(connections[slot].identity)
         scheduler.spend(check.isFull ? FairScheduler.Cost.search : FairScheduler.Cost.statistics)
@@ -94,10 +94,10 @@ extension Broker {
             damagedRanges: commits.damage.ranges, problems: problemsOfDaemon + problems)
     }
 
-    /// The problems besides those of the log.
+    /// The problems other than those of the log.
     private var problemsOfDaemon: [LogProblem] {
         var problems: [LogProblem] = []
-        // Damage is among the problems of the log.
+        // Damage is already among the problems of the log.
         if let failure = commits.health.failure, failure.kind != .damaged {
             problems.append(LogProblem(.storage, failure.message))
         }

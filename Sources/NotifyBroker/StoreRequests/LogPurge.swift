@@ -14,7 +14,7 @@ struct LogPurge: StoreTask {
 
     var byteCount: Int { 256 + purge.filter.byteCount }
 
-    /// Batches that move messages to or from dead letters are passed to the store before: see ``Broker/isPurging``.
+    /// A purge waits until no message is moving between copies and dead letters: see ``Broker/isPurging``.
     func mayBegin(in broker: borrowing Broker) -> Bool {
         !broker.commits.pending.hasDeadLetters && !broker.storeRequests.isWorking(on: .deadLetters)
     }
@@ -70,11 +70,11 @@ extension Broker {
         try request(LogPurge(purge: PurgeRequest(filter: filter, before: purge.before)), purge.request, slot)
     }
 
-    /// Whether a purge waits or is under way. Until it ends, no copy becomes a dead letter, and no dead letter a copy:
-    /// a message that moves from one to the other could survive the purge.
+    /// Whether a purge waits or is under way. Until it ends, no copy becomes a dead letter and no dead letter becomes a
+    /// copy, because a message that moves could survive the purge.
     var isPurging: Bool { !storeRequests.isIdle(.purge) }
 
-    /// Continues the work that waited for the end of purges.
+    /// Continues the work that has waited for the end of the purge.
     fileprivate mutating func purgeEnded() {
         guard !isPurging else { return }
         durables.redeliveryReads.retry()

@@ -1,9 +1,9 @@
-/// A request of a client that continues when the store has answered. Until then, its memory is charged to the user.
+/// A request of a client that waits for an answer of the store. Until the answer, its memory is charged to the user.
 struct StoreRequest {
     let id: RequestID
     let charge: Charge
     var task: any StoreTask
-    /// Whether nothing waits for the answer any more: the connection has ended, or the request was refused.
+    /// Whether the answer is not needed any more, because the connection has ended or the request was refused.
     fileprivate(set) var isAbandoned = false
 
     init(id: RequestID, charge: Charge, task: some StoreTask) {
@@ -15,21 +15,22 @@ struct StoreRequest {
     var kind: StoreRequestKind { type(of: task).kind }
 }
 
-/// The requests that wait for the store. The store works on one of each kind at a time, in slices that alternate, so
-/// that a short request waits for one slice of a long one. The requests of a kind begin in turns of their users.
+/// The requests that wait for the store. The store works on one request of each kind at a time. The slices of different
+/// kinds alternate, so a short request waits for only one slice of a long one. Among the requests of a kind, users take
+/// turns.
 struct StoreRequests {
     private struct Lane {
         var waiting = UserQueue<StoreRequest>()
-        /// The request that the store works on.
+        /// The request on which the store works.
         var current: StoreRequest?
     }
 
-    /// Indexed by kind.
+    /// The requests of each kind.
     private var lanes = StoreRequestKind.allCases.map { _ in Lane() }
     private var count = 0
     /// The backup under way.
     var backups = Backups()
-    /// The time at which the store was asked for work that it does at once; nil if it has answered.
+    /// The time of the unanswered request for work that the store does at once; nil if there is none.
     private(set) var shortWorkStarted: Duration?
 
     private subscript(kind: StoreRequestKind) -> Lane {
@@ -47,7 +48,7 @@ struct StoreRequests {
         self[request.kind].waiting.append(request, of: request.charge.uid)
     }
 
-    /// The next request of a kind, if the store works on none of the kind.
+    /// The next request of a kind; nil while the store works on one of the kind.
     mutating func next(of kind: StoreRequestKind) -> StoreRequest? {
         guard count > 0, self[kind].current == nil else { return nil }
         return self[kind].waiting.first()
@@ -60,7 +61,7 @@ struct StoreRequests {
         return request
     }
 
-    /// Notes that a request has begun, or goes on after an answer.
+    /// Records that a request has begun, or continues after an answer.
     mutating func begin(_ request: StoreRequest, now: BrokerTime) {
         if type(of: request.task).isShort { shortWorkStarted = now.monotonic }
         count += 1
@@ -75,13 +76,13 @@ struct StoreRequests {
         return request
     }
 
-    /// The work on the request that has begun; nil if there is none, or if nothing waits for its answer any more.
+    /// The task of the current request; nil if there is none, or if its answer is not needed any more.
     func current<Task: StoreTask>(_: Task.Type) -> Task? {
         guard let current = self[Task.kind].current, !current.isAbandoned else { return nil }
         return current.task as? Task
     }
 
-    /// Changes the request that the store works on, if it is of this kind.
+    /// Changes the task of the current request of this kind, if there is one.
     mutating func updateCurrent<Task: StoreTask>(_ change: (inout Task) -> Void) {
         guard var task = self[Task.kind].current?.task as? Task else { return }
         change(&task)
@@ -125,9 +126,9 @@ struct StoreRequests {
         return self[kind].waiting.contains(of: uid) { $0.id.connection == connection }
     }
 
-    /// Removes the requests of a connection that ends. What the store works on continues.
+    /// Removes the requests of a connection that ends. Work that the store has begun continues.
     ///
-    /// - Returns: The requests, whose charges end.
+    /// - Returns: The removed requests. The caller must release their charges.
     mutating func remove(_ connection: ConnectionID, uid: UInt32) -> [StoreRequest] {
         guard count > 0 else { return [] }
         return StoreRequestKind.allCases.flatMap { kind in
@@ -135,7 +136,7 @@ struct StoreRequests {
         }
     }
 
-    /// Removes and returns the requests of the kind that have not begun, of a connection.
+    /// Removes and returns a connection's requests of the kind that have not begun.
     mutating func removeWaiting(
         _ kind: StoreRequestKind, of connection: ConnectionID, uid: UInt32
     ) -> [StoreRequest] {
@@ -144,9 +145,9 @@ struct StoreRequests {
         return removed
     }
 
-    /// Removes all requests. What the store works on continues.
+    /// Removes all requests. Work that the store has begun continues.
     ///
-    /// - Returns: The requests, whose charges end.
+    /// - Returns: The removed requests. The caller must release their charges.
     mutating func removeAll() -> [StoreRequest] {
         StoreRequestKind.allCases.flatMap { kind in abandonCurrent(kind) { _ in true } + takeWaiting(kind) }
     }

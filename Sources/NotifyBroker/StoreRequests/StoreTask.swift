@@ -1,7 +1,7 @@
 import NotifyLog
 import NotifyWire
 
-/// A kind of requests that wait for the store, in the order in which they begin.
+/// The kinds of requests that wait for the store, in the order in which a tick begins them.
 package enum StoreRequestKind: Int, CaseIterable, Sendable {
     case search
     case check
@@ -13,10 +13,10 @@ package enum StoreRequestKind: Int, CaseIterable, Sendable {
     case backup
 }
 
-/// What the store has to do for a request of a kind: how it begins, and what an answer means.
+/// The work of the store for a request of one kind: how it begins, and how its answers are handled.
 protocol StoreTask {
     static var kind: StoreRequestKind { get }
-    /// What is not done if the daemon stops before the answer. The client reads it.
+    /// The beginning of the error message if the daemon stops before the answer, such as "not backed up".
     static var refusal: String { get }
     /// Whether later requests of the connection wait for the answer.
     static var holdsConnection: Bool { get }
@@ -25,7 +25,7 @@ protocol StoreTask {
     /// The memory of the request, in bytes; 0 if the number of requests is limited instead.
     var byteCount: Int { get }
 
-    /// Whether the next request of the kind may begin now. The store works on none of the kind.
+    /// Whether the request may begin now. Called only while the store works on no request of the kind.
     func mayBegin(in broker: borrowing Broker) -> Bool
     /// Begins the work.
     ///
@@ -39,26 +39,26 @@ protocol StoreTask {
     mutating func answered(
         _ answer: StoreAnswer, for request: RequestID?, in broker: inout Broker, now: BrokerTime
     ) -> StoreTaskProgress
-    /// The request has ended with its connection. Work that has begun continues.
+    /// Must be called when the request has ended with its connection. Work that has begun continues.
     func abandoned(in broker: inout Broker)
 }
 
-/// How a request has begun.
+/// The way in which a request has begun.
 enum StoreTaskStart {
-    /// The store is asked. Its answer is passed to the task.
+    /// The store is asked for work. Its answer is passed to the task.
     case asks(StoreWork)
     /// The request waits for an event other than an answer of the store.
     case waits
-    /// Its kind keeps the request from now on.
+    /// The request leaves the requests that wait for the store: from now on, it is kept elsewhere.
     case leaves
 }
 
-/// Whether a request has ended with an answer.
+/// The state of a request after an answer.
 enum StoreTaskProgress {
     case ended
     /// Another answer to the same work follows.
     case continues
-    /// The store must work on the request again, in its turn.
+    /// The request must begin again, and waits for its turn.
     case again
 }
 
@@ -68,7 +68,7 @@ extension StoreTask {
     func mayBegin(in broker: borrowing Broker) -> Bool { true }
     func abandoned(in broker: inout Broker) {}
 
-    /// The store has answered work that the task has not asked for.
+    /// Traps, because the store has answered work that the task has not requested.
     func unexpected(_ answer: StoreAnswer) -> Never {
         preconditionFailure("the store has answered a \(Self.kind) with \(answer)")
     }

@@ -30,7 +30,7 @@ struct SummaryRead: StoreTask {
     ) -> StoreTaskProgress {
         guard case .summarized(let result) = answer else { unexpected(answer) }
         guard let request else { return .ended }
-        // The names were selected under earlier rights.
+        // If the policy has changed, the names were selected under earlier rights.
         guard rights == broker.access.policy.generation else { return .again }
         do throws(WireError) {
             switch result {

@@ -1,7 +1,7 @@
 import NotifyLog
 import NotifyWire
 
-/// A request that continues when the store has found the first message of a time.
+/// A request that waits until the store has found the first message since a time.
 struct TimeSearch: StoreTask {
     enum Purpose {
         /// To create a subscription that begins at the time.
@@ -18,7 +18,7 @@ struct TimeSearch: StoreTask {
     static let isShort = true
 
     let purpose: Purpose
-    /// In microseconds since 1970.
+    /// The time to search for, in microseconds since 1970.
     let time: UInt64
 
     var byteCount: Int {
@@ -30,8 +30,8 @@ struct TimeSearch: StoreTask {
         .asks(.findSequence(atOrAfter: time))
     }
 
-    /// Checks the request again, because a subscription of this name may have been created meanwhile, and rights may
-    /// have changed.
+    /// Processes the request from the beginning, because a subscription of this name may have been created meanwhile,
+    /// and rights may have changed.
     func answered(
         _ answer: StoreAnswer, for request: RequestID?, in broker: inout Broker, now: BrokerTime
     ) -> StoreTaskProgress {
@@ -45,7 +45,8 @@ struct TimeSearch: StoreTask {
 
 /// Finding the sequence at which a time begins.
 extension Broker {
-    /// Makes the request wait until the store has found its start. Nothing is created before.
+    /// Makes the request wait until the store has found the sequence of its time. Until then, nothing is created or
+    /// changed.
     mutating func search(
         _ purpose: TimeSearch.Purpose, at time: UInt64, request: UInt64, _ slot: ConnectionSlot
     ) throws(WireError) {
@@ -53,8 +54,8 @@ extension Broker {
         scheduler.spend(FairScheduler.Cost.search)
     }
 
-    /// Whether the durable subscription is being changed: the time is searched again until the change is in the log,
-    /// or has failed.
+    /// Whether the durable subscription is being changed. If so, the time is searched again until the change is
+    /// committed or has failed.
     fileprivate mutating func mustSearchAgain(for purpose: TimeSearch.Purpose, _ slot: ConnectionSlot) -> Bool {
         guard !commits.isIdle, commits.refusal == nil, isChanging(for: purpose, slot) else { return false }
         scheduler.charge(FairScheduler.Cost.search, to: connections[slot].uid)
@@ -92,7 +93,8 @@ extension Broker {
 }
 
 extension LogPosition {
-    /// How far a time may be ahead, in microseconds: a client may read its clock after the turn has begun.
+    /// The maximum distance of a time into the future, in microseconds. A client may read its clock after the turn has
+    /// begun.
     static let toleratedMicroseconds: UInt64 = 5_000_000
 
     /// The time at which the position begins, in microseconds since 1970; nil if it does not begin at a time, or if
