@@ -117,7 +117,7 @@ struct Connection {
         self.session = session
     }
 
-    /// Notes that messages of a durable subscription wait for room in the outbox.
+    /// Records that messages of a durable subscription wait for room in the outbox.
     mutating func blocked(_ durable: DurableSlot) {
         hasBlockedReaders = true
         blockedDurables.insert(durable)

@@ -24,7 +24,7 @@ struct BlockedMembers {
         lanes[connection]?.hasRoom = false
     }
 
-    /// Notes that a connection has room again.
+    /// Records that a connection has room again.
     ///
     /// - Returns: Whether the caller must queue the connection for a turn.
     mutating func wake(_ connection: ConnectionID) -> Bool {
@@ -45,7 +45,7 @@ struct BlockedMembers {
         return (member, lane.isQueued)
     }
 
-    /// Notes that a blocked member of a connection has ended.
+    /// Records that a blocked member of a connection has ended.
     ///
     /// - Parameter isAttached: Returns whether a member has not ended.
     mutating func ended(on connection: ConnectionID, _ isAttached: (MemberID) -> Bool) {

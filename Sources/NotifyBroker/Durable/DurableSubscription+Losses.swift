@@ -95,7 +95,7 @@ extension DurableSubscription {
         changeLosses(of: _cursor.generation) { $0.acknowledged(sequence, position: position) }
     }
 
-    /// Notes that a batch has not added messages to the loss in the log.
+    /// Records that a batch has not added messages to the loss in the log.
     mutating func saveFailed(_ messages: Loss) {
         changeLosses(of: committedCursor.generation) { $0.saveFailed(messages) }
     }

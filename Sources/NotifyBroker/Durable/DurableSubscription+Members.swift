@@ -128,7 +128,7 @@ extension DurableSubscription {
         _members.passTurn()
     }
 
-    /// Notes that a connection has room again.
+    /// Records that a connection has room again.
     mutating func wakeMembers(on connection: ConnectionID) {
         _members.wake(connection)
     }

@@ -73,7 +73,7 @@ extension DurableSubscription {
     /// Whether the policy has changed since the rights to messages were evaluated.
     var areRightsOutdated: Bool { _redeliveries.areRightsOutdated }
 
-    /// Notes that the policy has changed.
+    /// Records that the policy has changed.
     mutating func rightsChanged() {
         _updateStoredRedeliveries { $0.areRightsOutdated = $0.areRightsKnown }
     }
@@ -125,12 +125,12 @@ extension DurableSubscription {
         _redeliveries.takeDead(maximumCount: maximumCount, maximumBytes: maximumBytes)
     }
 
-    /// Notes that messages have not become dead letters.
+    /// Records that messages have not become dead letters.
     mutating func notDeadLettered(_ sequences: [UInt64]) {
         _updateStoredRedeliveries { $0.notDeadLettered(sequences) }
     }
 
-    /// Notes that a message that was read can't become a dead letter now.
+    /// Records that a message that was read can't become a dead letter now.
     mutating func deadLetterFailed(_ sequence: UInt64) {
         _redeliveries.notDeadLettered([sequence])
     }
@@ -152,7 +152,7 @@ extension DurableSubscription {
 
     // MARK: The log
 
-    /// Notes that the log has rows of redeliveries.
+    /// Records that the log has rows of redeliveries.
     mutating func saved(_ sequences: [UInt64]) {
         _updateStoredRedeliveries { $0.saved(sequences) }
     }

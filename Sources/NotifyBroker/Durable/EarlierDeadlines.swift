@@ -19,7 +19,7 @@ struct EarlierDeadlines {
 
     var count: Int { spans.count }
 
-    /// Notes that the settings change.
+    /// Records that the settings change.
     mutating func changed(from microseconds: UInt64, deliveredThrough sequence: UInt64) {
         guard sequence > spans.last?.through ?? 0 else { return }
         var span = Span(through: sequence, microseconds: microseconds, searchedThrough: spans.last?.through ?? 0)

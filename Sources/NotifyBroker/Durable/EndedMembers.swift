@@ -52,7 +52,7 @@ struct EndedMembers {
     /// The member whose redeliveries are to be moved next.
     var redelivering: MemberID? { queue.first?.id }
 
-    /// Notes that some redeliveries of that member were moved.
+    /// Records that some redeliveries of that member were moved.
     mutating func redelivered(_ count: Int, isLast: Bool) {
         guard var entry = queue.first else { return }
         entry.left -= count
@@ -78,7 +78,7 @@ struct EndedMembers {
         return search.isDone ? nil : search.members
     }
 
-    /// Notes that messages were found and moved.
+    /// Records that messages were found and moved.
     ///
     /// - Parameter end: The last sequence that was searched; nil if all were.
     mutating func found(_ count: Int, through end: UInt64?) {

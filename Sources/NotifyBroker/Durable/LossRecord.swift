@@ -33,7 +33,7 @@ struct LossRecord {
     /// Takes the messages that the next batch adds to the loss in the log; nil if there are none.
     mutating func takeUnsaved() -> Loss? { unsaved.take() }
 
-    /// Notes that the batch that would have added messages to the loss in the log has failed.
+    /// Records that the batch that would have added messages to the loss in the log has failed.
     mutating func saveFailed(_ messages: Loss) {
         unsaved.add(messages)
     }
@@ -44,13 +44,13 @@ struct LossRecord {
         return loss?.without(unsaved)
     }
 
-    /// Notes that no gap was sent for a part of the loss.
+    /// Records that no gap was sent for a part of the loss.
     mutating func notReported(_ messages: Loss) {
         unreported = SequenceRange(
             first: min(messages.first, unreported?.first ?? .max), last: max(messages.last, unreported?.last ?? 0))
     }
 
-    /// Notes that a gap was sent to a member.
+    /// Records that a gap was sent to a member.
     ///
     /// - Parameter isWhole: Whether the gap was for the whole loss.
     mutating func reported(to member: MemberID?, isWhole: Bool) {

@@ -46,17 +46,17 @@ struct Member {
         acknowledgedCount += UInt64(count)
     }
 
-    /// Notes that the member answered.
+    /// Records that the member answered.
     mutating func answered() {
         isStalled = false
     }
 
-    /// Notes that the deadline of a message of the member has passed.
+    /// Records that the deadline of a message of the member has passed.
     mutating func stalled() {
         isStalled = true
     }
 
-    /// Notes that delivered messages need no answer any more.
+    /// Records that delivered messages need no answer any more.
     mutating func released(_ count: Int) {
         unacknowledged -= count
     }

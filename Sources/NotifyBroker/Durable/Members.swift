@@ -202,7 +202,7 @@ struct Members {
         for index in slots.indices where self[index]?.room ?? 0 > 0 { enqueue(index) }
     }
 
-    /// Notes that a connection has room again.
+    /// Records that a connection has room again.
     mutating func wake(_ connection: ConnectionID) {
         if blocked.wake(connection) { queue.append(.connection(connection)) }
     }

@@ -1,7 +1,7 @@
 import NIOCore
 import NotifyWire
 
-/// Reduces deliver frames to the latest of each name and object. All buffers must be noted before the first one is
+/// Reduces deliver frames to the latest of each name and object. All buffers must be recorded before the first one is
 /// reduced.
 struct LatestMessages {
     private struct Key: Hashable {
@@ -21,7 +21,7 @@ struct LatestMessages {
 
     private var latest: [Key: UInt64] = [:]
 
-    /// Notes the deliver frames in a buffer. Buffers must be noted in the order of their messages.
+    /// Records the deliver frames in a buffer. Buffers must be recorded in the order of their messages.
     mutating func note(_ frames: ByteBuffer) {
         Self.forEachMessage(in: frames) { sequence, key, _ in latest[key] = sequence }
     }

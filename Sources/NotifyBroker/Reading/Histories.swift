@@ -58,7 +58,7 @@ struct Histories {
     /// Takes the next request that waits for a page.
     mutating func next() -> HistoryRead? { queue.popFirst() }
 
-    /// Notes that the page of a request is being read.
+    /// Records that the page of a request is being read.
     mutating func begin(_ read: HistoryRead) {
         current = read
     }

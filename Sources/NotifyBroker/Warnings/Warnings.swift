@@ -86,13 +86,13 @@ struct Warnings {
     /// Whether newer counts of messages are to be requested. False in the cycle that follows an answer of the store.
     var needsCounts: Bool { counting == .none }
 
-    /// Notes that the store counts messages.
+    /// Records that the store counts messages.
     mutating func countsRequested() { counting = .requested }
 
-    /// Notes that messages can't be counted again yet.
+    /// Records that messages can't be counted again yet.
     mutating func countsPostponed() { isRepeated = true }
 
-    /// Notes that messages have been counted.
+    /// Records that messages have been counted.
     mutating func counted(now: Duration) {
         guard counting == .requested else { return }
         counting = .finished
@@ -105,7 +105,7 @@ struct Warnings {
         if deadline == nil { deadline = now + Self.interval }
     }
 
-    /// Notes how far a durable subscription is behind.
+    /// Records how far a durable subscription is behind.
     mutating func note(_ lag: Lag, uid: UInt32) {
         guard let earlier = furthestBehind[uid] else { return furthestBehind[uid] = lag }
         if lag.behind ?? 0 > earlier.behind ?? 0 { furthestBehind[uid] = lag }
