@@ -69,7 +69,7 @@ package struct PolicyQuery: ControlFrame, RequestFrame {
     package var gid: UInt32
     package var groups: [UInt32]
     package var right: Right
-    /// A name. For the rights to subscribe and manage it may also be a pattern.
+    /// A name, or for the rights to subscribe and to manage also a pattern.
     package var name: String
 
     package init(request: UInt64 = 0, uid: UInt32, gid: UInt32, groups: [UInt32], right: Right, name: String) {

@@ -14,7 +14,8 @@ package struct FileLocation: Hashable, Sendable {
     }
 }
 
-/// Asks the daemon for a backup of its log. Only peers that may manage everything may ask, one at a time.
+/// Asks the daemon for a backup of its log. Only peers that may manage everything may ask. Backups are made one after
+/// another.
 package struct BackupRequest: ControlFrame, RequestFrame {
     package typealias Reply = BackupReady
     package static let kind = FrameKind.backup

@@ -1,6 +1,6 @@
 package import NIOCore
 
-/// A request of a client that declares its reply.
+/// A request that declares its reply.
 ///
 /// The client library sends every such request and collects its reply in one place. A new request needs a frame, and a
 /// method of the client that passes the frame on. Posts, subscribes and detaches are not of this type, because their

@@ -117,8 +117,8 @@ package struct LogPage: ReplyFrame {
     /// Whether the page reaches the end of the range or of the log. If the range is read from its end, whether the page
     /// reaches the beginning of the range.
     package var isEnd: Bool
-    /// Every matching message in the range up to this sequence, or from it on if the range is read from its end, is in
-    /// this page or an earlier one.
+    /// Every matching message in the range up to this sequence, or from this sequence on if the range is read from its
+    /// end, is in this page or an earlier one.
     package var through: UInt64
     /// The number of damaged messages, which are left out. Some of them may not match.
     package var damaged: UInt64

@@ -15,8 +15,8 @@ package struct StatisticsRequest: BareFrame, RequestFrame {
 /// Asks how much of each limited resource the client's user holds. A client that may manage everything gets the figures
 /// of all users.
 ///
-/// The answer is a `StatisticsReport`. For each resource, it has a counter of the amount held. If the resource has a
-/// limit, it also has a counter of the limit, with the same name and the suffix `.limit`.
+/// The answer is a `StatisticsReport` with a counter of the amount held of each resource. If a resource has a limit,
+/// the report also has a counter of the limit, with the same name and the suffix `.limit`.
 package struct LimitsRequest: BareFrame, RequestFrame {
     package typealias Reply = StatisticsReport
     package static let kind = FrameKind.limits

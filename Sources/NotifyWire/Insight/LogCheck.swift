@@ -77,7 +77,7 @@ package struct LogProblem: Equatable, Sendable {
     static let maximumTextBytes = 1000
 
     package var part: LogPart
-    /// One line without a final period that says what is damaged, or what fails and how to repair it.
+    /// A description of the damage, or of the failure and its repair, in one line without a final period.
     package var text: String
 
     package init(_ part: LogPart, _ text: String) {
@@ -94,8 +94,8 @@ package struct CheckReport: ControlFrame {
     package static let maximumProblems = 32
 
     package var request: UInt64
-    /// Whether every row was checked. Otherwise the report has what was found while the log was read, and the numbers
-    /// of sound rows are 0.
+    /// Whether every row was checked. Otherwise the report has the damage that was found while the log was read, and
+    /// the numbers of sound rows are 0.
     package var isFull: Bool
     package var messages: UInt64
     package var names: UInt64
@@ -103,7 +103,7 @@ package struct CheckReport: ControlFrame {
     package var subscriptions: UInt64
     package var damagedMessages: UInt64
     package var problemCount: UInt64
-    /// The sequences of damaged messages, ascending. If there are more than ``maximumRanges`` ranges, some of them.
+    /// The sequences of damaged messages, ascending; only some of them if there are more than ``maximumRanges`` ranges.
     package var damagedRanges: [SequenceRange]
     /// The problems of the daemon, followed by the first problems of the log. Only those of the log count in
     /// `problemCount`.

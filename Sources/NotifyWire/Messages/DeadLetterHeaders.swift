@@ -52,7 +52,7 @@ package struct DeadLetterHeaders: Equatable, Sendable {
     /// - Parameters:
     ///   - message: The original message.
     ///   - deliveries: The number of deliveries that failed.
-    ///   - reason: Why the last of them failed. Shortened to ``Limits/reasonBytes``.
+    ///   - reason: The reason of the last failure. Shortened to ``Limits/reasonBytes``.
     package init(_ message: Delivery, deliveries: UInt32, reason: String) {
         stamp = message.stamp
         name = String(decoding: message.parts.name, as: UTF8.self)
@@ -64,7 +64,7 @@ package struct DeadLetterHeaders: Equatable, Sendable {
 
     /// Reads the headers of a message.
     ///
-    /// - Returns: nil if they are not those of a dead letter.
+    /// - Returns: nil if the headers are not those of a dead letter.
     package init?(reading headers: UnsafeRawBufferPointer) {
         func text(_ key: String) -> String? { HeaderList.value(of: key, in: headers) }
         func number<Value: FixedWidthInteger>(_ key: String, as _: Value.Type = Value.self) -> Value? {
