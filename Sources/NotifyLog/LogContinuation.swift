@@ -6,7 +6,7 @@ package struct LogContinuation: Sendable {
     package var nextSubscriptionID: DurableID
     /// The durable subscriptions whose creation is committed, with their current progress.
     package var subscriptions: [DurableRecord]
-    /// The newest stored messages, which are still in memory: all of them above some sequence. The new log stores them
+    /// The newest stored messages: all messages above some sequence, which are still in memory. The new log stores them
     /// again.
     package var messages: [LogBlock]
 
@@ -27,8 +27,8 @@ package enum LogRepair: Equatable, Sendable {
     case notNeeded
     /// The log was reopened. Nothing that was stored is lost.
     case reopened(String)
-    /// A new log replaces the lost one. The stored messages that were not in memory are lost. The losses are those of
-    /// lost messages that durable subscriptions had not acknowledged.
+    /// A new log replaces the lost one. The stored messages that were not in memory are lost. The losses are the lost
+    /// messages that durable subscriptions had not acknowledged.
     case replaced(String, losses: [DurableID: Loss])
     /// The log can't be repaired. The message says why, and how to fix the problem.
     case failed(String)

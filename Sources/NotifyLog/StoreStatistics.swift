@@ -20,7 +20,7 @@ package struct StoreStatistics: Equatable, Sendable {
     package var backlogs: [UInt32: UInt64] = [:]
     /// The limit of the bytes that the subscriptions of a user may hold back; nil if there is none.
     package var backlogLimit: UInt64?
-    /// The time without a client after which a durable subscription is removed; nil if none is.
+    /// The time without a client after which a durable subscription is removed; nil if subscriptions are kept.
     package var subscriptionExpiry: Duration?
     /// The file system of the database, measured at most once per second; nil if it can't be read.
     package var disk: Disk?

@@ -31,7 +31,9 @@ package struct StoredNameSet: Equatable, Sendable {
         return true
     }
 
-    /// - Returns: The memory of a new name in bytes; 0 for a known one.
+    /// Adds a name.
+    ///
+    /// - Returns: The memory of the name in bytes; 0 if the name is known already.
     @discardableResult
     package mutating func insert(hash: Int, length: Int, batch: UInt64 = 0) -> Int {
         guard batches.updateValue(batch, forKey: hash) == nil else { return 0 }
@@ -39,7 +41,9 @@ package struct StoredNameSet: Equatable, Sendable {
         return length + Self.bytesPerName
     }
 
-    /// - Returns: The memory of the removed name in bytes; 0 for an unknown one.
+    /// Removes a name.
+    ///
+    /// - Returns: The memory of the removed name in bytes; 0 if the name is unknown.
     package mutating func remove(hash: Int, length: Int) -> Int {
         guard batches.removeValue(forKey: hash) != nil else { return 0 }
         bytes -= length + Self.bytesPerName

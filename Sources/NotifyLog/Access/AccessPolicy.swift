@@ -46,8 +46,8 @@ package struct AccessPolicy: Sendable {
         return openBytes.contains(first)
     }
 
-    /// Whether every identity may post and receive all names that begin with the first byte of those that the pattern
-    /// matches.
+    /// Whether every identity may post and receive all names that begin with the first byte of the pattern. False if
+    /// the pattern begins with a wildcard.
     package func isOpen(_ pattern: NamePattern) -> Bool {
         pattern.withUTF8 { $0.first != UInt8(ascii: "*") && $0.first != UInt8(ascii: ">") && isOpen($0) }
     }

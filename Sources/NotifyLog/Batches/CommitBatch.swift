@@ -17,8 +17,8 @@ package struct CommitBatch: Sendable {
     /// below the size limit and some disk space above the minimum: 1/16 of each limit or 1 MiB, whichever is less. The
     /// changes of a batch without messages are committed nevertheless, because acknowledgements make room.
     package var isProbe: Bool
-    /// The bytes of the copies that the durable subscriptions of each user have after the batch. They count towards
-    /// what a user may hold back. Users without copies are left out.
+    /// The bytes of the copies that the durable subscriptions of each user have after the batch. The copies count
+    /// towards the limit of the bytes that a user may hold back. Users without copies are left out.
     package var copyBytes: [UInt32: Int] = [:]
 
     package init(
@@ -41,8 +41,8 @@ package enum DurableChange: Equatable, Sendable {
     /// Adds to the loss of a new subscription the messages that were deleted after its start. Follows the change that
     /// creates the subscription.
     case countDeleted(DurableRecord)
-    /// Replaces the filter, the settings, the start and the progress of a subscription. Its losses end if the
-    /// generation changes.
+    /// Replaces the filter, the settings, the start and the progress of a subscription. The subscription's losses are
+    /// removed if the generation changes.
     case replace(DurableRecord)
     /// Makes the identity of a new attachment the owner of the subscription, keeps the earlier owners, and sets the
     /// time of the attachment.

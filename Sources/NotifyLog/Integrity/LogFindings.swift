@@ -1,6 +1,6 @@
 package import NotifyWire
 
-/// The findings of a check of the log: the numbers of sound rows, and the damaged ones.
+/// The findings of a check of the log: the numbers of sound rows, and the damage.
 package struct LogFindings: Equatable, Sendable {
     /// The most problems, and the most ranges of damaged messages, that are listed.
     package static let maximumProblems = CheckReport.maximumProblems

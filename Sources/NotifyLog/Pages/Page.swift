@@ -6,7 +6,7 @@ package struct PageRequest: Sendable {
         case subscription
         /// A client that reads the log without a subscription.
         case history
-        /// A trace, of its message.
+        /// A trace, which reads one message.
         case trace
         /// A request to deliver dead letters again, or to delete them.
         case deadLetters

@@ -28,7 +28,7 @@ package struct Deletion: Equatable, Sendable {
     package var deadLettersThrough: UInt64 = 0
     /// Whether the messages were deleted only to make room for others.
     package var madeRoom = false
-    /// The statistics of the store after the deletion; nil if they are as reported before.
+    /// The statistics of the store after the deletion; nil if they have not changed since the last report.
     package var statistics: StoreStatistics?
     /// Whether retention has begun to fail, or works again; nil if that has not changed.
     package var health: RetentionHealth?

@@ -18,7 +18,8 @@ package struct DurableRecord: Equatable, Sendable {
     package var createdMicroseconds: UInt64
     package var lastAttachment: LastAttachment
     package var progress: DurableProgress
-    /// The messages that the subscription has lost, until a client has learned of it.
+    /// The messages that the subscription has lost. Kept until a client that received the gap acknowledges a later
+    /// message.
     package var loss: Loss?
 
     package init(

@@ -25,11 +25,11 @@ package struct Redelivery: Equatable, Sendable {
         self.bytes = bytes
     }
 
-    /// The most messages that are kept for a subscription, and their most bytes.
+    /// The maximum number of messages that are kept for a subscription, and their maximum size in bytes.
     package static let maximumCount = 100_000
     package static let maximumBytes = 256 << 20
-    /// The most bytes while the log, or the owner's share of it, has no room. Not zero, so that a single message that
-    /// fails does not stop a subscription whose deliveries would make room.
+    /// The maximum size in bytes while the log, or the owner's share of it, has no room. Not zero, so that a single
+    /// message that fails does not stop a subscription whose deliveries would make room.
     package static let bytesWithoutRoom = 1 << 20
 }
 
