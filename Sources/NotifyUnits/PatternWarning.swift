@@ -1,6 +1,6 @@
 /// The warning about tokens of patterns that look like wildcards and are none.
 package enum PatternWarning {
-    /// One text for each such token.
+    /// The warnings about patterns, one for each token that looks like a wildcard.
     package static func texts(_ patterns: [String]) -> [String] {
         patterns.flatMap { pattern in
             pattern.split(separator: ".").filter(looksLikeWildcard).map { token in

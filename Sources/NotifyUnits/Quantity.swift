@@ -6,7 +6,7 @@ package enum Quantity {
     private static let sizes: [Unit] = [
         ("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("", 1),
     ]
-    /// In nanoseconds.
+    /// The units of durations, in nanoseconds.
     private static let durations: [Unit] = [
         ("w", 7 * 86_400_000_000_000), ("d", 86_400_000_000_000), ("h", 3_600_000_000_000), ("m", 60_000_000_000),
         ("s", 1_000_000_000), ("ms", 1_000_000),
@@ -61,13 +61,13 @@ package enum Quantity {
         return .nanoseconds(Int64(clamping: total))
     }
 
-    /// Describes a valid size within a range, for the error about an invalid one.
+    /// Describes a valid size within a range, for the error about an invalid size.
     package static func expectation(ofBytes range: ClosedRange<UInt64>) -> String {
         "a size from \(describe(bytes: range.lowerBound)) to \(describe(bytes: range.upperBound)), a number of bytes "
             + "or one with the unit KiB, MiB, GiB or TiB"
     }
 
-    /// Describes a valid duration within a range, for the error about an invalid one.
+    /// Describes a valid duration within a range, for the error about an invalid duration.
     package static func expectation(of range: ClosedRange<Duration>) -> String {
         "a duration from \(describe(range.lowerBound)) to \(describe(range.upperBound)), \(durationForms)"
     }
@@ -109,7 +109,7 @@ private struct Number {
     private static let fractionDigits = 9
 
     var whole: UInt64
-    /// Whether the number is above ``whole``, the highest one.
+    /// Whether the written number exceeds the highest number, which is then in ``whole``.
     let isTooHigh: Bool
     var fraction: (value: UInt64, scale: UInt64)?
 

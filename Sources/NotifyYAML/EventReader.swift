@@ -2,7 +2,8 @@ import CYAML
 
 /// Reads the events of a document with libyaml.
 ///
-/// A class, whose `deinit` frees the parser. The parser has a fixed address, because libyaml keeps pointers to it.
+/// A class, so that its `deinit` frees the parser. The parser has a fixed address, because libyaml keeps pointers to
+/// it.
 final class EventReader {
     enum Event {
         case scalar(Node.Scalar, anchor: String?)

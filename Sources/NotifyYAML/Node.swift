@@ -40,7 +40,8 @@ package enum Node: Sendable {
         }
     }
 
-    /// The tag that is written in the text. For a node without one, the type of the value by the rules of YAML 1.1.
+    /// The tag that is written in the text. For a node without a written tag, the type of the value by the rules of
+    /// YAML 1.1.
     package var tag: Tag {
         switch self {
         case .scalar(let scalar): scalar.tag

@@ -78,7 +78,7 @@ final class ReentrantQueueWait: @unchecked Sendable {
             defer { (origin, outer) = (nil, nil) }
             return (origin, outer)
         }
-        // Outside the lock.
+        // The references are released outside the lock.
         withExtendedLifetime(released) {}
     }
 
