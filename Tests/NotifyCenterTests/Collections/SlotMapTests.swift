@@ -33,7 +33,7 @@ import Testing
         #expect(map[c] == "c")
     }
 
-    @Test func `an identifier from before the map was empty finds nothing`() {
+    @Test func `an identifier of a removed value finds nothing after the map was empty`() {
         var map = Map()
         let a = map.insert("a")
         map.remove(a)

@@ -161,7 +161,7 @@ import Testing
     }
 
     @Test(arguments: Place.allCases)
-    func `a retained message can be the only call of a once observer`(place: Place) async {
+    func `a retained message ends a once observation`(place: Place) async {
         center.postRetained(name, payload: 1)
         let observing = observe(place, .once)
         center.post(name, payload: 2)

@@ -26,7 +26,7 @@ import Testing
         #expect(LocalCenter().attachment(Attached.self) { Attached("of another center") } !== first)
     }
 
-    @Test func `of two attachments made concurrently the first is kept`() {
+    @Test func `the first of two attachments made concurrently is kept`() {
         let center = LocalCenter()
         let inner = LateValue<Attached>()
         let outer = center.attachment(Attached.self) {

@@ -73,7 +73,7 @@ import Testing
         withExtendedLifetime(owner) {}
     }
 
-    @Test func `releasing an owner's observation has no effect, cancelling it ends it`() {
+    @Test func `an owner's observation ends when its handle is cancelled, not when the handle is released`() {
         let owner = Thing()
         var observation: ObservationHandle? = center.observe(name, owner: owner) { [journal] _, _ in
             journal.note("owner")

@@ -31,7 +31,7 @@ import Testing
         withExtendedLifetime((once, always)) {}
     }
 
-    @Test func `posts with another object or during a pause do not count as the one call`() {
+    @Test func `posts with another object or during a pause do not end a once observation`() {
         let token = center.observe(name, object: NotificationObject(value: 1), options: .once) { [journal] _ in
             journal.note("once")
         }
@@ -55,7 +55,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func `once applies to owners and typed messages`() {
+    @Test func `the once option applies to owners and typed messages`() {
         let owner = Thing()
         center.observe(OrderPaid.self, owner: owner, options: .once) { [journal] _, _ in journal.note("typed") }
         center.observe(name, owner: owner, options: .once) { [journal] _, _ in journal.note("by name") }
@@ -245,7 +245,7 @@ import Testing
         withExtendedLifetime((low, both)) {}
     }
 
-    @Test func `of two conflicting options the last applies`() {
+    @Test func `the last of two conflicting options applies`() {
         let options: ObservationOptions = [.priority(5), .key("a"), .once, .priority(0), .key("b")]
         #expect(options.priority == 0)
         #expect(options.key == "b")

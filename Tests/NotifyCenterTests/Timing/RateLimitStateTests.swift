@@ -196,7 +196,7 @@ import Testing
         }
     }
 
-    @Test func `notifications during a call longer than the interval wait for its end`() {
+    @Test func `notifications during a call longer than the interval wait for the call's end`() {
         for rule in [latest, first] {
             var run = Run(rule)
             run.post(1, at: 0)
