@@ -7,7 +7,7 @@ import Testing
     private let journal = Journal()
     private let delegates = MulticastDelegate<any PlayerDelegate>()
 
-    @Test func `all delegates are called when some throw, then the errors are thrown`() {
+    @Test func `all delegates are called when some throw, and then the errors are thrown`() {
         let screens = [
             Screen("a", journal, failure: Failure(name: "1")), Screen("b", journal),
             Screen("c", journal, failure: Failure(name: "2")),

@@ -251,7 +251,7 @@ import Testing
     }
 
     @Test(arguments: [CompatibleNotificationQueue.PostingStyle.asap, .whenIdle])
-    func `a run loop run by an observer posts pending notifications in order`(
+    func `a run loop that an observer runs posts pending notifications in order`(
         style: CompatibleNotificationQueue.PostingStyle
     ) {
         let notes = posted { first, journal in

@@ -97,7 +97,7 @@ import Testing
         #expect(await take(1, of: sequence) == [])
     }
 
-    @Test func `posts of the underlying center and values arrive as in a block`() async throws {
+    @Test func `a sequence has posts of the underlying center, and posts with values as objects`() async throws {
         let sequence = center.notifications(named: .init("beneath"))
         try center.center.post("beneath", object: "text", payload: 7)
         center.post(name: .init("beneath"), object: { 17 }, userInfo: ["n": 8])

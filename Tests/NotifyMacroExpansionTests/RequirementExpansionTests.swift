@@ -156,7 +156,7 @@ import Testing
         }
     }
 
-    @Test func `a subscript parameter may be named as the setter's value`() {
+    @Test func `a subscript parameter may have the name of the setter's value`() {
         let expanded = expansion(
             of: """
                 @Broadcast protocol P: AnyObject {

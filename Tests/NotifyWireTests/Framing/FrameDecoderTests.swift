@@ -33,7 +33,7 @@ import WireTestSupport
         #expect(found.consumed == bytes.count)
     }
 
-    @Test func `a frame split at any byte is awaited`() throws {
+    @Test func `a frame split at any byte is returned once it is complete`() throws {
         let bytes = three.flatMap { $0 }
         let ends = three.reduce(into: [0]) { ends, frame in ends.append((ends.last ?? 0) + frame.count) }
         for cut in 0...bytes.count {
