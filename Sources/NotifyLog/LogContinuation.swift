@@ -1,6 +1,6 @@
 /// The state that a new log needs to continue in place of a lost one.
 package struct LogContinuation: Sendable {
-    /// Sequences below this may have been used.
+    /// The upper bound, exclusive, of the sequences that may have been used.
     package var reservedBelow: UInt64
     /// The next id for a durable subscription. This id and higher ones were never assigned.
     package var nextSubscriptionID: DurableID

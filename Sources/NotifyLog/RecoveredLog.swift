@@ -2,8 +2,8 @@
 package struct RecoveredLog: Sendable {
     /// The next sequence. This sequence and higher ones were never used.
     package var nextSequence: UInt64
-    /// Sequences below this may be used even if the log is not writable. The store guarantees that the next start
-    /// within the same boot does not reuse them.
+    /// The upper bound, exclusive, of the sequences that may be used even if the log is not writable. The store
+    /// guarantees that the next start within the same boot does not reuse these sequences.
     package var usableBelow: UInt64
     /// The highest sequence committed to the log; 0 if the log is empty.
     package var persistedThrough: UInt64

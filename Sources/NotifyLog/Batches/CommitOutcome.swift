@@ -28,7 +28,7 @@ package struct StorageFailure: Error, Equatable, Sendable {
         case full
         /// Reading or writing failed.
         case inputOutput
-        /// The log's content is damaged. It must be replaced while the daemon is stopped.
+        /// The log's content is damaged. The log must be replaced while the daemon is stopped.
         case damaged
     }
 

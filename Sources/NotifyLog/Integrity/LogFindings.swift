@@ -2,7 +2,7 @@ package import NotifyWire
 
 /// The findings of a check of the log: the numbers of sound rows, and the damage.
 package struct LogFindings: Equatable, Sendable {
-    /// The most problems, and the most ranges of damaged messages, that are listed.
+    /// The maximum numbers of problems, and of ranges of damaged messages, that are listed.
     package static let maximumProblems = CheckReport.maximumProblems
     package static let maximumRanges = CheckReport.maximumRanges
 

@@ -12,7 +12,7 @@ package struct PageRequest: Sendable {
         case deadLetters
     }
 
-    /// Returned with the page.
+    /// The purpose, returned with the page.
     package var purpose: Purpose
     /// The durable subscription for which the page is read; nil if there is none. Under this id, the store may cache which
     /// names match, as long as the filter and the rights stay the same.

@@ -24,13 +24,13 @@ package struct Deletion: Equatable, Sendable {
     package var expired: Set<DurableID> = []
     /// Whether a purge deleted the messages, and not a retention rule.
     package var isPurge = false
-    /// The highest sequence of a dead letter that was deleted on request; 0 if none was.
+    /// The highest sequence of a dead letter that was deleted on request; 0 if there is none.
     package var deadLettersThrough: UInt64 = 0
     /// Whether the messages were deleted only to make room for others.
     package var madeRoom = false
     /// The statistics of the store after the deletion; nil if they have not changed since the last report.
     package var statistics: StoreStatistics?
-    /// Whether retention has begun to fail, or works again; nil if that has not changed.
+    /// Whether retention has begun to fail, or works again; nil if neither happened.
     package var health: RetentionHealth?
 
     package init(usage: [UInt32: StoredUsage] = [:]) {

@@ -17,7 +17,7 @@ package struct PurgeResult: Equatable, Sendable {
     /// The number and bytes of messages, dead letters included.
     package var messages: UInt64 = 0
     package var bytes: UInt64 = 0
-    /// The number of copies.
+    /// The number of deleted copies for redelivery.
     package var copies: UInt64 = 0
     /// The durable subscriptions that lost messages which they had not acknowledged.
     package var subscriptions: Set<DurableID> = []

@@ -50,9 +50,9 @@ package struct RetentionPolicy: Equatable, Sendable {
 
 /// A limit of the bytes that the subscriptions of one user may hold back in the log.
 package enum BacklogLimit: Equatable, Sendable {
-    /// Half of ``RetentionPolicy/maximumBytes``; unlimited if the log is.
+    /// Half of ``RetentionPolicy/maximumBytes``; unlimited if the log is unlimited.
     case half
-    /// A quarter of ``RetentionPolicy/maximumBytes``; unlimited if the log is.
+    /// A quarter of ``RetentionPolicy/maximumBytes``; unlimited if the log is unlimited.
     case quarter
     case bytes(UInt64)
     case unlimited

@@ -4,7 +4,7 @@ import NotifyWire
 /// The limits of the messages that are kept under some names. In every limit, nil means unlimited.
 ///
 /// The limits of history apply to read messages: acknowledged by every durable subscription that matches, or matched by
-/// none. The maximums apply to all messages, and drop unread ones with a gap.
+/// none. The maximums apply to all messages. Unread messages that exceed them are dropped, and a gap reports them.
 package struct RetentionRule: Equatable, Sendable {
     package var patterns: [NamePattern]
     /// Whether the limits of bytes and messages apply to each name by itself, instead of to all names together.
