@@ -24,7 +24,7 @@ struct TickSchedule {
 
     /// Requests a tick: before the next poll, or after it if enough ticks have run since the last event.
     ///
-    /// - Returns: What the caller must schedule; nil if a tick is scheduled already.
+    /// - Returns: The tick that the caller must schedule; nil if a tick is scheduled already.
     mutating func request() -> Request? {
         guard !isScheduled else { return nil }
         guard ticksSinceEvent < Self.ticksPerEvent else { return requestAfterPoll() }
@@ -34,7 +34,7 @@ struct TickSchedule {
 
     /// Requests a tick after the next poll.
     ///
-    /// - Returns: What the caller must schedule; nil if a tick is scheduled already.
+    /// - Returns: The tick that the caller must schedule; nil if a tick is scheduled already.
     mutating func requestAfterPoll() -> Request? {
         guard !isScheduled, !isWakeUpRequested else { return nil }
         isWakeUpRequested = true
