@@ -4,7 +4,7 @@ package import NIOCore
 package struct FileLocation: Hashable, Sendable {
     package var device: UInt64
     package var inode: UInt64
-    /// At most 255 bytes.
+    /// The name of the file, at most 255 bytes.
     package var name: String
 
     package init(device: UInt64, inode: UInt64, name: String) {

@@ -7,7 +7,7 @@ package struct Purge: ControlFrame, RequestFrame {
     package static let kind = FrameKind.purge
 
     package var request: UInt64
-    /// Only messages below this sequence are deleted; at least 1.
+    /// The sequence below which messages are deleted; at least 1.
     package var before: UInt64
     package var patterns: [String]
     package var isChange: Bool { true }

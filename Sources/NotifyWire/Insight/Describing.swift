@@ -73,7 +73,7 @@ package struct DurableDescription: ReplyFrame {
         package var microseconds: UInt64
         /// The number of failures of the message, this one included.
         package var failures: UInt32
-        /// Empty if unknown.
+        /// The reason of the failure; empty if unknown.
         package var reason: String
 
         package init(sequence: UInt64, microseconds: UInt64, failures: UInt32, reason: String) {

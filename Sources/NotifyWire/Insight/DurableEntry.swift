@@ -49,7 +49,7 @@ package struct DurableEntry: ListedEntry {
     package var members: UInt32
     /// Messages that failed and wait for their next delivery.
     package var waiting: UInt32
-    /// Nil if not known yet.
+    /// The unacknowledged messages; nil if not known yet.
     package var pending: Pending?
     package var durableName: String
     package var object: String

@@ -26,7 +26,7 @@ package struct SubscriptionEntry: ListedEntry {
     package var acknowledged: UInt64
     /// Messages delivered in this attachment and not acknowledged.
     package var unacknowledged: UInt32
-    /// Empty for a volatile subscription.
+    /// The name of a durable subscription; empty for a volatile one.
     package var durableName: String
     package var object: String
     package var patterns: [String]

@@ -6,9 +6,9 @@ package struct DeadLetterHeaders: Equatable, Sendable {
     /// The stamp of the original message.
     package var stamp: Stamp
     package var name: String
-    /// Empty if the message has no object.
+    /// The object; empty if the message has none.
     package var object: String
-    /// Empty if the message has no id.
+    /// The message id; empty if the message has none.
     package var messageID: String
     /// The number of deliveries that failed.
     package var deliveries: UInt32

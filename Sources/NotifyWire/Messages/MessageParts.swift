@@ -1,11 +1,11 @@
 /// The parts of a message, in place. They point into a buffer and must not outlive it.
 package struct MessageParts {
     package var name: UnsafeRawBufferPointer
-    /// Empty if the message has no object.
+    /// The object; empty if the message has none.
     package var object: UnsafeRawBufferPointer
-    /// Empty if the message has no id.
+    /// The message id; empty if the message has none.
     package var messageID: UnsafeRawBufferPointer
-    /// Encoded as `HeaderList` describes.
+    /// The headers, encoded as `HeaderList` describes.
     package var headers: UnsafeRawBufferPointer
     package var payload: UnsafeRawBufferPointer
 

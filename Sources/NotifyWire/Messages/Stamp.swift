@@ -2,9 +2,9 @@
 ///
 /// The kernel reports the ids of the process that connected (`SO_PEERCRED`).
 package struct Stamp: Equatable, Sendable {
-    /// Rises with every message, is never reused, and stays below 2^53.
+    /// The sequence, which rises with every message, is never reused, and stays below 2^53.
     package var sequence: UInt64
-    /// Microseconds since 1970-01-01T00:00:00Z.
+    /// The time of posting, in microseconds since 1970-01-01T00:00:00Z.
     package var timeMicroseconds: UInt64
     package var uid: UInt32
     package var gid: UInt32

@@ -5,7 +5,8 @@ package struct Acknowledge: ControlFrame {
     package static let kind = FrameKind.acknowledge
 
     package var subscription: UInt32
-    /// A range may include sequences that were not delivered, but its last sequence must have been delivered.
+    /// The acknowledged ranges. A range may include sequences that were not delivered, but its last sequence must have
+    /// been delivered.
     package var ranges: [SequenceRange]
 
     package init(subscription: UInt32, ranges: [SequenceRange]) {

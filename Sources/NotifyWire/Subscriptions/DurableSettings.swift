@@ -15,7 +15,7 @@ package struct DurableSettings: Equatable, Sendable {
     package var deadlineMicroseconds: UInt64
     /// The delays after the first failure, the second and so on, in microseconds. The last one repeats. Never empty.
     package var retryDelays: [UInt64]
-    /// The failures after which a message becomes a dead letter; 0 if it never does.
+    /// The number of failures after which a message becomes a dead letter; 0 if it never does.
     package var maximumDeliveries: UInt32
     /// The maximum number of messages in flight to all clients together; 0 for as many as their windows permit.
     package var maximumInFlight: UInt32
@@ -101,12 +101,12 @@ package struct DurableSettings: Equatable, Sendable {
 
 /// Settings of a durable subscription that a client chooses. A setting that is nil or empty keeps its value.
 package struct DurableSettingChanges: Equatable, Sendable {
-    /// As in ``DurableSettings``; 0, or ``minimumDeadline`` to ``maximumSpan``.
+    /// The deadline, as in ``DurableSettings``: 0, or from ``minimumDeadline`` to ``maximumSpan``.
     package var deadlineMicroseconds: UInt64?
-    /// At most ``maximumRetryDelays``, each at most ``maximumSpan``.
+    /// The retry delays: at most ``maximumRetryDelays``, each at most ``maximumSpan``.
     package var retryDelays: [UInt64]
     package var maximumDeliveries: UInt32?
-    /// At most ``maximumInFlightLimit``.
+    /// The maximum number of messages in flight, at most ``maximumInFlightLimit``.
     package var maximumInFlight: UInt32?
 
     /// The shortest deadline, in microseconds.

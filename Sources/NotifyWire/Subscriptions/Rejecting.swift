@@ -1,7 +1,7 @@
 package import NIOCore
 
-/// Gives back a message of a durable subscription that was not processed. The daemon answers only if it refuses the
-/// frame.
+/// Rejects a message of a durable subscription, because the client has not processed it. The daemon answers only if it
+/// refuses the frame.
 package struct Reject: ControlFrame {
     package static let kind = FrameKind.reject
 
@@ -80,7 +80,8 @@ package struct Extend: ControlFrame {
     package static let kind = FrameKind.extend
 
     package var subscription: UInt32
-    /// At most ``Limits/acknowledgedRangesPerFrame``. Messages that the client does not hold are ignored.
+    /// The sequences of the messages, at most ``Limits/acknowledgedRangesPerFrame``. Messages that the client does not
+    /// hold are ignored.
     package var sequences: [UInt64]
     /// The new deadline from now on, in microseconds; 0 for that of the subscription's settings.
     package var microseconds: UInt64
