@@ -119,7 +119,7 @@ private struct Shard {
         memory.assumingMemoryBound(to: Atomic<UInt32>.self)
     }
 
-    /// Accessed only by the thread that holds the lock.
+    /// The table, accessed only by the thread that holds the lock.
     @inline(__always)
     var table: UnsafeMutablePointer<PostTable> {
         (memory + Self.tableOffset).assumingMemoryBound(to: PostTable.self)

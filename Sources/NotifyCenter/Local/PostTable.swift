@@ -16,11 +16,11 @@ struct PostTable: ~Copyable {
     }
 
     private struct Entry {
-        /// 0 if the slot is vacant.
+        /// The hash of the name and the object; 0 if the slot is vacant.
         var hash: UInt64 = 0
         var name = ""
         var object: ObjectKey?
-        /// Nil if the post reaches no observer.
+        /// The observers; nil if the post reaches none.
         var observers: ObserverList?
     }
 

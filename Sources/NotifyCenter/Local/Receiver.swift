@@ -2,9 +2,9 @@
 struct Receiver: Sendable {
     typealias Owner = any AnyObject & Sendable
 
-    /// Called if the observer has no owner.
+    /// The closure of an observer without an owner.
     var call: @Sendable (LocalNotification) throws -> Void = { _ in }
-    /// Called with the owner, if there is one.
+    /// The closure of an observer with an owner, called with the owner.
     var callOwned: @Sendable (Owner, LocalNotification) throws -> Void = { _, _ in }
     /// The typed closures, if the observer observes a type of message.
     var messages: (any MessageReceiving)?

@@ -58,7 +58,7 @@ struct RateLimitState: Sendable {
 // MARK: - Events
 
 extension RateLimitState {
-    /// Called when a notification has arrived.
+    /// Records that a notification has arrived.
     ///
     /// - Returns: The action, and the replaced pending notification, to be released outside the lock.
     mutating func arrived(
@@ -85,7 +85,7 @@ extension RateLimitState {
         return (.startTimer, dropped)
     }
 
-    /// Must be called when the timer starts, and after each of its steps.
+    /// Returns the next step of the timer. Must be called when the timer starts, and after each of its steps.
     mutating func timerIsDue(at now: Duration) -> TimerStep {
         guard !isClosed, let notification = pending.take() else {
             timer = .stopped
@@ -102,13 +102,13 @@ extension RateLimitState {
         return .deliver(notification)
     }
 
-    /// Called when the clock threw an error. A pending notification waits until the next notification starts the timer
+    /// Records that the clock threw an error. A pending notification waits until the next notification starts the timer
     /// again.
     mutating func timerFailed() {
         timer = .stopped
     }
 
-    /// Called when the observation has ended.
+    /// Ends the rate limit, because the observation has ended.
     ///
     /// - Returns: Whether the timer sleeps and must be cancelled, and the dropped notification.
     mutating func close() -> (isTimerSleeping: Bool, dropped: LocalNotification?) {
