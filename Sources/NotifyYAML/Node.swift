@@ -8,7 +8,7 @@ package enum Node: Sendable {
     package struct Scalar: Sendable {
         package enum Style: Sendable {
             case plain
-            /// In quotes, or a block of text.
+            /// A text in quotes, or a block of text.
             case quoted
         }
 

@@ -3,7 +3,7 @@
 package struct PurgeRequest: Sendable {
     /// The patterns of names. The object of the filter is not considered.
     package var filter: SubscriptionFilter
-    /// Only messages below this sequence are deleted.
+    /// The sequence below which messages are deleted.
     package var before: UInt64
 
     package init(filter: SubscriptionFilter, before: UInt64) {
