@@ -1,6 +1,6 @@
 package import NIOCore
 
-/// The place of a file: its folder, identified independently of its paths, and its name there.
+/// The place of a file: its folder, identified by device and inode, and its name in the folder.
 package struct FileLocation: Hashable, Sendable {
     package var device: UInt64
     package var inode: UInt64

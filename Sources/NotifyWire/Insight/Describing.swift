@@ -46,7 +46,7 @@ package struct DurableDescription: ReplyFrame {
     package var createdMicroseconds: UInt64
     /// The time of the last attachment with credit, in microseconds since 1970; 0 if there was none, or if unknown.
     package var attachedMicroseconds: UInt64
-    /// The pid of that client.
+    /// The pid of the client that last attached with credit.
     package var attachedPID: UInt32
     /// The time without a client after which the subscription is removed, in microseconds; 0 if it is kept.
     package var expiryMicroseconds: UInt64

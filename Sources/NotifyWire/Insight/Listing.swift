@@ -47,7 +47,7 @@ package struct ListRequest: ControlFrame {
     }
 }
 
-/// An entry of a list that a client requests by its type.
+/// An entry of a list that clients request by the type of its entries.
 package protocol ListedEntry: ControlFrame {
     static var subject: ListSubject { get }
 }

@@ -73,7 +73,7 @@ package enum LogPart: UInt8, CaseIterable, Sendable {
 
 /// A problem of the log besides damaged messages, or of the daemon.
 package struct LogProblem: Equatable, Sendable {
-    /// The most bytes of the text in a frame.
+    /// The maximum length of the text in a frame, in bytes.
     static let maximumTextBytes = 1000
 
     package var part: LogPart
@@ -89,7 +89,7 @@ package struct LogProblem: Equatable, Sendable {
 /// The answer to a check.
 package struct CheckReport: ControlFrame {
     package static let kind = FrameKind.checkReport
-    /// The most ranges and problems in a report.
+    /// The maximum numbers of ranges and of problems in a report.
     package static let maximumRanges = 256
     package static let maximumProblems = 32
 

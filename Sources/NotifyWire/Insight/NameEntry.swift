@@ -3,8 +3,8 @@ package import NIOCore
 /// A name in the answer to a list of names.
 ///
 /// The daemon counts posts by name only while clients request the list of names. The answer to the first request is
-/// empty, and counting ends when there is no request for 10 seconds. At most 16,384 names are counted;
-/// the half with the fewest posts makes room for others.
+/// empty, and counting ends when there is no request for 10 seconds. At most 16,384 names are counted; the half with
+/// the fewest posts is removed to make room for others.
 package struct NameEntry: ListedEntry {
     package static let subject = ListSubject.names
     package static let kind = FrameKind.nameEntry

@@ -37,11 +37,12 @@ package struct TraceEntry: ControlFrame {
         case pending = 0
         /// Delivered to the attached client and not acknowledged.
         case inFlight = 1
-        /// Acknowledged, or stored as a dead letter.
+        /// Acknowledged, stored as a dead letter, or skipped because the policy did not let the owner receive the
+        /// message.
         case acknowledged = 2
         /// The message was posted before the subscription began.
         case beforeStart = 3
-        /// The policy does not let the owner receive the name.
+        /// Pending or waiting, but the policy does not let the owner receive the message.
         case forbidden = 4
         /// The delivery failed, or the message was given back. The message waits for its next delivery.
         case waiting = 5
@@ -56,9 +57,9 @@ package struct TraceEntry: ControlFrame {
     package var uid: UInt32
     /// The pid of the attached client; 0 if no client is attached.
     package var pid: UInt32
-    /// The number of that client, as in `ClientEntry`; 0 if no client is attached.
+    /// The number of the attached client, as in `ClientEntry`; 0 if no client is attached.
     package var client: UInt64
-    /// The failed deliveries.
+    /// The number of failed deliveries.
     package var failures: UInt32
     /// The time of the next delivery, in microseconds since 1970; 0 if the message does not wait for a time.
     package var nextMicroseconds: UInt64
