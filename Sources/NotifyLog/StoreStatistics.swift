@@ -15,8 +15,8 @@ package struct StoreStatistics: Equatable, Sendable {
     package var usedBytes: UInt64 = 0
     /// The limit of ``usedBytes``; nil if there is none.
     package var logByteLimit: UInt64?
-    /// The bytes that the durable subscriptions of a user hold back, as of the last pass of retention. Only of users
-    /// that have reached half of ``backlogLimit``.
+    /// The bytes that the durable subscriptions of a user hold back, as of the last pass of retention. Only users that
+    /// have reached half of ``backlogLimit`` are included.
     package var backlogs: [UInt32: UInt64] = [:]
     /// The limit of the bytes that the subscriptions of a user may hold back; nil if there is none.
     package var backlogLimit: UInt64?

@@ -14,13 +14,14 @@ package enum StoreWork: Sendable {
     case purge(PurgeRequest)
     /// Check every row of the log. Answered with `checkAdvanced`, several times, and then with `checked`.
     case check
-    /// Count the messages that each durable subscription has not acknowledged, as committed, and that one of its owners
+    /// Count, for each durable subscription, the messages without a committed acknowledgement that one of its owners
     /// may receive. Answered with `backlogs`.
     case measureBacklogs(under: AccessPolicy)
     /// Copy the log for a backup to the file that will be written at `target`, which must not be a file of the log. An
     /// earlier backup ends. Answered with `backupMade`.
     case beginBackup(target: FileLocation)
-    /// Read a chunk of the backup, which is not empty. The offset must be below the size. Answered with `backupRead`.
+    /// Read a chunk of the backup. The chunk is not empty. The offset must be below the size. Answered with
+    /// `backupRead`.
     case readBackup(from: UInt64, maximumBytes: Int)
     /// End the backup, if there is one, also while it is being made, and remove its copy. Not answered.
     case endBackup

@@ -34,7 +34,9 @@ final class EventReader {
         parser.deallocate()
     }
 
-    /// - Throws: `YAMLError.invalid`
+    /// Returns the next event and its place.
+    ///
+    /// - Throws: `YAMLError.invalid`.
     func next() throws(YAMLError) -> (event: Event, mark: Mark) {
         var event = yaml_event_t()
         guard yaml_parser_parse(parser, &event) == 1 else { throw failure }

@@ -7,9 +7,9 @@ extension Node {
         case float
         case timestamp
         case str
-        /// `<<`
+        /// The type of the key `<<`.
         case merge
-        /// `=`
+        /// The type of the key `=`.
         case value
         case seq
         case map
