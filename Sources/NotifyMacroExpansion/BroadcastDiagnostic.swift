@@ -106,7 +106,7 @@ extension BroadcastDiagnostic {
 
     private var requirementMessage: String {
         switch self {
-        case .resultWithoutRule: "a result requires '@Combined' to combine those of several receivers"
+        case .resultWithoutRule: "a result requires '@Combined' to combine the results of several receivers"
         case .ruleWithoutResult: "'@Combined' requires a result"
         case .unknownRule: "'@Combined' requires a literal '.collect', '.first', '.first(or:)' or '.reduce(_:_:)'"
         case .collectRequiresArray(let type): "'.collect' requires an array, not '\(type)'"

@@ -8,7 +8,7 @@ struct ProtocolModel {
     let attributes: String
     /// The access level of each generated type, followed by a space, or empty.
     let level: String
-    /// `nonisolated ` if the protocol is, or empty.
+    /// `nonisolated ` if the protocol is nonisolated, or empty.
     let isolation: String
     /// The access level of the members: `public `, `package ` or empty.
     let access: String

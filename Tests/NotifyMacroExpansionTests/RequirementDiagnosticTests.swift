@@ -99,16 +99,16 @@ import Testing
 
     @Test(arguments: [
         Refusal(
-            member: "func f() -> [Int]", "a result requires '@Combined' to combine those of several receivers",
+            member: "func f() -> [Int]", "a result requires '@Combined' to combine the results of several receivers",
             column: 13,
             fix: "add '@Combined(.collect)'", fixed: "@Combined(.collect) func f() -> [Int]"),
         Refusal(
-            member: "var x: Int? { get }", "a result requires '@Combined' to combine those of several receivers",
+            member: "var x: Int? { get }", "a result requires '@Combined' to combine the results of several receivers",
             column: 8,
             fix: "add '@Combined(.first)'", fixed: "@Combined(.first) var x: Int? { get }"),
         Refusal(
             member: "subscript(i: Int) -> [Int] { get }",
-            "a result requires '@Combined' to combine those of several receivers",
+            "a result requires '@Combined' to combine the results of several receivers",
             column: 22, fix: "add '@Combined(.collect)'",
             fixed: "@Combined(.collect) subscript(i: Int) -> [Int] { get }"),
         Refusal(
@@ -155,7 +155,8 @@ import Testing
             expandsTo: "protocol P: AnyObject {\n    func f() -> Int\n}",
             diagnostics: [
                 DiagnosticSpec(
-                    message: "a result requires '@Combined' to combine those of several receivers", line: 2, column: 17,
+                    message: "a result requires '@Combined' to combine the results of several receivers", line: 2,
+                    column: 17,
                     fixIts: [FixItSpec(message: answer), FixItSpec(message: reduction)])
             ],
             fixed: """
