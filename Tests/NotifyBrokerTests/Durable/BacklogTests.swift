@@ -30,7 +30,7 @@ struct BacklogTests {
         host.store.jobs.count { if case .measureBacklogs? = $0.work { true } else { false } }
     }
 
-    @Test func `an entry has what is in flight and what is pending`() throws {
+    @Test func `an entry has the messages in flight and the pending ones`() throws {
         let host = TestHost()
         let (poster, reader) = (host.connect(), host.connect(pid: 20))
         reader.subscribe(1, ["a.*"], durable: "d", window: 2)
@@ -93,9 +93,9 @@ struct BacklogTests {
         return (host, client)
     }
 
-    /// Requests a list and advances the time while the store counts. Then the store ends the count.
+    /// Requests a list, advances the time while the store counts, and lets the store end the count.
     ///
-    /// - Returns: The pending messages in the list, if it was answered before that.
+    /// - Returns: The pending messages in the list; nil if the list was not answered before the end of the count.
     private func listDuringCount(_ client: Client, _ host: TestHost, for duration: Duration) -> [UInt64?]? {
         let request = request(client)
         host.runTicks()
@@ -142,7 +142,7 @@ struct BacklogTests {
         #expect(list(client, host).first?.pending?.messages == 2)
     }
 
-    @Test func `counts that take long are shown until there are newer ones`() throws {
+    @Test func `slow counts are shown until there are newer ones`() throws {
         let (host, client) = hostWithBacklog()
         #expect(listDuringCount(client, host, for: .seconds(8)) == [nil])
         for round in UInt64(1)...3 {
@@ -155,7 +155,7 @@ struct BacklogTests {
         }
     }
 
-    @Test func `a list waits longer for newer counts than old ones, and reports none of a minute ago`() {
+    @Test func `a list waits longer if its counts are old, and reports no counts of a minute ago`() {
         let (host, client) = hostWithBacklog()
         #expect(list(client, host).first?.pending?.messages == 1)
         host.advance(.seconds(6))

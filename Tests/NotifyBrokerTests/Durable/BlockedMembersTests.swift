@@ -11,7 +11,7 @@ struct BlockedMembersTests {
         return blocked
     }
 
-    @Test func `a connection that has room takes a turn for each member, in their order`() {
+    @Test func `a connection that has room takes a turn for each of its members, in order`() {
         var blocked = blocked(3)
         let isQueued = blocked.wake(connection)
         #expect(isQueued)

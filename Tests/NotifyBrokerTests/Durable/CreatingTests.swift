@@ -22,7 +22,7 @@ struct CreatingTests {
         return request
     }
 
-    /// What the client was answered: whether the subscription existed, or the code of an error.
+    /// The answers to the client: for each one, whether the subscription existed, or the code of an error.
     private func answers(_ client: Client) -> [String] {
         client.take().compactMap { frame in
             switch frame {
@@ -50,7 +50,7 @@ struct CreatingTests {
         #expect(client.takeMessages().count == 1)
     }
 
-    @Test func `a request that never creates attaches, or is refused`() {
+    @Test func `a request that must not create a subscription attaches to it, or is refused`() {
         let client = host.connect()
         func attach(_ number: UInt32) {
             client.send(
@@ -70,13 +70,13 @@ struct CreatingTests {
         #expect(client.takeErrors().isEmpty)
     }
 
-    @Test func `requests together, and with a first attachment, all succeed`() {
+    @Test func `simultaneous requests to create and to attach all succeed`() {
         for attachesAt in 0..<3 {
             let host = TestHost()
             let clients = (0..<3).map { _ in host.connect() }
             for (index, client) in clients.enumerated() {
                 if index == attachesAt { client.subscribe(1, ["a"], durable: "inbox") } else { create(client) }
-                // The first one is being committed when the last one arrives.
+                // The first request is being committed when the last one arrives.
                 if index == 1 { host.tick() }
             }
             host.run()
@@ -95,7 +95,7 @@ struct CreatingTests {
         }
     }
 
-    @Test func `a subscription that is held by a client exists for others`() {
+    @Test func `a subscription that is held by a client exists for other clients`() {
         let (holder, other) = (host.connect(), host.connect())
         holder.subscribe(1, ["a"], durable: "inbox")
         host.run()
@@ -137,7 +137,7 @@ struct CreatingTests {
     }
 
     @Test(arguments: [false, true])
-    func `a failed creation is the error of all later requests for it, each of them once`(_ isAttachment: Bool) {
+    func `a failed creation refuses each pending request for the subscription once`(_ isAttachment: Bool) {
         let clients = (0..<3).map { _ in host.connect() }
         if isAttachment { clients[0].subscribe(1, ["a"], durable: "inbox") } else { create(clients[0]) }
         host.tick()

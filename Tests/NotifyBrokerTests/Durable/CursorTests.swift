@@ -4,7 +4,7 @@ import Testing
 
 @testable import NotifyBroker
 
-/// One cursor that is shared by several members.
+/// A cursor that several members share.
 struct CursorTests {
     private let one = MemberID(rawValue: 1)
     private let two = MemberID(rawValue: 2)

@@ -82,7 +82,7 @@ struct DescribingTests {
         described = try #require(describe(host.connect(), host))
         #expect(described.lastFailure?.reason == "two" && described.nextMicroseconds == again + 10_000_000)
 
-        // A restart knows the reason, and not the time.
+        // After a restart the reason is known, but not the time.
         let restarted = TestHost(store: host.store)
         described = try #require(describe(restarted.connect(), restarted))
         #expect(described.lastFailure?.reason == "two" && described.lastFailure?.microseconds == 0)
@@ -128,7 +128,7 @@ struct DescribingTests {
         #expect(describe(restarted.connect(), restarted)?.attachedPID == 30)
     }
 
-    @Test func `an attachment that fails is not the last one`() throws {
+    @Test func `an attachment that fails does not count as the last one`() throws {
         let host = TestHost()
         let client = host.connect(pid: 20)
         client.subscribe(1, ["a"], durable: "d")

@@ -4,7 +4,7 @@ import WireTestSupport
 
 @testable import NotifyBroker
 
-/// Where a durable subscription begins when it is created.
+/// The start of a durable subscription in the log when it is created.
 struct DurableStartTests {
     private static let day: UInt64 = 86_400_000_000
 
@@ -34,7 +34,7 @@ struct DurableStartTests {
             .time(microseconds: 1_700_000_005_000_000), .time(microseconds: 1_700_000_005_000_001),
             .sequence(11),
         ] as [LogPosition])
-    func `a start after the last message gets later messages only`(_ start: LogPosition) {
+    func `a subscription that starts after the last message gets only later messages`(_ start: LogPosition) {
         let (host, _, _) = TestHost.withMessages()
         #expect(host.nextSequence == 11)
         let client = host.connect()
@@ -51,7 +51,7 @@ struct DurableStartTests {
             .oldest, .sequence(1), .time(microseconds: 0), .age(microseconds: Self.day),
             .age(microseconds: LogPosition.maximumMicroseconds),
         ] as [LogPosition])
-    func `a start before the first message gets all messages`(_ start: LogPosition) {
+    func `a subscription that starts before the first message gets all messages`(_ start: LogPosition) {
         let (host, sequences, _) = TestHost.withMessages()
         let client = host.connect()
         client.subscribe(1, ["a"], durable: "d", from: start)
@@ -86,7 +86,7 @@ struct DurableStartTests {
             #expect(errors.allSatisfy { $0.message == "the time is in the future; the end of the log is 'now'" })
             #expect(host.durables.isEmpty && host.store.subscriptions.isEmpty)
         }
-        // A subscription that exists continues at its cursor, also if the clock was set back since its creation.
+        // An existing subscription continues at its cursor, even if the clock was set back since its creation.
         client.subscribe(1, ["a"], durable: "d", from: .now)
         host.run()
         client.detach(1)
@@ -95,7 +95,7 @@ struct DurableStartTests {
         #expect(codes(client) == [])
     }
 
-    @Test func `a time that a client reads a little later needs no search`() {
+    @Test func `a time slightly in the future needs no search`() {
         let (host, _, _) = TestHost.withMessages()
         let client = host.connect()
         client.subscribe(1, ["a"], durable: "d", from: .time(microseconds: host.now.wallMicroseconds + 5_000_000))
@@ -141,13 +141,13 @@ struct DurableStartTests {
 }
 
 extension TestHost {
-    /// A host with five stored messages, posted one second after another; the last one, one second ago.
+    /// A host with five stored messages, posted at intervals of one second. The last one was posted a second ago.
     static func withMessages() -> (host: TestHost, sequences: [UInt64], times: [UInt64]) {
         let host = TestHost()
         let poster = host.connect()
         var (sequences, times): ([UInt64], [UInt64]) = ([], [])
         for _ in 0..<5 {
-            // The message has a hole before it in the log.
+            // The volatile message leaves a hole before the next message in the log.
             poster.post("volatile", .volatile)
             times.append(host.now.wallMicroseconds)
             poster.post("a", .stored)

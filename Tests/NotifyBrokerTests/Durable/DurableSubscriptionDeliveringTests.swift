@@ -5,7 +5,7 @@ import Testing
 
 @testable import NotifyBroker
 
-/// Several first deliveries at once.
+/// First deliveries of several messages at once.
 struct DurableSubscriptionDeliveringTests {
     /// Messages of 100 bytes.
     private func entries(_ sequences: some Sequence<UInt64>) -> [LogBlock.Entry] {
@@ -49,7 +49,7 @@ struct DurableSubscriptionDeliveringTests {
         #expect(take(11...12, &durable) == 2)
     }
 
-    @Test func `a member of a group gets a turn of messages`() {
+    @Test func `a member of a group gets as many messages as its turn allows`() {
         var durable = DurableSubscription.attachedForTest(window: 1_000)
         let second = NotifyBroker.Attachment.test(window: 1_000, number: 2)
         _ = durable.attached(second, credit: Subscribe.unlimitedCredit)
@@ -65,7 +65,7 @@ struct DurableSubscriptionDeliveringTests {
     }
 
     @Test(arguments: 0..<200)
-    func `messages are delivered alike together and one by one`(_ seed: UInt64) throws {
+    func `messages taken together have the same deliveries as messages taken one by one`(_ seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let acknowledged =
             Bool.random(using: &random) ? [] : [SequenceRange(first: 14, last: .random(in: 14...20, using: &random))]

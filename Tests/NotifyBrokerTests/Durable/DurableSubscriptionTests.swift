@@ -4,7 +4,7 @@ import NotifyLog
 import NotifyWire
 import Testing
 
-/// Attaching, detaching, taking over and removing: every state with every event.
+/// Attaching, detaching, taking over and removing, in every state of a subscription.
 struct DurableSubscriptionTests {
     @Test func `a free subscription can be attached`() {
         let durable = DurableSubscription.make()

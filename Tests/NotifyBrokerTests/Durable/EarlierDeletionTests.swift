@@ -5,7 +5,7 @@ import WireTestSupport
 
 @testable import NotifyBroker
 
-/// What clients of new durable subscriptions learn of messages that were deleted before.
+/// Gaps for clients of new durable subscriptions whose start lies before deleted messages.
 struct EarlierDeletionTests {
     private let host = TestHost()
 
@@ -23,15 +23,15 @@ struct EarlierDeletionTests {
         return client.take().compactMap { if case .gap(let gap) = $0 { gap } else { nil } }
     }
 
-    @Test func `a subscription that begins at a sequence gets a gap for what was deleted`() {
+    @Test func `a subscription that begins at a sequence gets a gap for deleted messages`() {
         let gaps = gaps(from: .sequence(2))
         #expect(gaps.map(\.reason) == [.deleted] && gaps.map(\.dropped) == [2])
         #expect(gaps.map(\.range) == [SequenceRange(first: 2, last: 3)])
         #expect(host.warnings.isEmpty)
     }
 
-    /// The store compares all known deletions with each of them.
-    @Test func `a batch has few new subscriptions for which deletions are counted, others wait`() {
+    /// The number is limited because the store compares all known deletions with each such subscription.
+    @Test func `a batch counts deletions for few new subscriptions, and others wait`() {
         let clients = (0..<3).map { _ in host.connect() }
         for (index, client) in clients.enumerated() {
             for number in 0..<100 {
@@ -47,7 +47,7 @@ struct EarlierDeletionTests {
         for client in clients { #expect(client.takeErrors().isEmpty) }
     }
 
-    @Test func `a subscription that begins at the oldest message or now gets none`() {
+    @Test func `a subscription that begins at the oldest message or now gets no gap`() {
         #expect(gaps(from: .oldest).isEmpty)
         #expect(gaps(from: .now).isEmpty)
     }

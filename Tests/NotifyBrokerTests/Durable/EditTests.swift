@@ -8,7 +8,7 @@ import WireTestSupport
 
 /// Replacing the patterns of a durable subscription.
 struct EditTests {
-    /// A host with a detached subscription "d" to `a` and `b`, which has not received four messages.
+    /// Makes a host with a detached subscription "d" to `a` and `b`, and four messages that it has not received.
     private func host(_ configuration: BrokerConfiguration = BrokerConfiguration()) -> (host: TestHost, client: Client)
     {
         let host = TestHost(configuration)
@@ -71,8 +71,7 @@ struct EditTests {
         #expect(messages.map(\.isRedelivery) == [true, true, true])
     }
 
-    /// A subscription to `a` with the messages a, a, c and a, of which all but the first and the third are
-    /// acknowledged.
+    /// Makes a subscription to `a`, and the messages a, a, c and a. The second and the fourth one are acknowledged.
     private func hostWithRanges() -> (host: TestHost, sequences: [UInt64]) {
         let host = TestHost()
         let client = host.connect()
@@ -147,7 +146,7 @@ struct EditTests {
         #expect(names(client) == ["b", "c", "c"])
     }
 
-    @Test func `without patterns a client attaches to what exists`() {
+    @Test func `a client that names no patterns attaches to the existing subscription`() {
         let (host, client) = host()
         #expect(attach(client, [], host) == ["a", "b", "a"])
         client.subscribe(2, [], durable: "other")
@@ -192,7 +191,7 @@ struct EditTests {
         #expect(attach(client, [], host) == ["c"])
     }
 
-    @Test func `the limits of the user hold for the new patterns alone`() {
+    @Test func `only the new patterns count towards the limits of the user`() {
         var configuration = BrokerConfiguration()
         configuration.patternOverlapPerUser = 80
         let (host, client) = host(configuration)

@@ -4,12 +4,12 @@ import Testing
 
 @testable import NotifyBroker
 
-/// What members leave when they end, and what a change of the deadline leaves.
+/// Messages of members that have ended, and messages from before a change of the deadline.
 struct EndedMembersTests {
     // MARK: Moving
 
     @Test(arguments: [DurableSubscription.Ending.detached, .died])
-    func `what an ended member held moves, even if an answer relieves the cursor first`(
+    func `messages of an ended member move, even if an answer relieves the cursor first`(
         _ ending: DurableSubscription.Ending
     ) throws {
         var made = SubscriptionCase(.group)
@@ -61,7 +61,7 @@ struct EndedMembersTests {
         #expect(made.summary == "-:due1", "at once")
     }
 
-    @Test func `members that end while others are searched are searched afterwards`() throws {
+    @Test func `messages of members that end during a search are searched afterwards`() throws {
         var made = SubscriptionCase(.group, window: 2_000)
         for letter in ["A", "B", "C"] as [Character] { try made.attach(letter) }
         made.deliver(3_000)
@@ -74,7 +74,7 @@ struct EndedMembersTests {
         #expect(failed > 1_000 && failed < 2_500, "those of A and C")
     }
 
-    @Test func `what is in flight again to an ended member is due when the others attach again`() throws {
+    @Test func `redeliveries in flight to an ended member are due when the others attach again`() throws {
         var made = SubscriptionCase(.group)
         try made.attach("A")
         made.deliver(600)
@@ -115,7 +115,7 @@ struct EndedMembersTests {
         (11...made.durable._cursor.passedThrough).map { made.durable.failures(of: $0) > 0 }
     }
 
-    @Test func `messages that were delivered before a change of the deadline keep theirs`() throws {
+    @Test func `messages that were delivered before a change of the deadline keep their deadline`() throws {
         var made = SubscriptionCase(.group)
         try made.attach("A")
         made.deliver()
@@ -151,7 +151,7 @@ struct EndedMembersTests {
         #expect(made.durable.nextTime(now: made.now) == SubscriptionCase.deadline)
     }
 
-    @Test func `after many changes a message has the longest of the deadlines at least`() throws {
+    @Test func `after many changes of the deadline, a message has at least the longest one`() throws {
         var made = SubscriptionCase(.group)
         try made.attach("A")
         for number in 1...100 {

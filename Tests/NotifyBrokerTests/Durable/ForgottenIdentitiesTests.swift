@@ -6,7 +6,7 @@ import WireTestSupport
 
 @testable import NotifyBroker
 
-/// Which identities a durable subscription forgets when several clients attach or leave before a commit.
+/// Identities that a durable subscription forgets when several clients attach or leave before a commit.
 struct ForgottenIdentitiesTests {
     private static let groups = 1...8 as ClosedRange<UInt32>
 
@@ -32,7 +32,7 @@ struct ForgottenIdentitiesTests {
         }
     }
 
-    /// Lets the broker finish its work, and what it does after a moment.
+    /// Lets the broker finish its work, including the work that it does a moment later.
     private func run() {
         host.run()
         host.advance(.milliseconds(100))
@@ -58,7 +58,7 @@ struct ForgottenIdentitiesTests {
         checkIdentities(besides: Array(2...8) + [10])
     }
 
-    @Test func `no identity with a member is forgotten if one that is about to be forgotten attaches`() {
+    @Test func `no identity with a member is forgotten if the oldest identity attaches again`() {
         let clients = attach(Self.groups)
         let (ninth, first) = (connect(9), connect(1))
         clients[0].detach(1)
@@ -71,7 +71,7 @@ struct ForgottenIdentitiesTests {
         checkIdentities(besides: [1, 2] + Array(4...9))
     }
 
-    @Test func `what waited for a forgotten identity is dropped although the new client has left`() {
+    @Test func `messages withheld for a forgotten identity are dropped although the new client has left`() {
         for client in attach([1]) { host.closed(client) }
         let other = attach([2])[0]
         host.connect(uid: 0).post("secret.a")

@@ -28,7 +28,7 @@ struct InFlightMessagesTests {
         #expect(counts == [0, 2, 1, 1, 0])
     }
 
-    @Test func `messages that are added together are as those added one by one`() {
+    @Test func `messages added together equal messages added one by one`() {
         var (together, single) = (InFlightMessages(), InFlightMessages())
         let entries = [10, 20, 30].map { LogBlock.Entry(sequence: $0, offset: 0, length: UInt32($0)) }
         together.append(entries[...], member: one, bytes: 60, at: CoarseTime(.seconds(1)))
@@ -39,7 +39,7 @@ struct InFlightMessagesTests {
         #expect(together.takeOldest() == nil && together.bytes == single.bytes)
     }
 
-    @Test func `the oldest messages are removed when they are acknowledged, up to that of another member`() {
+    @Test func `acknowledged messages are removed up to the oldest one of another member`() {
         var messages = InFlightMessages()
         for (sequence, member) in [(10, one), (20, one), (30, two), (40, one)] as [(UInt64, MemberID)] {
             messages.append(sequence, member: member, bytes: 100, at: CoarseTime(.zero))

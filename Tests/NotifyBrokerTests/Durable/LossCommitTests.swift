@@ -5,14 +5,14 @@ import WireTestSupport
 
 @testable import NotifyBroker
 
-/// The end of a loss, which is in the log once the acknowledgement of a later message is.
+/// The end of a loss, which is committed together with the acknowledgement of a later message.
 struct LossCommitTests {
     private let host = TestHost()
     private let client: Client
     private let sequences: [UInt64]
 
-    /// A subscription that has lost the first four of six messages. Its client has acknowledged the fifth one, which is
-    /// in the batch in flight, together with a message.
+    /// Makes a subscription that has lost the first four of six messages. Its client has acknowledged the fifth
+    /// message. The acknowledgement is in the batch in flight, together with another message.
     init() {
         client = host.connect()
         client.subscribe(1, ["a"], durable: "d")

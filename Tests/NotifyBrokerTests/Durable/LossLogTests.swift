@@ -62,19 +62,19 @@ import Testing
         #expect(lines.map(\.others) == [40, 1200, 1200])
     }
 
-    @Test func `sums of many subscriptions that end together are counted, too`() {
+    @Test func `subscriptions whose minutes end together are counted beyond the limit, too`() {
         var log = LossLog()
         for time in [1, 2, 3] {
             for id in UInt32(1)...25 { _ = log.lost(loss(1...1), of: DurableID(id), .rules, now: .seconds(time)) }
         }
-        // Subscriptions are named at 1, 2 and 3 s; all minutes are ended at once.
+        // The subscriptions are named at 1, 2 and 3 s, and all their minutes end in one call.
         let due = log.takeDue(now: .seconds(70))
         #expect(due.reports.count == 10)
         let last = log.takeDue(now: .seconds(71))
         #expect(due.others + last.others >= 25 - 10)
     }
 
-    @Test func `what is not logged yet is logged at a stop, except of removed subscriptions`() {
+    @Test func `a stop logs all pending losses, except those of removed subscriptions`() {
         var log = LossLog()
         for id in UInt32(1)...12 {
             for _ in 1...2 { _ = log.lost(loss(1...1), of: DurableID(id), .rules, now: .seconds(1)) }
@@ -86,7 +86,7 @@ import Testing
         #expect(log.deadline == nil)
     }
 
-    @Test func `what a purge deletes in parts is logged once, when it ends`() {
+    @Test func `the losses to a purge in parts are logged once, at its end`() {
         var log = LossLog()
         let (id, other) = (DurableID(1), DurableID(2))
         _ = log.lost(loss(1...1), of: other, .rules, now: .seconds(1))
@@ -102,7 +102,7 @@ import Testing
         #expect(due.reports == [LossLog.Report(id: other, loss: loss(2...4), reason: .purge, isLater: true)])
     }
 
-    @Test func `a stop logs what a purge has deleted so far`() {
+    @Test func `a stop logs the losses to a purge so far`() {
         var log = LossLog()
         for id in UInt32(1)...12 { log.purged(loss(1...4), of: DurableID(id), now: .seconds(1)) }
         let all = log.takeAll()

@@ -7,7 +7,8 @@ import WireTestSupport
 
 /// Messages that the store deletes before a durable subscription has acknowledged them.
 struct LossTests {
-    /// A host with a detached durable subscription "inbox", and the sequences of six messages that it has not read.
+    /// Makes a host with a detached durable subscription "inbox" that has not read six messages. Returns their
+    /// sequences.
     private func host() -> (TestHost, sequences: [UInt64]) {
         let host = TestHost()
         let client = host.connect()
@@ -36,7 +37,7 @@ struct LossTests {
             range: SequenceRange(first: sequences[sequences.startIndex], last: sequences[sequences.endIndex - 1]))
     }
 
-    @Test func `each attachment learns of a loss until a later message is acknowledged`() {
+    @Test func `each attachment gets a gap for a loss until a later message is acknowledged`() {
         var (host, sequences) = host()
         host.core.broker.deleted(host.store.drop(sequences[0]...sequences[3], of: "inbox"), now: host.now)
         for restarts in [false, true] {
@@ -58,7 +59,7 @@ struct LossTests {
         #expect(attach(host).gaps == [])
     }
 
-    @Test func `an attached client learns at once of messages that it will not get`() {
+    @Test func `an attached client gets a gap for deleted messages at once`() {
         let (host, sequences) = host()
         let client = host.connect()
         client.subscribe(1, ["a"], durable: "inbox", credit: 2)
@@ -112,7 +113,7 @@ struct LossTests {
         #expect(host.store.subscription(named: "inbox")?.progress.cursor == sequences[5])
     }
 
-    @Test func `the log of the daemon has all of a loss`() {
+    @Test func `the daemon's log has all messages of a loss`() {
         let (host, sequences) = host()
         for sequence in sequences {
             host.core.broker.deleted(host.store.drop(sequence...sequence, of: "inbox"), now: host.now)

@@ -6,7 +6,8 @@ import WireTestSupport
 
 @testable import NotifyBroker
 
-/// The clients of a durable subscription have one uid, but different groups. Each gets what it may receive itself.
+/// Members of a durable subscription with one uid and different groups. Each member gets only messages that it may
+/// receive itself.
 struct MemberRightsTests {
     private static let group: UInt32 = 5_000
 
@@ -33,7 +34,7 @@ struct MemberRightsTests {
         return client
     }
 
-    /// Lets the broker finish its work, and what it does after a moment.
+    /// Lets the broker finish its work, including the work that it does a moment later.
     private func run(_ host: TestHost? = nil) {
         let host = host ?? self.host
         host.run()
@@ -46,7 +47,7 @@ struct MemberRightsTests {
         run(host)
     }
 
-    /// Posts messages that one identity may not receive, and one after them that each may.
+    /// Posts messages that one identity may not receive, followed by messages that each identity may receive.
     private func post(secret: Int = 4, open: Int = 1, on host: TestHost? = nil) {
         let poster = (host ?? self.host).connect(uid: 0)
         for _ in 0..<secret { poster.post("secret.a") }
@@ -73,7 +74,7 @@ struct MemberRightsTests {
     }
 
     @Test(arguments: [false, true])
-    func `of two members of a group, each gets what it may receive, in each order of attaching`(_ isFirst: Bool) {
+    func `each of two members of a group gets the messages that it may receive`(_ isFirst: Bool) {
         let first = attach(isFirst)
         let second = attach(!isFirst)
         let (privileged, other) = isFirst ? (first, second) : (second, first)
@@ -104,7 +105,7 @@ struct MemberRightsTests {
     }
 
     @Test(arguments: [0, 1 << 20])
-    func `messages of before the attachment wait, too, from the ring and from pages`(_ ring: Int) {
+    func `messages from before the attachment are withheld, too, from the ring and from pages`(_ ring: Int) {
         var configuration = BrokerConfiguration()
         configuration.tailRingBytes = ring
         let host = TestHost(configuration, policy: Self.policy())
@@ -116,7 +117,7 @@ struct MemberRightsTests {
         #expect(attach(true, on: host).takeMessages().map(\.sequence).sorted() == [1, 2, 3, 4])
     }
 
-    @Test func `an exclusive subscription that another identity takes over keeps what that may not receive`() {
+    @Test func `an exclusive subscription keeps messages that its new holder may not receive`() {
         let privileged = attach(true, sharing: .exclusive)
         post()
         #expect(names(privileged).count == 5)
@@ -148,10 +149,10 @@ struct MemberRightsTests {
         #expect(attach(true).takeMessages().map(\.delivery) == [3], "the failures are kept")
     }
 
-    @Test func `what waits holds up no other message, and no member`() {
+    @Test func `withheld messages hold up no other message and no member`() {
         leave(attach(true))
         let other = attach(false, window: 2)
-        // In less time than the deadline of a message.
+        // All this happens within the deadline of a message.
         for _ in 0..<60 {
             let poster = host.connect(uid: 0)
             for name in [[String]](repeating: ["secret.a", "open.a"], count: 10).joined() { poster.post(name) }
@@ -176,7 +177,7 @@ struct MemberRightsTests {
         var received = 0
         var dropped: UInt64 = 0
         for uid in 0..<40 as Range<UInt32> {
-            // Each post of another user, because the limit applies to each of them.
+            // Each post is of another user, because the limit applies to each user.
             let poster = host.connect(uid: 2000 + uid)
             poster.post("secret.a", payload: [UInt8](repeating: 1, count: 128 << 10))
             poster.post("open.a")
@@ -214,7 +215,7 @@ struct MemberRightsTests {
         #expect(secret == 10)
     }
 
-    @Test func `a policy that lets no identity receive what waits drops it with a gap`() {
+    @Test func `messages that no identity may receive after a change of the policy are dropped with a gap`() {
         leave(attach(true))
         let other = attach(false)
         post()
@@ -229,7 +230,7 @@ struct MemberRightsTests {
 
     // MARK: Without a client
 
-    /// Lets messages wait for a privileged client, while none is attached.
+    /// Withholds messages for a privileged client while no client is attached.
     private func withhold() {
         leave(attach(true))
         let other = attach(false)
@@ -255,7 +256,7 @@ struct MemberRightsTests {
     private static let loss = Gap(
         reason: .deleted, isUpperBound: true, subscription: 1, dropped: 4, range: .init(first: 1, last: 4))
 
-    @Test func `a policy drops what waits although no client is attached, and the next one gets a gap`() {
+    @Test func `a policy drops messages while no client is attached, and the next client gets a gap`() {
         withhold()
         #expect(description()?.withheld == 4)
         host.core.broker.policyChanged(to: Self.policy(1, gids: [9]))
@@ -266,7 +267,7 @@ struct MemberRightsTests {
         #expect(gaps(attach(false)) == [Self.loss])
     }
 
-    @Test func `the gap of what was dropped without a client survives a restart`() {
+    @Test func `the gap for messages dropped without a client survives a restart`() {
         withhold()
         host.core.broker.policyChanged(to: Self.policy(1, gids: [9]))
         run()
@@ -292,7 +293,7 @@ struct MemberRightsTests {
     }
 
     @Test(arguments: [false, true])
-    func `what is dropped after an acknowledgement of an earlier gap has a gap of its own`(isInFlight: Bool) {
+    func `messages dropped after an acknowledged gap have a gap of their own`(isInFlight: Bool) {
         leave(attach(true))
         let other = attach(false)
         let poster = host.connect(uid: 0)
@@ -321,7 +322,7 @@ struct MemberRightsTests {
         #expect(host.store.subscription(named: "jobs")?.loss?.count == 2)
     }
 
-    @Test func `what a client has given back is not dropped for its number while none is attached`() {
+    @Test func `returned messages are not limited as withheld ones while no client is attached`() {
         let privileged = attach(true)
         leave(attach(false))
         post(open: 0)
@@ -351,7 +352,7 @@ struct MemberRightsTests {
         #expect(host.durable("jobs")?.loss?.count == 4)
     }
 
-    @Test func `an edit whose commit fails drops nothing that waits`() {
+    @Test func `an edit whose commit fails drops no withheld message`() {
         withhold()
         let client = host.connect()
         client.send(Edit(request: client.nextRequest(), durableName: "jobs", patterns: ["open.>"]))
@@ -364,7 +365,7 @@ struct MemberRightsTests {
         #expect(description()?.withheld == 4)
     }
 
-    @Test func `a start drops what no client may receive any more, and counts the rest`() {
+    @Test func `a start drops messages that no client may receive any more, and counts the others`() {
         withhold()
         for (gids, withheld, lost) in [([Self.group], 4, nil), ([9], 0, 4)] as [(Set<UInt32>, UInt32, UInt64?)] {
             let next = TestHost(policy: Self.policy(gids: gids), store: host.store)
@@ -374,7 +375,7 @@ struct MemberRightsTests {
         }
     }
 
-    @Test func `what every client may receive is not withheld, and is not dropped for its number`() {
+    @Test func `messages that every client may receive do not count as withheld`() {
         leave(attach(true))
         let other = attach(false)
         post(secret: 0, open: 10)
@@ -390,7 +391,7 @@ struct MemberRightsTests {
 
     // MARK: Policies
 
-    @Test func `a policy that lets an attached member receive what waits delivers it`() {
+    @Test func `a policy that permits withheld messages to an attached member delivers them`() {
         leave(attach(true))
         let other = attach(false)
         post()
@@ -400,7 +401,7 @@ struct MemberRightsTests {
         #expect(other.takeMessages().map(\.sequence).sorted() == [1, 2, 3, 4])
     }
 
-    @Test func `what waits survives a restart`() {
+    @Test func `withheld messages survive a restart`() {
         leave(attach(true))
         let other = attach(false)
         post()
@@ -413,7 +414,7 @@ struct MemberRightsTests {
         #expect(attach(true, on: next).takeMessages().map(\.sequence).sorted() == [1, 2, 3, 4])
     }
 
-    @Test func `what only a forgotten identity may receive is dropped with a gap`() {
+    @Test func `messages that only a forgotten identity may receive are dropped with a gap`() {
         leave(attach(true))
         let other = attach(false)
         post()
@@ -428,7 +429,7 @@ struct MemberRightsTests {
         #expect(gaps == [.forbidden])
     }
 
-    /// Attaches a client of another identity.
+    /// Attaches a client with another identity.
     private func attach(group: UInt32, to host: TestHost? = nil) -> Client {
         let client = (host ?? self.host).connect(groups: [group])
         client.subscribe(1, [">"], durable: "jobs", sharing: .group)
@@ -440,7 +441,7 @@ struct MemberRightsTests {
         host.durable("jobs")?.identities.inOrder.map { host.core.broker.access.identity($0).groups }
     }
 
-    @Test func `an identity with a member is not forgotten for others that attach`() {
+    @Test func `an identity with a member is not forgotten when other identities attach`() {
         let privileged = attach(true)
         let other = attach(false)
         leave(other)
@@ -490,7 +491,7 @@ struct MemberRightsTests {
         #expect(host.core.broker.access.identityCount == 2)
     }
 
-    @Test func `pending messages are those that an identity that attached may receive`() {
+    @Test func `pending messages are those that an identity of the subscription may receive`() {
         leave(attach(false))
         let poster = host.connect(uid: 0)
         for name in ["secret.a", "secret.b", "open.a"] { poster.post(name, .stored) }
@@ -509,7 +510,7 @@ struct MemberRightsTests {
         #expect(pending() == [3])
     }
 
-    @Test func `a message for which an identity attached is stored, whoever is attached`() {
+    @Test func `a message that some identity may receive is stored, whichever member is attached`() {
         leave(attach(true))
         _ = attach(false)
         let poster = host.connect(uid: 0)

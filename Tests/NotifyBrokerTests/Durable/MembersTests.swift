@@ -30,7 +30,7 @@ import Testing
         return pids
     }
 
-    @Test func `members take turns, in longer runs the more they have in flight`() {
+    @Test func `members take turns, in longer runs if they have more in flight`() {
         var members = Members()
         for number in 1...3 as ClosedRange<UInt32> { _ = add(&members, number, window: 100) }
         let pids = deliver(&members)
@@ -64,7 +64,7 @@ import Testing
         #expect(members.candidate() == first)
     }
 
-    @Test func `members whose connection has room again take turns with others, one for each of theirs`() {
+    @Test func `members whose connection has room again take turns with other members`() {
         var members = Members()
         for number in [1, 11, 21, 31] as [UInt32] { _ = add(&members, number, window: 1) }
         for _ in 1...4 {
@@ -78,7 +78,7 @@ import Testing
         #expect(deliver(&members) == [2, 3, 4, 1, 11, 21, 31])
     }
 
-    @Test func `blocked members that ended leave no place to those that reuse their slots`() {
+    @Test func `members in the slots of blocked members that ended do not inherit their place`() {
         var members = Members()
         let indices = [1, 11, 21, 31].map { add(&members, $0, window: 1) }
         for _ in indices {
@@ -118,7 +118,7 @@ import Testing
         #expect(deliver(&members, atMost: 1) == [2])
     }
 
-    @Test func `sums equal those of the members after random operations, and every turn comes`() {
+    @Test func `the sums are right after random operations, and each member gets its turn`() {
         let seed = UInt64.random(in: 0 ... .max)
         print("MembersTests: seed \(seed)")
         var random = SeededGenerator(seed: seed)

@@ -5,7 +5,7 @@ import WireTestSupport
 
 @testable import NotifyBroker
 
-/// The identity that the log stores with a durable subscription.
+/// The identities that the log stores with a durable subscription.
 struct OwnerTests {
     private func attach(_ host: TestHost, groups: [UInt32], instance: InstanceID = .one) -> Client {
         let client = host.connect(groups: groups, instance: instance)
@@ -35,7 +35,7 @@ struct OwnerTests {
         #expect(next.core.broker.access.identityCount == 3)
     }
 
-    @Test func `of the identities that attached, eight are kept, and the oldest is forgotten`() {
+    @Test func `eight identities are kept, and the oldest one is forgotten`() {
         let host = TestHost()
         for group in [1, 2, 3, 4, 5, 6, 7, 8, 1, 9] as [UInt32] {
             host.closed(attachAndRun(host, groups: [group]))

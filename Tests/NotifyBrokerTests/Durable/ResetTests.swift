@@ -7,7 +7,8 @@ import WireTestSupport
 
 /// Moving the cursor of a durable subscription.
 struct ResetTests {
-    /// A host with five stored messages, and a client whose subscription "d" has received and acknowledged all of them.
+    /// Makes a host with five stored messages, and a client whose subscription "d" has received and acknowledged all of
+    /// them.
     private func host() -> (host: TestHost, client: Client, sequences: [UInt64], times: [UInt64]) {
         let (host, sequences, times) = TestHost.withMessages()
         let client = host.connect(pid: 5)
@@ -94,13 +95,13 @@ struct ResetTests {
         #expect(client.takeMessages().count == 1)
     }
 
-    @Test func `acknowledgements of before a reset do not move the new cursor`() throws {
+    @Test func `acknowledgements from before a reset do not move the new cursor`() throws {
         let (host, client, sequences, _) = host()
         client.post("a")
         host.run()
         let last = try #require(client.takeMessages().last?.sequence)
         reset(host.connect(), to: .sequence(sequences[2]))
-        // The acknowledgement crosses with the end of the attachment, before and after the commit.
+        // The acknowledgements cross with the end of the attachment, before and after the commit.
         client.acknowledge(1, last...last)
         host.run()
         client.acknowledge(1, 0...last)
@@ -109,7 +110,7 @@ struct ResetTests {
         #expect(client.takeErrors().map(\.code) == [66, 60, 60])
         #expect(host.store.subscription(named: "d")?.progress.cursor == sequences[2] - 1)
         #expect(host.store.subscription(named: "d")?.progress.acknowledged == [])
-        // An acknowledgement of the new attachment does.
+        // An acknowledgement of the new attachment moves the cursor.
         client.subscribe(1, ["a"], durable: "d")
         host.run()
         #expect(client.takeMessages().map(\.sequence) == sequences[2...] + [last])
@@ -226,7 +227,7 @@ struct ResetTests {
         host.core.broker.deleted(deletion, now: host.now)
         #expect(host.durable("d")?.loss?.count == 2)
         reset(other, to: .sequence(sequences[3]))
-        // What the store deleted before the reset was committed belongs to the earlier generation.
+        // Messages that the store deleted before the commit of the reset belong to the earlier generation.
         var late = Deletion()
         late.began(1, of: id)
         late.losses[id] = Loss(first: sequences[2], last: sequences[4], count: 3, isUpperBound: false)
@@ -240,7 +241,7 @@ struct ResetTests {
         #expect(other.takeMessages().map(\.sequence) == Array(sequences[3...]))
     }
 
-    @Test func `what is lost while a reset fails is kept`() throws {
+    @Test func `losses during a failed reset are kept`() throws {
         let (host, client, sequences, _) = host()
         host.closed(client)
         let other = host.connect()
@@ -282,7 +283,7 @@ struct ResetTests {
         #expect(host.store.subscription(named: "d")?.progress.cursor == sequences[3] - 1)
     }
 
-    @Test func `changes that a client sends one after another do not keep a removal from its turn`() {
+    @Test func `a removal gets its turn although a client sends one change after another`() {
         let (host, client, _, _) = host()
         client.detach(1)
         host.run()

@@ -6,7 +6,7 @@ import WireTestSupport
 
 @testable import NotifyBroker
 
-/// Rights to the messages of a durable subscription that are revoked after deliveries.
+/// Rights that are revoked after messages of a durable subscription were delivered.
 struct RevokedRightsTests {
     private let host = TestHost()
 
@@ -25,14 +25,14 @@ struct RevokedRightsTests {
         return client
     }
 
-    /// Lets the broker finish its work, and what it does after a moment.
+    /// Lets the broker finish its work, including the work that it does a moment later.
     private func run() {
         host.run()
         host.advance(.milliseconds(60))
         host.run()
     }
 
-    @Test func `what was acknowledged is not delivered again when rights are revoked and granted`() {
+    @Test func `acknowledged messages are not delivered again when rights are revoked and granted`() {
         let first = attach()
         for name in ["open.a", "secret.a"] { host.connect(uid: 0).post(name) }
         run()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NotifyBroker
 
-/// The states of a durable subscription that the table of states and events has.
+/// The states of a durable subscription in the table of states and events.
 enum SubscriptionState: String, CaseIterable {
     /// No client is attached.
     case free
@@ -16,11 +16,11 @@ enum SubscriptionState: String, CaseIterable {
     case one, two
     /// The only member of a group holds a message.
     case alone
-    /// One of two members holds a message, as its first delivery.
+    /// One of two members holds a message in its first delivery.
     case flight
-    /// The same, and the deadline has passed without a timer.
+    /// As `flight`, and the deadline has passed without a timer.
     case expired
-    /// The deadline of A has passed, and B has got the message.
+    /// The deadline of A has passed, and B has received the message.
     case stalled
     /// A has rejected the message, which waits for its next delivery.
     case waits
@@ -28,7 +28,7 @@ enum SubscriptionState: String, CaseIterable {
     case deadLettering
     /// A has died with more messages than move at a time. The observed message has not moved yet.
     case detaching
-    /// The same, and there is no other member.
+    /// As `detaching`, and there is no other member.
     case ended
     /// A holds the message as its last delivery before it becomes a dead letter.
     case last
@@ -108,7 +108,7 @@ enum SubscriptionEvent: String, CaseIterable {
 
     /// Applies the event.
     ///
-    /// - Returns: What follows; nil if the event is impossible, because no client could cause it.
+    /// - Returns: The outcome; nil if the event is impossible, because no client could cause it.
     func apply(to made: inout SubscriptionCase) -> String? {
         do throws(WireError) {
             switch self {

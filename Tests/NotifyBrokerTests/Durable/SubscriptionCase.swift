@@ -4,8 +4,7 @@ import Testing
 
 @testable import NotifyBroker
 
-/// A durable subscription with up to three clients, A, B and C, on a manual clock, and the message that a test
-/// observes.
+/// A durable subscription on a manual clock with up to three clients, A, B and C, and the message that a test observes.
 struct SubscriptionCase {
     static let deadline = Duration.seconds(10)
     static let delay = Duration.seconds(5)
@@ -16,7 +15,7 @@ struct SubscriptionCase {
     var now = Duration.zero
     /// The observed message.
     var focus = Self.start + 1
-    /// The members by their letters.
+    /// The indices of the members, by their letters.
     var members: [Character: Int] = [:]
     /// The member that holds the message.
     var holder: Character?
@@ -53,7 +52,7 @@ struct SubscriptionCase {
 
     /// Attaches a client as the broker does.
     ///
-    /// - Throws: The refusal.
+    /// - Throws: The error with which the attachment is refused.
     mutating func attach(
         _ letter: Character, window: Int? = nil, sharing: DurableSharing? = nil, takesOver: Bool = false
     ) throws(WireError) {
@@ -92,7 +91,7 @@ struct SubscriptionCase {
 
     /// Delivers the next messages for the first time, each to the candidate.
     ///
-    /// - Returns: The member that got the last one; nil if none had room.
+    /// - Returns: The member that got the last message; nil if no member had room.
     @discardableResult
     mutating func deliver(_ count: Int = 1) -> Character? {
         var last: Character?
@@ -106,7 +105,7 @@ struct SubscriptionCase {
         return last
     }
 
-    /// Commits what is to be changed in the log.
+    /// Commits the pending changes of the log.
     mutating func save() {
         let batch = durable._redeliveries.takeUnsaved(of: durable.id, now: now)
         durable._redeliveries.saved(batch.reasons.keys.sorted())
@@ -128,7 +127,7 @@ struct SubscriptionCase {
 
     // MARK: Observing
 
-    /// The members, stalled ones in lower case, and where the message is.
+    /// The members, with stalled ones in lower case, and the state of the observed message.
     var summary: String {
         let names = members.keys.sorted().map { letter in
             durable._members[index(letter)]?.isStalled == true ? letter.lowercased() : String(letter)
@@ -164,7 +163,7 @@ struct SubscriptionCase {
         }
     }
 
-    /// Lets ten slices of what ended members held move, without further deliveries.
+    /// Moves ten slices of messages of ended members, without further deliveries.
     mutating func settle() {
         for _ in 0..<10 { pass(.zero) }
     }
@@ -176,7 +175,7 @@ struct SubscriptionCase {
         return zip(bounds, bounds.dropFirst()).allSatisfy { $0 <= $1 }
     }
 
-    /// Compares the counts of the members with what they hold.
+    /// Compares the counts of the members with the messages that they hold.
     func checkCounts(_ comment: Comment, sourceLocation: SourceLocation = #_sourceLocation) {
         for member in durable._members.all {
             var (cursor, redeliveries) = (durable._cursor, durable._redeliveries)
@@ -191,7 +190,7 @@ struct SubscriptionCase {
 }
 
 extension Cursor {
-    /// Takes all messages out that are in flight to a member for the first time.
+    /// Takes out all messages that are in flight to a member for the first time.
     mutating func takeAll(from member: MemberID) -> [InFlightMessages.Taken] {
         takeAll(from: [member], after: 0, maximumCount: .max, maximumSearched: .max).messages
     }

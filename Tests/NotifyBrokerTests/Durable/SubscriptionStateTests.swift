@@ -2,13 +2,13 @@ import Testing
 
 @testable import NotifyBroker
 
-/// Each state of a durable subscription with each event.
+/// Every state of a durable subscription with every event.
 struct SubscriptionStateTests {
-    /// What follows from each event in each state: the members, stalled ones in lower case, and where the observed
-    /// message is. `first` and `again` are in flight, the latter among the redeliveries; the numbers count failures;
-    /// `log` is delivered for the first time later, or again from the cursor; `moving` was held by a member that has
-    /// ended. `=` changes nothing, `!` is refused, `never` is impossible. After `message`, it is the member that gets a
-    /// new message.
+    /// The outcome of each event in each state: the members, with stalled ones in lower case, and the state of the
+    /// observed message. `first` and `again` are in flight, the latter among the redeliveries. The numbers count
+    /// failures. `log` is delivered later for the first time, or again from the cursor. `moving` was held by a member
+    /// that has ended. `=` changes nothing, `!` is refused, `never` is impossible. After `message`, the outcome is the
+    /// member that gets a new message.
     private static let tables = [
         """
         state        free         exclusive  held      one     two      removing
@@ -69,7 +69,7 @@ struct SubscriptionStateTests {
         """,
     ]
 
-    /// The cells of the tables by event and state.
+    /// The cells of the tables, by event and state.
     private static let cells: [String: [String: String]] = {
         var cells: [String: [String: String]] = [:]
         for table in tables {
@@ -81,7 +81,7 @@ struct SubscriptionStateTests {
         return cells
     }()
 
-    @Test func `the table has each pair of a state and an event, and each event is possible`() {
+    @Test func `the table has each pair of a state and an event, and each event is possible in a state`() {
         #expect(Set(Self.cells.keys) == Set(SubscriptionEvent.allCases.map(\.rawValue) + ["begin"]))
         let states = Set(SubscriptionState.allCases.map(\.rawValue))
         for (event, row) in Self.cells {

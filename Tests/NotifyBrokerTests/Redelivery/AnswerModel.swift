@@ -5,25 +5,27 @@ import WireTestSupport
 
 @testable import NotifyBroker
 
-/// What a group owes its messages, by the protocol alone: the failures of each message, who holds it, whose
-/// acknowledgement counts, and how it ended. Every time is a multiple of 10 ms, which is the broker's resolution.
+/// The expected states of a group's messages, derived from the protocol alone: for each message its failures, its
+/// holder, the members whose acknowledgement counts, and its end. All times are multiples of 10 ms, the broker's
+/// resolution.
 struct AnswerModel {
     struct Message {
         var failures: UInt32 = 0
         var deliveries = 0
         var holder: Int?
         var deadline = Duration.zero
-        /// The latest members that got the message and have not given it back.
+        /// The members that received the message last and have not given it back.
         var mayAcknowledge: [Int] = []
         var isAcknowledged = false
-        /// Whether the message was given up. A late acknowledgement still counts until its dead letter is stored.
+        /// Whether the message has failed too often. A late acknowledgement still counts until the dead letter is
+        /// stored.
         var isGivenUp = false
     }
 
     let deadline: Duration
     let maximumDeliveries: UInt32
     var messages: [UInt64: Message] = [:]
-    /// The failures that the dead letters name.
+    /// The number of failures in each dead letter, by the sequence of the original message.
     var letters: [UInt64: Int] = [:]
     /// The number of stored messages that were read.
     private var readCount = 0
@@ -41,7 +43,7 @@ struct AnswerModel {
 
     func held(by member: Int) -> [UInt64] { messages.filter { $0.value.holder == member }.keys.sorted() }
 
-    /// The messages that the member has got, and that it holds no more.
+    /// The messages that the member has received and does not hold any more.
     func late(of member: Int) -> [UInt64] {
         messages.filter { $0.value.holder != member && $0.value.mayAcknowledge.contains(member) }.keys.sorted()
     }
@@ -66,7 +68,7 @@ struct AnswerModel {
         messages[sequence] = message
     }
 
-    /// Lets the deadlines pass.
+    /// Records the failures of messages whose deadlines have passed.
     mutating func timePassed(now: Duration) {
         for (sequence, message) in messages where message.holder != nil && message.deadline <= now {
             note("expired")
@@ -118,7 +120,7 @@ struct AnswerModel {
 
     // MARK: Checks
 
-    /// Reads the dead letters that are stored. Each is final.
+    /// Reads the stored dead letters. A dead letter is the end of its message.
     mutating func read(_ store: FakeStore) {
         for letter in store.messages.suffix(from: readCount).compactMap(\.letter) {
             guard letters[letter.sequence] == nil else { return fail("\(letter) is a dead letter twice") }
@@ -147,7 +149,7 @@ struct AnswerModel {
         }
     }
 
-    /// Checks that each message was acknowledged, or is a dead letter.
+    /// Checks that each message was acknowledged or is a dead letter.
     mutating func checkFinished() {
         for (sequence, message) in messages where message.isAcknowledged == (letters[sequence] != nil) {
             fail("\(sequence): \(message), \(letters[sequence] as Any)")

@@ -6,8 +6,8 @@ import WireTestSupport
 
 @testable import NotifyBroker
 
-/// Random members of a group, with answers of every kind. The simulation bounds the failures of a message; here they
-/// are exact, because the store never fails and nothing crashes.
+/// Random members of a group, with answers of every kind. The number of failures of a message is exact here, because
+/// the store never fails and nothing crashes. `Simulation` knows only bounds of it.
 struct AnswerModelTests {
     private final class Run {
         var random: SeededGenerator
@@ -142,7 +142,7 @@ struct AnswerModelTests {
                 to: host.now.monotonic + (span == .zero ? model.deadline : max(span, .milliseconds(100))))
         }
 
-        /// Acknowledges what is delivered until nothing is left.
+        /// Acknowledges all delivered messages until none is left.
         func finish() {
             if members.isEmpty { join() }
             for _ in 0..<1_000 {
@@ -162,7 +162,7 @@ struct AnswerModelTests {
         }
     }
 
-    @Test func `each message is acknowledged or a dead letter, and its deliveries are counted exactly`() {
+    @Test func `each message is acknowledged or becomes a dead letter, and its deliveries are counted`() {
         let first = UInt64.random(in: 0...UInt64(UInt32.max))
         print("AnswerModelTests: seeds from \(first)")
         let all: Set<String> = [

@@ -5,8 +5,7 @@ import WireTestSupport
 
 @testable import NotifyBroker
 
-/// The copies and dead letters of failed messages count towards a share of the subscription's owner, and stop at its
-/// end.
+/// The share of a subscription's owner for the copies and dead letters of failed messages.
 struct CopyLimitTests {
     private static let payload = 128 << 10
 
@@ -25,7 +24,7 @@ struct CopyLimitTests {
         return client
     }
 
-    /// Posts a message of each of a number of users.
+    /// Posts one message each of `count` users.
     private func post(_ count: Int, to host: TestHost) {
         for uid in 0..<UInt32(count) {
             host.connect(uid: 2000 + uid).post("jobs.a", payload: Array(repeating: 1, count: Self.payload))
@@ -65,7 +64,7 @@ struct CopyLimitTests {
         #expect(failedBytes(host) == 0)
     }
 
-    @Test func `at the end of the owner's share no further message is delivered until others are finished`() throws {
+    @Test func `above the owner's share no message is delivered until others are finished`() throws {
         let limit = 12 * Self.payload
         let host = host(storedBytes: limit)
         let client = attach(to: host)
@@ -114,7 +113,7 @@ struct CopyLimitTests {
         #expect(made.summary == "a:wait1")
     }
 
-    /// Rejects everything, and returns the number of messages that were delivered.
+    /// Rejects all messages, and returns the number of messages that were delivered.
     private func rejectAll(_ client: Client, on host: TestHost) -> Int {
         var count = 0
         while true {
@@ -128,7 +127,7 @@ struct CopyLimitTests {
         }
     }
 
-    @Test func `copies take at most half of what a user may hold back`() {
+    @Test func `copies take at most half of the backlog that a user may hold back`() {
         let host = host(storedBytes: nil)
         host.store.statistics.backlogLimit = UInt64(24 * Self.payload)
         let client = attach(to: host)
@@ -146,7 +145,7 @@ struct CopyLimitTests {
         #expect(rejectAll(client, on: host) == 20)
     }
 
-    /// The counters of the client's limits.
+    /// Requests the client's limits, and returns their counters.
     private func limits(_ client: Client, _ host: TestHost) -> [String: UInt64] {
         client.send(LimitsRequest(request: client.nextRequest()))
         host.run()
@@ -160,7 +159,7 @@ struct CopyLimitTests {
         return client.take().contains { if case .receipt = $0 { true } else { false } }
     }
 
-    @Test func `what others post and a worker fails stops no post of the worker, and loses nothing`() throws {
+    @Test func `failed messages of other users stop no post of the worker, and none is lost`() throws {
         let limit = 8 * Self.payload
         let host = host(storedBytes: limit)
         let client = host.connect(uid: 1000)
@@ -179,7 +178,8 @@ struct CopyLimitTests {
         #expect(figures["user.1000.failed_bytes.limit"] == UInt64(limit))
         #expect((UInt64(7 * Self.payload)...UInt64(limit)).contains(figures["user.1000.stored_bytes"] ?? 0))
 
-        // What is given up and has no room as a dead letter waits, and each purge makes room for the next.
+        // Messages that have failed too often wait if there is no room for dead letters. Each purge makes room for the
+        // next one.
         var letters: Set<UInt64> = []
         var count = delivered
         for _ in 0..<20 {

@@ -6,12 +6,12 @@ import WireTestSupport
 
 @testable import NotifyBroker
 
-/// The right to the name of a message decides also about the dead letter that was made of it.
+/// The right to receive a name also applies to dead letters of messages under that name.
 struct DeadLetterRightsTests: JobsTests {
     let host = TestHost()
     private let letters = "notifyd.dead.1000"
 
-    /// Replaces the policy by one under which user 1000 may not receive `jobs.>`, or may again.
+    /// Replaces the policy by one under which user 1000 may receive `jobs.>`, unless the right is revoked.
     private func setRevoked(_ isRevoked: Bool, generation: UInt32 = 1) {
         let rule = AccessRule(.deny, [.subscribe], names: ["jobs.>"], uids: [1000])
         host.core.broker.policyChanged(to: AccessPolicy(generation: generation, rules: isRevoked ? [rule] : []))
@@ -36,7 +36,7 @@ struct DeadLetterRightsTests: JobsTests {
         return client.takeMessages().map(\.sequence)
     }
 
-    @Test func `a page of the log leaves out what the reader may not receive by the name of the message`() throws {
+    @Test func `a page of the log leaves out dead letters of messages that the reader may not receive`() throws {
         let (owner, letter) = try makeDeadLetter()
         let root = host.connect(uid: 0)
         #expect(read(owner) == [letter] && read(root) == [letter])
@@ -70,7 +70,7 @@ struct DeadLetterRightsTests: JobsTests {
     }
 
     @Test(arguments: [0, 1 << 20])
-    func `a subscription that is behind passes such a dead letter`(_ ringBytes: Int) throws {
+    func `a subscription that is behind skips dead letters that it may not receive`(_ ringBytes: Int) throws {
         var configuration = BrokerConfiguration()
         configuration.tailRingBytes = ringBytes
         let host = TestHost(configuration)

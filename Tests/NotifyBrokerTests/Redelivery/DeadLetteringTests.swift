@@ -5,7 +5,7 @@ import WireTestSupport
 
 @testable import NotifyBroker
 
-/// Messages that are given up become dead letters, which can be delivered again or deleted.
+/// Messages that have failed too often become dead letters. Dead letters can be delivered again or deleted.
 struct DeadLetteringTests: JobsTests {
     let host = TestHost()
 
@@ -62,7 +62,7 @@ struct DeadLetteringTests: JobsTests {
         #expect(client.takeMessages().isEmpty && host.durable("jobs")?.redeliveryCount == 0)
     }
 
-    @Test func `a trace shows a failed message as waiting, and one that is given up as a dead letter`() throws {
+    @Test func `a trace shows a failed message as waiting, and later as a dead letter`() throws {
         let client = attach(DurableSettingChanges(retryDelays: [1_000_000]))
         post("failed", "dead")
         let messages = client.takeMessages()
@@ -98,7 +98,7 @@ struct DeadLetteringTests: JobsTests {
         let failed = host.now.wallMicroseconds
         client.reject(1, message.sequence, reason: "no disk")
         host.runTicks()
-        // Not in the log yet, and then only there.
+        // At first the failure is not in the log yet, and then it is only there.
         for _ in 0..<2 {
             let entry = try #require(traced())
             #expect(entry.failures == 1 && entry.reason == "no disk" && entry.state == .waiting)
@@ -148,7 +148,7 @@ struct DeadLetteringTests: JobsTests {
         host.advance(.milliseconds(60))
         host.runTicks()
         host.work()
-        // The copy is stored as dead; the daemon dies before the dead letter is.
+        // The copy is stored as dead. The daemon dies before the dead letter is stored.
         #expect(host.store.copies.values.flatMap(\.values).map(\.row.isDead) == [true])
         let restarted = TestHost(store: host.store, at: .seconds(1_000))
         restarted.run()
@@ -222,7 +222,7 @@ struct DeadLetteringTests: JobsTests {
         #expect(host.store.messages.last.map { String(decoding: $0.name, as: UTF8.self) } == "notifyd.dead.1000")
     }
 
-    @Test func `a retry that is stored during a reset that fails is delivered`() throws {
+    @Test func `a message retried during a reset that fails is delivered`() throws {
         let client = attach()
         post("one")
         let message = try #require(client.takeMessages().first)
@@ -236,7 +236,7 @@ struct DeadLetteringTests: JobsTests {
         host.runTicks()
         client.send(Reset(request: client.nextRequest(), durableName: "jobs", to: .now))
         host.runTicks()
-        // The batch of the retry, and then that of the reset.
+        // The store commits the batch of the retry, and then the batch of the reset.
         host.work()
         host.runTicks()
         host.work(failingWith: StorageFailure(kind: .inputOutput, message: "no"))
@@ -273,7 +273,7 @@ struct DeadLetteringTests: JobsTests {
         #expect(host.store.copies.values.allSatisfy { $0.isEmpty })
     }
 
-    @Test func `dead letters are purged by sequence, and only for those who may`() throws {
+    @Test func `dead letters are purged by sequence, and only by clients with the right to manage`() throws {
         let client = attach()
         post("one", "two")
         for message in client.takeMessages() { client.reject(1, message.sequence, .dead) }
@@ -317,7 +317,7 @@ struct DeadLetteringTests: JobsTests {
         host.run()
         client.send(DeadLetters(request: client.nextRequest(), action: .retry))
         host.runTicks()
-        // The page is being read while the subscription is created again.
+        // The subscription is created again while the page is being read.
         client.subscribe(2, ["jobs.>"], durable: "jobs")
         host.runTicks()
         while case .page? = host.store.jobs.first { host.work() }
@@ -339,7 +339,7 @@ struct DeadLetteringTests: JobsTests {
         host.runTicks()
         client.subscribe(2, ["jobs.>"], durable: "jobs")
         host.runTicks()
-        // Due while the reset is being stored.
+        // The message becomes due while the reset is being stored.
         host.advance(.seconds(2))
         host.runTicks()
         host.work(failingWith: .broken)

@@ -5,7 +5,7 @@ import WireTestSupport
 
 @testable import NotifyBroker
 
-/// Several members that share the messages of a durable subscription.
+/// Groups: several members that share the messages of a durable subscription.
 struct GroupTests {
     private let host = TestHost()
 
@@ -38,7 +38,7 @@ struct GroupTests {
         host.run()
     }
 
-    @Test func `each message goes to one member, rising for each of them`() {
+    @Test func `each message goes to one member, and each member gets ascending sequences`() {
         let members = [member(), member(), member()]
         post(300)
         let received = members.map { $0.takeMessages() }
@@ -47,7 +47,7 @@ struct GroupTests {
         #expect(Set(received.joined().map(\.sequence)).count == 300 && received.joined().count == 300)
     }
 
-    @Test func `a few messages go to a member each`() {
+    @Test func `a few messages go to one member each`() {
         let members = [member(), member(), member(), member()]
         post(4)
         #expect(members.map { $0.takeMessages().count } == [1, 1, 1, 1])
@@ -101,7 +101,7 @@ struct GroupTests {
         #expect((host.durable("jobs")?.reader).map { host.core.broker.pages.readers[$0].isLive } == true)
     }
 
-    @Test func `a plain client on a group's name is refused with its holder, and the reverse`() throws {
+    @Test func `an exclusive client is refused by a group with its holder, and the reverse`() throws {
         let holder = join(pid: 42)
         let plain = host.connect()
         plain.subscribe(1, ["jobs.>"], durable: "jobs")
@@ -150,7 +150,7 @@ struct GroupTests {
         #expect(first.takeErrors().map(\.code) == [ErrorCode.takenOver.rawValue])
     }
 
-    @Test func `what a dead member held is a failure, and goes to the others`() {
+    @Test func `messages of a dead member have failed, and go to the other members`() {
         let dead = member()
         let other = member()
         post(2)
@@ -163,7 +163,7 @@ struct GroupTests {
         #expect(again.map(\.delivery) == [2] && again.map(\.isRedelivery) == [true])
     }
 
-    @Test func `what the last dead member held counts its failure, too`() {
+    @Test func `messages of the last member have failed, too, if it dies`() {
         let dead = member()
         post(3)
         #expect(dead.takeMessages().count == 3)
@@ -175,7 +175,7 @@ struct GroupTests {
         _ = next
     }
 
-    @Test func `what a leaving member held goes to the others at once, without a failure`() {
+    @Test func `messages of a leaving member go to the others at once, without a failure`() {
         let leaving = member()
         let other = member()
         post(2)
@@ -203,8 +203,8 @@ struct GroupTests {
         #expect(other.takeErrors().isEmpty && slow.takeMessages().isEmpty && other.takeMessages().isEmpty)
     }
 
-    /// The latest four members that got a message may acknowledge it.
-    @Test func `a member that left does not count among the latest members that got a message`() throws {
+    /// Only the last four members that received a message may acknowledge it.
+    @Test func `a member that left does not count among the last members that received a message`() throws {
         let settings = DurableSettingChanges(
             deadlineMicroseconds: 1_000_000, retryDelays: [500_000], maximumDeliveries: 9)
         let slow = member(window: 1, settings: settings)
@@ -246,7 +246,7 @@ struct GroupTests {
         #expect(!hung.takeMessages().isEmpty, "an answer shows that it lives")
     }
 
-    @Test func `the messages in flight in all are limited`() {
+    @Test func `the messages in flight to all members together are limited`() {
         let settings = DurableSettingChanges(maximumInFlight: 10)
         let members = [member(settings: settings), member()]
         post(50)

@@ -5,7 +5,7 @@ import WireTestSupport
 
 @testable import NotifyBroker
 
-/// Members of groups that cost the daemon as much as they can.
+/// Members of groups that try to cost the daemon as much as they can.
 struct HostileMembersTests {
     private let host = TestHost()
 
@@ -43,7 +43,7 @@ struct HostileMembersTests {
         return .max
     }
 
-    /// The most copies of messages in one batch since the store had a number of batches.
+    /// The maximum number of copies in one batch, of the batches from index `first` on.
     private func mostCopies(since first: Int) -> Int {
         host.store.batches[first...].map { batch in
             batch.changes.count { if case .keep = $0 { true } else { false } }
@@ -153,7 +153,7 @@ struct HostileMembersTests {
 
     // MARK: Answers
 
-    @Test func `a member that rejects everything takes its share, and what it fails are dead letters`() {
+    @Test func `a member that rejects everything takes its share, and its messages become dead letters`() {
         let settings = DurableSettingChanges(retryDelays: [0], maximumDeliveries: 3)
         let hostile = join(window: 8, settings: settings)
         let worker = join(window: 8)
@@ -185,7 +185,7 @@ struct HostileMembersTests {
             host.durable("jobs")?.redeliveryCount == 0 && host.store.copies.values.allSatisfy { $0.isEmpty })
     }
 
-    @Test func `a deadline of 0 is none, until the client extends by a time of its own`() {
+    @Test func `a deadline of 0 means no deadline, until the client extends by a time of its own`() {
         let client = join(settings: DurableSettingChanges(deadlineMicroseconds: 0, retryDelays: [0]))
         _ = client.take()
         post(2)

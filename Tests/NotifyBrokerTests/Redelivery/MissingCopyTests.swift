@@ -5,7 +5,7 @@ import WireTestSupport
 
 @testable import NotifyBroker
 
-/// Messages that fail after retention has deleted them: no copy of them can be made.
+/// Messages that fail after retention has deleted them, so that no copy can be made.
 struct MissingCopyTests {
     private let host = TestHost()
 
@@ -24,7 +24,7 @@ struct MissingCopyTests {
         return host.store.messages.suffix(count).map(\.sequence)
     }
 
-    /// Attaches a client that has a message which the log has deleted, without a loss.
+    /// Attaches a client that holds a message which the log has deleted without a loss.
     private func attachWithDeletedMessage(
         _ settings: DurableSettingChanges = .init()
     ) -> (client: Client, sequence: UInt64) {
@@ -35,7 +35,7 @@ struct MissingCopyTests {
         return (client, sequence)
     }
 
-    /// Attaches a client that gets a gap for a message which failed after its deletion.
+    /// Attaches a client that gets a gap for a message that failed after its deletion.
     private func attachWithGap() -> Client {
         let (client, sequence) = attachWithDeletedMessage()
         client.reject(1, sequence)
@@ -124,7 +124,7 @@ struct MissingCopyTests {
         #expect(gap.dropped == 1 && gap.isUpperBound)
     }
 
-    @Test func `a loss that only a member knew that has ended is reported to another one`() {
+    @Test func `a loss that was reported only to a member that has ended is reported to another one`() {
         let members = (0..<2).map { _ in host.connect() }
         for member in members {
             member.subscribe(1, ["jobs.>"], durable: "jobs", window: 1, sharing: .group)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NotifyBroker
 
-/// Each state of a message with each event.
+/// Every state of a redelivery with every event.
 @Suite struct RedeliveriesTests {
     private static let one = MemberID(rawValue: 1)
     private static let two = MemberID(rawValue: 2)
@@ -12,7 +12,7 @@ import Testing
     enum Stage: CaseIterable {
         case waiting, due, reading, inFlight, dead, deadLettering, unknown
 
-        /// The message 7, of 100 bytes, whose deadline or delay ends after 10 seconds.
+        /// Makes redeliveries with message 7 of 100 bytes in this state. Its deadline or delay ends after 10 seconds.
         func make() -> Redeliveries {
             var messages = Redeliveries()
             guard self != .unknown else { return messages }
@@ -175,7 +175,7 @@ import Testing
     }
 
     @Test(arguments: Stage.allCases)
-    func `time moves only what waits and what is in flight`(_ stage: Stage) {
+    func `time changes only the states of waiting messages and messages in flight`(_ stage: Stage) {
         var messages = stage.make()
         #expect(messages.takeExpired(now: .seconds(9)).isEmpty && messages.state(of: 7) == stage.state)
         let expired = messages.takeExpired(now: .seconds(10))
@@ -193,7 +193,7 @@ import Testing
     }
 
     @Test(arguments: Stage.allCases)
-    func `only what is due is read, and only what was read is delivered`(_ stage: Stage) {
+    func `only due messages are read, and only read messages are delivered`(_ stage: Stage) {
         var messages = stage.make()
         #expect(messages.takeDue(maximumCount: 9, maximumBytes: 0) == (stage == .due ? [7] : []))
         let isRead = stage == .due || stage == .reading
@@ -202,7 +202,7 @@ import Testing
     }
 
     @Test(arguments: Stage.allCases)
-    func `what was read and not delivered is due again, before what became due later`(_ stage: Stage) {
+    func `messages that were read and not delivered are due again, before later ones`(_ stage: Stage) {
         var messages = stage.make()
         messages.add(9, .wait(microseconds: 0, now: .test()), failures: 1, bytes: 1, holder: Self.one)
         _ = messages.takeUnsaved(of: DurableID(1), now: .zero)
@@ -214,7 +214,7 @@ import Testing
     }
 
     @Test(arguments: Stage.allCases)
-    func `the end of a member takes back what is in flight to it`(_ stage: Stage) {
+    func `the end of a member takes back the messages in flight to it`(_ stage: Stage) {
         var messages = stage.make()
         #expect(messages.ended(Self.one) == [])
         #expect(messages.ended(Self.two) == (stage == .inFlight ? [7] : []))
@@ -235,7 +235,7 @@ import Testing
     }
 
     @Test(arguments: Stage.allCases)
-    func `only what is dead becomes a dead letter, once its reason is in the log`(_ stage: Stage) {
+    func `only a dead message becomes a dead letter, once its reason is in the log`(_ stage: Stage) {
         var messages = stage.make()
         #expect(messages.takeDead(maximumCount: 9, maximumBytes: 0) == (stage == .dead ? [7] : []))
         let isDead = stage == .dead || stage == .deadLettering
@@ -296,7 +296,7 @@ import Testing
         #expect(row.failures == 3 && reason == "second")
     }
 
-    @Test func `messages of the log wait for what is left of their delay, at most the longest one`() {
+    @Test func `messages from the log wait for the rest of their delay, at most for the longest delay`() {
         let now = BrokerTime(monotonic: .seconds(100), wallMicroseconds: 50_000_000)
         let messages = Redeliveries(
             [
@@ -311,7 +311,7 @@ import Testing
         #expect(messages.state(of: 4) == .dead && messages.bytes == 40 && !messages.hasUnsaved && messages.hasWork)
     }
 
-    @Test func `the log gets what is left of a delay when the batch is made`() {
+    @Test func `the log gets the rest of a delay at the time of the batch`() {
         var messages = Redeliveries()
         messages.add(1, .wait(microseconds: 5_000_000, now: .test()), failures: 1, bytes: 1, holder: Self.one)
         func delays(_ now: Duration) -> [UInt64] {
@@ -334,7 +334,7 @@ import Testing
     }
 
     @Test(arguments: [(99_999, 0, false), (99_999, 1, true), (100_000, 0, true)])
-    func `there is room for what is in flight to fail, too`(_ count: Int, _ inFlight: Int, _ isFull: Bool) {
+    func `there is room even if all messages in flight fail`(_ count: Int, _ inFlight: Int, _ isFull: Bool) {
         let messages = Redeliveries((1...UInt64(count)).map { Redelivery(sequence: $0, bytes: 1) }, now: .test())
         #expect(messages.isFull(withInFlight: inFlight, bytes: 0) == isFull)
         #expect(messages.isFull(withInFlight: 0, bytes: Redelivery.maximumBytes))

@@ -42,7 +42,7 @@ import Testing
         #expect([reads.next(), reads.next()] == [slots[2], nil])
     }
 
-    @Test func `all that wait continue in turn with the others, and wait again if they fail`() {
+    @Test func `all waiting subscriptions continue in turn with the others, and wait again if they fail`() {
         var reads = RedeliveryReads()
         let many = (0..<200).map { DurableSlot($0) }
         for slot in many { reads.failed(slot) }

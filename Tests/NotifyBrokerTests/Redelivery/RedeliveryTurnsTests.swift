@@ -6,8 +6,8 @@ import WireTestSupport
 
 /// Many durable subscriptions that wait for copies of messages in the same turn of the event loop.
 struct RedeliveryTurnsTests {
-    /// A host whose client has attached to durable subscriptions, in this order and with the next commit: those that
-    /// are true have a message that is due, the others need no copy.
+    /// Makes a host whose client attaches to durable subscriptions in this order, with the next commit. Subscriptions
+    /// for true have a due message, the others need no copy.
     private func attach(_ areDue: [Bool]) -> (host: TestHost, client: Client) {
         let host = TestHost()
         let first = host.connect()
@@ -36,7 +36,7 @@ struct RedeliveryTurnsTests {
     }
 
     @Test(arguments: [(0, 1), (63, 1), (64, 2), (127, 2), (128, 3), (200, 4)])
-    func `no more than 64 subscriptions are visited in a turn, and the next turn continues`(
+    func `at most 64 subscriptions are visited in a turn, and the next turn continues`(
         _ others: Int, _ turns: Int
     ) {
         let (host, client) = attach(Array(repeating: false, count: others) + [true])
@@ -51,7 +51,7 @@ struct RedeliveryTurnsTests {
         #expect(client.takeMessages().map(\.subscription) == [UInt32(others + 1)])
     }
 
-    @Test func `all waiting subscriptions are served, once each and in turn`() {
+    @Test func `each waiting subscription is served once, in turn`() {
         let areDue = (0..<300).map { $0 % 3 == 0 || $0 > 200 }
         let (host, client) = attach(areDue)
         host.run()

@@ -5,7 +5,7 @@ import WireTestSupport
 
 @testable import NotifyBroker
 
-/// What follows when a client does not acknowledge: rejections and deadlines.
+/// Rejections and deadlines of messages that a client does not acknowledge.
 struct RejectingTests: JobsTests {
     let host = TestHost()
 
@@ -59,7 +59,7 @@ struct RejectingTests: JobsTests {
         #expect(again.delivery == 1 && again.isRedelivery)
     }
 
-    @Test func `an own delay goes before the list`() throws {
+    @Test func `the delay of a rejection overrides the delays of the settings`() throws {
         let client = attach()
         post("one")
         let message = try #require(client.takeMessages().first)
@@ -70,7 +70,7 @@ struct RejectingTests: JobsTests {
         #expect(client.takeMessages().map(\.delivery) == [2])
     }
 
-    @Test func `a late acknowledgement counts, a late rejection does not`()
+    @Test func `a late acknowledgement counts, and a late rejection does not`()
         throws
     {
         let client = attach(DurableSettingChanges(deadlineMicroseconds: 1_000_000, retryDelays: [5_000_000]))
