@@ -30,7 +30,7 @@ struct ReferenceModel {
     var receipted: Set<UInt64> = []
     /// The highest sequence whose commit was reported to the broker.
     var reportedThrough: UInt64 = 0
-    /// What is known of redeliveries and dead letters.
+    /// The expectations about redeliveries and dead letters.
     var work = WorkModel()
     private(set) var violations: [String] = []
 
@@ -45,8 +45,8 @@ struct ReferenceModel {
         return selection.selects(post.name, post.object)
     }
 
-    /// Checks the state on disk: no cursor may have passed a message that is neither acknowledged, nor a dead letter,
-    /// nor to be redelivered, nor lost.
+    /// Checks the state on disk. A message that a cursor has passed must be acknowledged, a dead letter, waiting for a
+    /// redelivery, or lost.
     mutating func check(_ store: FakeStore) {
         for violation in work.checkLetters(store, posts) { fail(violation) }
         for record in store.subscriptions.values {
@@ -69,14 +69,14 @@ struct ReferenceModel {
         }
     }
 
-    /// The messages that a subscription needs no more.
+    /// The messages that a subscription does not need any more.
     private func finished(_ record: DurableRecord, _ store: FakeStore) -> Set<UInt64> {
         (acknowledged[record.generation] ?? []).union(store.exempt[record.generation] ?? [])
             .union(work.letters(of: record.name, store))
     }
 
-    /// Checks that each message was acknowledged, is a dead letter or is lost, and that no copies remain. A message of
-    /// which there was a copy is not lost. Must be called after all work is done.
+    /// Checks that each message was acknowledged, is a dead letter or is lost, and that no copies remain. A message
+    /// that had a copy must not be lost. Must be called after all work is done.
     mutating func checkFinished(_ store: FakeStore) {
         for record in store.subscriptions.values {
             let begin = store.firstCursors[record.generation] ?? 0
@@ -103,8 +103,8 @@ struct ReferenceModel {
                 if message.isDeadLetter, work.leastDeliveries[record.name] != nil { continue }
                 if !handed.contains(message.sequence) { fail("'\(record.name)' never got \(message.sequence)") }
             }
-            // Not those that were deleted before the creation of the subscription was committed, and delivered from the
-            // ring: the log knows of no loss, and a restart forgets them.
+            // This excludes messages that were deleted before the creation of the subscription was committed, and
+            // delivered from the ring: the log knows of no loss, and a restart forgets them.
             let lost = store.deleted.lostOfSubscription[record.generation] ?? []
             let silent = lost.subtracting(handed).subtracting(store.deleted.copied[record.generation] ?? [])
             if !silent.isEmpty { fail("'\(record.name)' lost \(silent.sorted()) without a gap") }
@@ -114,7 +114,7 @@ struct ReferenceModel {
     }
 }
 
-/// The messages that a subscription selects, within the rights of its user under the default policy.
+/// A filter for the messages that a subscription selects, within the rights of its user under the default policy.
 struct Selection {
     var filter: SubscriptionFilter
     var uid: UInt32
@@ -134,6 +134,6 @@ extension FakeStore.Message {
 }
 
 extension DurableRecord {
-    /// The generation of the cursor as clients get it.
+    /// The generation of the cursor, as clients receive it.
     var generation: UInt64 { UInt64(id.rawValue) << 32 | UInt64(progress.generation) }
 }

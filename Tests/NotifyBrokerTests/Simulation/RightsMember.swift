@@ -1,26 +1,27 @@
 import NotifyWire
 import WireTestSupport
 
-/// A connection with members of durable subscriptions, in a simulation of rights.
+/// A connection with members of durable subscriptions, in ``RightsSimulation``.
 final class RightsMember {
-    /// A member, from its request on.
+    /// A member of a subscription, from its request on.
     struct Hold {
         let request: UInt64
         var isAttached = false
-        /// The messages that it got and has not answered.
+        /// The messages that the member has received and not answered.
         var open: [UInt64] = []
-        /// The messages that it got and has not given back.
+        /// The messages that the member has received and not given back.
         var got: Set<UInt64> = []
     }
 
     let client: Client
-    /// The supplementary groups of its identity.
+    /// The supplementary groups of the connection's identity.
     let groups: [UInt32]
-    /// Its members, by the indices of the subscriptions. The number of each one is the next higher one.
+    /// The members of the connection, by the index of the subscription. The number of a subscription on the connection
+    /// is its index plus 1.
     var holds: [Int: Hold] = [:]
-    /// Whether output may wait for its connection.
+    /// Whether output may wait for the connection.
     var isLate = false
-    /// The families that it could receive at a time since when output may wait.
+    /// The families that the connection could receive at some time since output may wait.
     var permitted: Set<NameFamily>
 
     init(_ client: Client, groups: [UInt32], permitted: Set<NameFamily>) {
@@ -30,7 +31,7 @@ final class RightsMember {
     static func number(_ index: Int) -> UInt32 { UInt32(index) + 1 }
     static func index(_ number: UInt32) -> Int { Int(number) - 1 }
 
-    /// Notes that the policy was changed. All output was written before, unless it waits for the connection.
+    /// Records a change of the policy. All earlier output was written, unless output waits for the connection.
     func rightsChanged(to rights: RightsTable) {
         if !isLate { permitted = [] }
         permitted.formUnion(rights.permitted(groups))

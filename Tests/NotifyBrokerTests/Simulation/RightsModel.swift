@@ -4,16 +4,16 @@ import WireTestSupport
 
 @testable import NotifyBroker
 
-/// What a durable subscription owes the messages that match it, while its members have different rights.
+/// The expected states of the messages of a durable subscription whose members have different rights.
 ///
-/// A message is finished if it was acknowledged, became a dead letter, was dropped with a gap, or was skipped. The last
-/// two are allowed only if at that time no identity that attached could receive it.
+/// A message is finished if it was acknowledged, became a dead letter, was dropped with a gap, or was skipped. A
+/// message may be dropped or skipped only while no known identity of the subscription may receive it.
 struct RightsModel {
     struct Message {
         let family: NameFamily
-        /// The most failures that may be recorded.
+        /// The maximum number of failures that may be recorded.
         var failures: UInt32 = 0
-        /// Until then, the message may wait for its next delivery.
+        /// The time until which the message may wait for its next delivery.
         var waitsUntil = Duration.zero
         var isAcknowledged = false
         var isSkipped = false
@@ -26,24 +26,24 @@ struct RightsModel {
     let pattern: String
     let sharing: DurableSharing
     private(set) var messages: [UInt64: Message] = [:]
-    /// The supplementary groups of each identity that attached, the latest one last.
+    /// The supplementary groups of each identity that attached. The latest identity is the last.
     private(set) var identities: [[UInt32]] = []
     /// The sequences of the messages that have become dead letters.
     private(set) var letters: Set<UInt64> = []
     private(set) var violations: [String] = []
 
-    /// The messages that may be pending.
+    /// The sequences of the messages that may be pending.
     private var watched: Set<UInt64> = []
     /// The families that no identity could receive at some time since the last observation.
     private var forbidden: Set<NameFamily> = []
     /// The redeliveries as of the last observation.
     private var redeliveries: Set<UInt64> = []
-    /// The messages that were dropped since the last comparison with the gaps, and the gaps.
+    /// The messages that were dropped, and the gaps that were received, since the last comparison.
     private var dropped: Set<UInt64> = []
     private var gaps: [Gap] = []
-    /// Whether some of the gaps since then were sent to connections that have ended.
+    /// Whether some gaps since the last comparison were sent to connections that have ended.
     private var areGapsMissing = false
-    /// The messages that were dropped while no client was attached, and those of them of which no client got a gap.
+    /// The messages that were dropped while no client was attached, and those of them that no gap has reported.
     private var lost: Set<UInt64> = []
     private var unreported: Set<UInt64> = []
 
@@ -66,7 +66,7 @@ struct RightsModel {
         messages[sequence] = message
     }
 
-    /// Notes that the deliveries of some messages have ended.
+    /// Records that the deliveries of some messages have ended.
     mutating func ended(_ sequences: some Sequence<UInt64>, isFailure: Bool, waitsUntil end: Duration) {
         for sequence in sequences {
             change(sequence) { message in
@@ -76,10 +76,10 @@ struct RightsModel {
         }
     }
 
-    /// Notes that the policy was changed.
+    /// Records a change of the policy.
     mutating func rightsChanged(to rights: RightsTable) { forbidden.formUnion(rights.forbidden(identities)) }
 
-    /// The identities after an attachment, as they should be.
+    /// The expected identities after an attachment.
     ///
     /// - Parameter members: The identities that have a member.
     func identities(afterAttachmentOf identity: [UInt32], members: Set<[UInt32]>) -> [[UInt32]] {
@@ -97,7 +97,7 @@ struct RightsModel {
     // MARK: Received
 
     /// - Parameters:
-    ///   - family: That of the message's name.
+    ///   - family: The family of the message's name.
     ///   - isLate: Whether the message may have been sent long ago.
     mutating func received(_ message: ReceivedMessage, _ family: NameFamily, isLate: Bool) {
         guard let known = messages[message.sequence], known.family == family else {
@@ -125,13 +125,13 @@ struct RightsModel {
         unreported = unreported.filter { !range.contains($0) }
     }
 
-    /// Notes that a connection has ended to which a gap may have been sent.
+    /// Records the end of a connection to which a gap may have been sent.
     mutating func lostGaps() {
         areGapsMissing = true
         unreported = []
     }
 
-    /// The messages that were dropped while no client was attached, and of which no client got a gap since.
+    /// The messages that were dropped while no client was attached, and that no gap has reported since.
     var unreportedLosses: [UInt64] { unreported.sorted() }
 
     // MARK: Comparing
@@ -153,18 +153,18 @@ struct RightsModel {
         return messages.count { $0.key > sequence && $0.value.isSkipped && !forbidden.contains($0.value.family) }
     }
 
-    /// Notes what has happened to the messages since the last observation. Between two observations, a message must not
-    /// become a redelivery and be dropped.
+    /// Records the changes of the messages since the last observation. Between two observations, a message must not
+    /// both become a redelivery and be dropped.
     ///
     /// - Parameters:
     ///   - position: The sequence through which the log was read for the subscription.
-    ///   - identities: The identities that attached, as the broker knows them.
+    ///   - identities: The identities of the subscription that the broker knows.
     ///   - letters: The messages that have become dead letters.
     mutating func observe(
         _ durable: DurableSubscription, readThrough position: UInt64, _ identities: [[UInt32]],
         _ letters: Set<UInt64>, _ rights: RightsTable, _ store: FakeStore
     ) {
-        // Those that are delivered again, also if they were acknowledged late.
+        // These dead letters are delivered again, even if their messages were acknowledged late.
         for sequence in self.letters.subtracting(letters) {
             messages[sequence]?.isAcknowledged = false
             watched.insert(sequence)
@@ -196,7 +196,7 @@ struct RightsModel {
         forbidden = rights.forbidden(identities)
     }
 
-    /// Notes that a message is neither pending nor finished.
+    /// Handles a message that the broker has passed and that is neither pending nor finished.
     private mutating func passed(_ sequence: UInt64, _ family: NameFamily, hasMember: Bool) {
         if !forbidden.contains(family) { fail("\(sequence) of \(family) is lost") }
         if redeliveries.contains(sequence) {
@@ -228,7 +228,7 @@ struct RightsModel {
         return Int(count)
     }
 
-    /// Forgets what was not in the log when the broker ended.
+    /// Forgets all state that was not in the log when the broker ended.
     mutating func restarted(_ record: DurableRecord, _ copies: [UInt64: FakeStore.Copy], now: Duration) {
         for (sequence, message) in messages {
             let copy = copies[sequence]

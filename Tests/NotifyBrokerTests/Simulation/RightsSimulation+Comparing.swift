@@ -15,7 +15,7 @@ extension RightsSimulation {
         for _ in 0..<50 where allViolations.isEmpty {
             advance(.milliseconds(100))
             settle()
-            // While there is progress that is not in the log, the broker counts some messages twice.
+            // The broker counts some messages twice while the log does not have all progress, so the loop continues.
             if !host.core.broker.commits.health.isFailing, !host.core.broker.durables.hasUnsavedProgress { break }
         }
         for index in models.indices where allViolations.isEmpty { compare(index) }
@@ -34,17 +34,17 @@ extension RightsSimulation {
         return descriptions.removeValue(forKey: request).map { ($0, isCounted) }
     }
 
-    /// The members of a subscription, as the model and the broker know them.
+    /// The members of a subscription, after a comparison of the model with the broker.
     private struct Attached {
-        /// The groups of each one.
+        /// The groups of each member.
         var identities: [[UInt32]] = []
-        /// The groups of each one that gets messages now.
+        /// The groups of each member that gets messages now.
         var receivers: [[UInt32]] = []
         var held: Set<UInt64> = []
 
         var isEmpty: Bool { identities.isEmpty }
 
-        /// Whether each identity gets messages. What another one may receive is not known yet.
+        /// Whether members of all identities get messages. Otherwise some rights may not be evaluated yet.
         var areAllReceivers: Bool { Set(identities).isSubset(of: receivers) }
 
         func hasMember(for family: NameFamily, _ rights: RightsTable) -> Bool {
@@ -75,7 +75,7 @@ extension RightsSimulation {
         return attached
     }
 
-    /// The bounds of what the broker may report.
+    /// The bounds of the numbers that the broker may report.
     private struct Bounds {
         var least = 0
         var most = 0
@@ -119,7 +119,7 @@ extension RightsSimulation {
             withheld.count(isCertain: isDue && attached.areAllReceivers)
             if isDue { models[index].change(sequence) { $0.wasWithheld = true } }
         }
-        // The store counts by the cursor that it has, which does not follow messages that were skipped.
+        // The store counts from its own cursor, which skipped messages do not move.
         let cursor = store.subscriptions[durable.id]?.progress.cursor ?? 0
         pending.most += models[index].skipped(after: cursor, rights)
         compare(description, attached, withheld)
@@ -131,7 +131,7 @@ extension RightsSimulation {
         durable.redeliveryState(of: sequence) == .due && !host.core.broker.commits.health.isFailing
     }
 
-    /// Checks a message that waits, is due, and is read.
+    /// Checks a waiting message that is due and whose copy the broker has read.
     private func check(
         _ sequence: UInt64, _ message: RightsModel.Message, _ attached: Attached, isForbidden: Bool
     ) {
@@ -165,7 +165,7 @@ extension RightsSimulation {
 
     // MARK: Completion
 
-    /// Permits everything to everyone, acknowledges everything, and checks that nothing is left.
+    /// Permits everything to all members, acknowledges everything, and checks that nothing is left.
     func finish() {
         log("finish")
         rights = RightsTable()

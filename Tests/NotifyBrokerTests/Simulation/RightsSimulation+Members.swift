@@ -5,7 +5,7 @@ import WireTestSupport
 
 @testable import NotifyBroker
 
-/// What posters, members and administrators do.
+/// Actions of posters, members and administrators.
 extension RightsSimulation {
     private func any(_ isWanted: (RightsMember) -> Bool = { _ in true }) -> RightsMember? {
         members.filter { host.processesImmediately($0.client) && isWanted($0) }.randomElement(using: &random)
@@ -165,7 +165,7 @@ extension RightsSimulation {
         for sequence in sequences { acknowledge(member, index, sequence...sequence, [sequence]) }
     }
 
-    /// Acknowledges a range of messages, also those that were delivered to others since.
+    /// Acknowledges a range of messages, including messages that were delivered to other members since.
     func acknowledgeAll() {
         guard let (member, index, hold) = anyHold(), !member.isLate,
             let last = hold.open.randomElement(using: &random)
@@ -174,7 +174,7 @@ extension RightsSimulation {
     }
 
     func acknowledge(_ member: RightsMember, _ index: Int, _ range: ClosedRange<UInt64>, _ sequences: [UInt64]) {
-        // What the broker queues takes effect later, possibly for other deliveries.
+        // A frame that the broker queues takes effect later, possibly for other deliveries.
         guard host.processesImmediately(member.client) else { return }
         log("acknowledge \(member.client.id) \(models[index].name) \(range)")
         let held = inFlight(to: member, index)
@@ -210,7 +210,7 @@ extension RightsSimulation {
     }
 
     func extend() {
-        // Would set a deadline otherwise.
+        // Without a deadline in the settings, an extension would set one.
         guard plan.settings.deadlineMicroseconds != 0 else { return }
         guard let (member, index, hold) = anyHold(), let sequence = hold.open.randomElement(using: &random) else {
             return
@@ -237,7 +237,7 @@ extension RightsSimulation {
     // MARK: Administration
 
     func changePolicy() {
-        // Writes what was decided under the earlier policy.
+        // This writes the output that was decided under the earlier policy.
         tick()
         note("policy changed")
         for _ in 0..<Int.random(in: 1...2, using: &random) {

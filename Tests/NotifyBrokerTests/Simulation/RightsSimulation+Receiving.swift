@@ -5,7 +5,7 @@ import WireTestSupport
 
 @testable import NotifyBroker
 
-/// What clients receive, and restarts of the broker.
+/// Frames that clients receive, and restarts of the broker.
 extension RightsSimulation {
     // MARK: Receiving
 
@@ -38,7 +38,7 @@ extension RightsSimulation {
         }
     }
 
-    /// The family of a message, or of the message of which it was made; nil if there is none.
+    /// The family of a message, or for a dead letter that of its original message; nil if there is none.
     private func family(of message: ReceivedMessage) -> NameFamily? {
         guard message.name.hasPrefix(DeadLetterHeaders.namePrefix) else { return NameFamily(name: message.name) }
         return message.headers.withUnsafeBytes { DeadLetterHeaders(reading: $0) }.flatMap { NameFamily(name: $0.name) }
@@ -70,7 +70,7 @@ extension RightsSimulation {
         case ErrorCode.logFull.rawValue, ErrorCode.storageFailed.rawValue:
             for (index, hold) in member.holds where hold.request == error.request { member.holds[index] = nil }
         case ErrorCode.takenOver.rawValue: break
-        // Of an attachment that has ended.
+        // The error may be about an attachment that has ended.
         case ErrorCode.unknownSubscription.rawValue, ErrorCode.notDelivered.rawValue: break
         default: fail("an unexpected error: \(error)")
         }

@@ -5,16 +5,16 @@ import WireTestSupport
 
 @testable import NotifyBroker
 
-/// Durable subscriptions whose members have different rights, under policies that change.
+/// A simulation of durable subscriptions whose members have different rights, under changing policies.
 ///
 /// Members attach, answer and leave at random, the store works and fails, and the broker restarts. One subscription
 /// gets all posts, and a second one, in some runs, the dead letters of the first one.
 final class RightsSimulation {
     static let uid: UInt32 = 1000
-    /// The index of the subscription that gets posts. Another one may follow.
+    /// The index of the subscription that gets all posts.
     static let jobs = 0
 
-    /// What is random for a whole run.
+    /// The random choices for a whole run.
     struct Plan {
         let settings: DurableSettingChanges
         /// The longest delay between two deliveries.
@@ -43,7 +43,8 @@ final class RightsSimulation {
             readsLetters = !isCrowded && random.chance(50)
         }
 
-        /// The settings of a subscription. A dead letter stays stored, whatever its deliveries.
+        /// The settings of a subscription. The subscription to dead letters needs no limit of deliveries, because a
+        /// dead letter stays stored.
         func settings(of index: Int) -> DurableSettingChanges {
             var settings = settings
             if index != RightsSimulation.jobs { settings.maximumDeliveries = 0 }
@@ -60,9 +61,9 @@ final class RightsSimulation {
     var generation: UInt32 = 0
     var models: [RightsModel]
     var members: [RightsMember] = []
-    /// Posts and inspects, with every right.
+    /// A client with every right, which posts and inspects.
     var poster: Client
-    /// Has volatile subscriptions to everything.
+    /// A client with volatile subscriptions to everything.
     var watcher: (client: Client, groups: [UInt32])
     /// The number of durable subscriptions that must keep a post, by its request.
     var receipts: [UInt64: UInt32] = [:]
@@ -156,7 +157,7 @@ final class RightsSimulation {
         read()
     }
 
-    /// Reports a completed request of the store to the broker, or lets it complete one.
+    /// Reports a completed request of the store to the broker, or lets the store complete one.
     @discardableResult
     func work(failingWith failure: StorageFailure? = nil) -> Bool {
         if outcomes.isEmpty, !perform(failingWith: failure) { return false }
@@ -190,7 +191,7 @@ final class RightsSimulation {
         tick()
     }
 
-    /// Notes the failures of the messages whose deadlines may pass.
+    /// Records failures of the messages whose deadlines may pass.
     private func noteDeadlines(after time: Duration) {
         guard plan.settings.deadlineMicroseconds != 0 else { return }
         for index in models.indices {

@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-/// Random runs of durable subscriptions whose members have different rights. The guarantees must hold in every run.
+/// Random runs of ``RightsSimulation``. The guarantees must hold in every run.
 struct RightsSimulationTests {
     private static let stepsPerSeed = 400
     /// The number of seeds after which the search ends, even if not every situation has occurred.
@@ -23,7 +23,7 @@ struct RightsSimulationTests {
         "withheld exactly", "withheld without a client",
     ]
 
-    @Test func `members receive what they may, and what they may not waits for others`() {
+    @Test func `members receive messages that they may receive, and the other messages wait`() {
         let first = Self.first
         print("RightsSimulationTests: seeds from \(first)")
         let clock = ContinuousClock()

@@ -3,9 +3,9 @@ import NotifyLog
 
 /// Names that have the same rules.
 enum NameFamily: String, CaseIterable {
-    /// No rule restricts a name with this first byte.
+    /// No rule restricts any name with the same first byte.
     case open
-    /// Open, too, but a name with the same first byte is restricted.
+    /// No rule restricts the name, but a name with the same first byte is restricted.
     case rest
     case red, green, blue
 
@@ -19,7 +19,7 @@ enum NameFamily: String, CaseIterable {
     }
 }
 
-/// Which groups may receive the names of each family: the expected decisions of a policy.
+/// The groups that may receive the names of each family: the expected decisions of a policy.
 struct RightsTable {
     /// The primary group of every identity.
     static let everyone: UInt32 = 1000
@@ -27,7 +27,7 @@ struct RightsTable {
 
     private var receivers: [NameFamily: Set<UInt32>] = [:]
 
-    /// The supplementary groups of an identity. No two identities have the same.
+    /// The supplementary groups of an identity, different for each identity.
     static func groups(ofIdentity number: Int) -> [UInt32] {
         groups.enumerated().filter { number & 1 << $0.offset != 0 }.map(\.element) + [UInt32(6000 + number)]
     }
@@ -65,7 +65,7 @@ struct RightsTable {
         Set(NameFamily.allCases.filter { permits($0, groups) })
     }
 
-    /// The families whose names none of some identities may receive.
+    /// The families whose names none of the given identities may receive.
     func forbidden(_ identities: [[UInt32]]) -> Set<NameFamily> {
         Set(NameFamily.allCases.filter { family in !identities.contains { permits(family, $0) } })
     }

@@ -6,11 +6,11 @@ import NotifyWire
 
 /// A client that checks every frame against its record of earlier frames.
 final class SimulatedClient {
-    /// A durable subscription that the client holds according to its own record.
+    /// A durable subscription to which the client is attached, according to its own record.
     struct Hold {
         var id: DurableID
         var name: String
-        /// The generation of its cursor.
+        /// The generation of the subscription's cursor.
         var generation: UInt64
         var window: Int
         var creditLeft: UInt64?
@@ -20,7 +20,8 @@ final class SimulatedClient {
         var open: [UInt64] = []
         /// All messages delivered in this attachment.
         var got: Set<UInt64> = []
-        /// The ranges of several sequences that were acknowledged. They contain redeliveries that are on their way.
+        /// The acknowledged ranges of several sequences. They also acknowledge redeliveries that the client has not
+        /// read yet.
         var acknowledged: [ClosedRange<UInt64>] = []
         /// Whether a deadline was requested.
         var isExtended = false
@@ -55,7 +56,7 @@ final class SimulatedClient {
     /// policies, in total.
     private var gapCount: UInt64 = 0
     private(set) var isClosing = false
-    /// Whether the end of the connection is noted.
+    /// Whether the end of the connection was recorded.
     var isDead = false
 
     init(_ client: Client, uid: UInt32, overflow: OverflowPolicy) {
@@ -187,8 +188,7 @@ final class SimulatedClient {
         }
         if sequence > model.reportedThrough { model.fail("\(sequence) was delivered before its commit") }
         // A client that has lost the subscription may read messages that were sent to it before, after another client
-        // has received them. Such messages are not marked.
-        // The same holds for messages whose deadline has passed.
+        // has received them. Such messages are not marked, nor are messages whose deadline has passed.
         if !message.isRedelivery, isHeld(message.subscription), !model.work.timed.contains(hold.name),
             model.seen[hold.id]?.contains(sequence) ?? false
         {
@@ -218,7 +218,7 @@ final class SimulatedClient {
 
     /// Reads a gap of a durable subscription.
     private func readLoss(_ gap: Gap, _ model: inout ReferenceModel, _ store: FakeStore) {
-        // A client that has lost the subscription may read what was sent to it before.
+        // A client that has lost the subscription may read frames that were sent to it before.
         guard let hold = holds[gap.subscription] else { return }
         let lost = lost(by: hold, store)
         let within = lost.filter { (gap.range.first...gap.range.last).contains($0) }
@@ -250,7 +250,7 @@ final class SimulatedClient {
 
     /// Sends an acknowledgement to the broker, and records it in the model.
     ///
-    /// - Parameter underway: The redeliveries to the client that it may not have read.
+    /// - Parameter underway: The redeliveries to the client that it may not have read yet.
     func acknowledge(
         _ number: UInt32, _ ranges: [ClosedRange<UInt64>], underway: [UInt64], _ model: inout ReferenceModel
     ) {
@@ -267,7 +267,7 @@ final class SimulatedClient {
                 ranges: ranges.map { SequenceRange(first: $0.lowerBound, last: $0.upperBound) }))
     }
 
-    /// Gives a message back, and records that in the model.
+    /// Gives a message back, and records this in the model.
     func reject(
         _ number: UInt32, _ sequence: UInt64, _ outcome: Reject.Outcome, delay: Duration?, _ model: inout ReferenceModel
     ) {

@@ -6,7 +6,7 @@ import WireTestSupport
 
 @testable import NotifyBroker
 
-/// What the store and the clock do, the end of a daemon, and how everything comes to rest.
+/// Actions of the store and of the clock, the end of a daemon, and the completion of all work.
 extension Simulation {
     // MARK: Store and time
 
@@ -131,8 +131,8 @@ extension Simulation {
         }
     }
 
-    /// Checks that the broker and the log have recorded the same loss. The log knows less of what was delivered, and
-    /// nothing of messages that it counts as acknowledged.
+    /// Checks that the broker and the log have recorded the same loss. The log knows less about deliveries, and nothing
+    /// about messages that it counts as acknowledged.
     private func checkLoss(of durable: DurableSubscription) {
         let (loss, stored) = (durable.loss, store.subscriptions[durable.id]?.loss)
         guard store.deleted.missing[durable.generation] == nil else { return }

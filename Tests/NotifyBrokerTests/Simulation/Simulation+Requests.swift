@@ -6,7 +6,7 @@ import WireTestSupport
 
 @testable import NotifyBroker
 
-/// What clients do.
+/// Actions of clients.
 extension Simulation {
     // MARK: Clients
 
@@ -113,7 +113,7 @@ extension Simulation {
         case 3: .sequence(.random(in: 1...host.lastSequence + 2, using: &random))
         case 4: .age(microseconds: .random(in: 0...3_000_000, using: &random))
         default:
-            // Up to two seconds in the future.
+            // The time is at most two seconds in the future.
             .time(microseconds: host.now.wallMicroseconds + 2_000_000 - .random(in: 0...5_000_000, using: &random))
         }
     }
@@ -167,7 +167,7 @@ extension Simulation {
         client.client.send(Reset(request: client.client.nextRequest(), durableName: wish.name, to: position))
     }
 
-    /// Gives a subscription other patterns, or again those with which it is created.
+    /// Gives a subscription other patterns, or the patterns of its creation again.
     func edit() {
         guard let wish = Self.durables.randomElement(using: &random), let client = any({ $0.uid == wish.uid }) else {
             return
@@ -213,8 +213,8 @@ extension Simulation {
     }
 
     func acknowledge(_ client: SimulatedClient, _ number: UInt32, _ ranges: [ClosedRange<UInt64>]) {
-        // What the broker queues applies to any message that is redelivered until then. A message whose deadline has
-        // passed counts as acknowledged, also if the client had not read it.
+        // An acknowledgement that the broker queues applies to any message that is redelivered until then. A message
+        // whose deadline has passed counts as acknowledged, even if the client had not read it.
         let hold = client.holds[number]
         let isExact =
             host.processesImmediately(client.client) && !(hold.map { model.work.timed.contains($0.name) } ?? false)

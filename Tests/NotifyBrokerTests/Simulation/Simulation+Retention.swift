@@ -4,11 +4,11 @@ import TestSupport
 
 @testable import NotifyBroker
 
-/// What the store deletes: by its rules, because a backlog is too large, because a subscription is unused, and on
+/// Deletions by the store: by its rules, because a backlog is too large, because a subscription is unused, or on
 /// request.
 extension Simulation {
-    /// Does some of what the store does besides requests, and lets a client purge the log. Random numbers are drawn
-    /// from a generator of its own, so that seeds without deletions repeat what they did before there were any.
+    /// Lets the store delete by itself, or a client purge the log. The random numbers come from a separate generator,
+    /// so that older seeds, which run without deletions, still repeat the same runs.
     func retain() {
         guard model.retains else { return }
         switch Int.random(in: 0..<1000, using: &retention) {
@@ -52,7 +52,7 @@ extension Simulation {
         }
     }
 
-    /// Some messages that follow each other, old ones more often.
+    /// A random range of successive messages. Old messages are chosen more often.
     private func segment() -> ClosedRange<UInt64>? {
         guard !store.messages.isEmpty else { return nil }
         let newest = store.messages.count - 1

@@ -22,7 +22,7 @@ extension Simulation {
         }
     }
 
-    /// Compares what each user is charged for waiting requests with what the machines hold.
+    /// Compares each user's charges for waiting requests with the memory that the machines hold.
     func checkCharges() {
         let held = host.pendingBytesHeld
         for uid in Self.users {

@@ -9,7 +9,7 @@ import WireTestSupport
 extension Simulation {
     // MARK: Subscribing
 
-    /// Joins a group, rarely changes how a subscription is shared, or takes it over.
+    /// Joins a group. Rarely changes the sharing of a subscription, or takes it over.
     func subscribeGroup() {
         guard
             var wish = Self.durables.filter({ $0.sharing == .group || random.chance(10) }).randomElement(
@@ -111,7 +111,7 @@ extension Simulation {
                 request: client.client.nextRequest(), action: action, durableName: name, sequences: sequences))
     }
 
-    /// Notes the dead letters that the broker has posted for a subscription.
+    /// Records the dead letters that the broker has posted for a subscription.
     func noteLetters(of id: DurableID, after before: UInt64) {
         guard host.lastSequence > before, let durable = host.durables.first(where: { $0.id == id }) else { return }
         let post = ReferenceModel.Posted(
@@ -129,7 +129,7 @@ extension Simulation {
         }
     }
 
-    /// Notes the dead letters that a new broker has posted before any client connected.
+    /// Records the dead letters that a new broker has posted before any client connected.
     func noteRecoveredLetters() {
         for message in store.messages where message.isDeadLetter && model.posts[message.sequence] == nil {
             model.accepted(
@@ -148,7 +148,7 @@ extension Simulation {
         } || store.copies.values.contains { $0.values.contains { $0.row.isDead } }
     }
 
-    /// Counts what each member of a subscription holds, and compares that with the broker's sums.
+    /// Counts the messages that each member of a subscription holds, and compares them with the broker's sums.
     func checkCounts(_ durable: DurableSubscription) {
         var (cursor, redeliveries) = (durable._cursor, durable._redeliveries)
         let members = Array(durable._members.all)

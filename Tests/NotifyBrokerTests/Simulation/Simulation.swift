@@ -5,7 +5,7 @@ import NotifyLog
 import NotifyWire
 import TestSupport
 
-/// A broker with small limits, and with clients, a store and a clock that act randomly.
+/// A simulation of a broker with small limits, whose clients, store and clock act randomly.
 final class Simulation {
     static let names = ["a.x", "a.y", "b.x", "b.y.z", "user.1000.q", "user.2000.q"]
     static let objects = ["", "", "o", "p"]
@@ -207,7 +207,7 @@ final class Simulation {
         clients.removeAll { $0.client.isClosed }
     }
 
-    /// Notes the clients whose connections the broker has ended, also if they have not read the last frames.
+    /// Records the clients whose connections the broker has ended, even if they have not read the last frames.
     func noteDeaths() {
         for client in clients where !client.isDead && (client.client.isClosed || host.isClosing(client.client)) {
             client.isDead = true
@@ -219,7 +219,7 @@ final class Simulation {
         !client.client.isClosed && host.connection(client.client).subscriptions[number] != nil
     }
 
-    /// Whether another member than one holds a message, which it has neither answered nor lost.
+    /// Whether another member holds a message that it has neither answered nor lost.
     private func isHeld(_ sequence: UInt64, of hold: SimulatedClient.Hold, besides number: UInt32) -> Bool {
         clients.contains { other in
             other.holds.contains {
@@ -235,7 +235,8 @@ final class Simulation {
         clients.filter { isReady($0) && isWanted($0) }.randomElement(using: &random)
     }
 
-    /// Excludes paused connections, because the broker processes their requests later.
+    /// Whether the client can send a request now. False for paused connections, because the broker processes their
+    /// requests later.
     func isReady(_ client: SimulatedClient) -> Bool {
         client.client.isRead && !client.client.isClosed && !host.isClosing(client.client)
             && host.connection(client.client).pauses.isEmpty && !host.hasUnreadAnswers(client.client)

@@ -1,7 +1,7 @@
 import Glibc
 import Testing
 
-/// Random runs of broker, store, sockets and clients. The guarantees must hold in every run.
+/// Random runs of ``Simulation``. The guarantees must hold in every run.
 struct SimulationTests {
     private static let stepsPerSeed = 600
 
@@ -31,7 +31,7 @@ struct SimulationTests {
         #expect(happened.isEverything, "a situation to cover did not occur: \(happened)")
     }
 
-    /// Seeds that have found defects, before messages were deleted.
+    /// Seeds that have found defects, from before the simulation deleted messages.
     @Test(arguments: [
         682_662_232, 2_820_438_955, 2_603_867_733, 3_639_093_403, 4_145_269_590, 357_252_244, 3_208_654_327,
         2_890_554_054,
@@ -41,7 +41,7 @@ struct SimulationTests {
         _ = holds(seed, mayDelete: false, &happened)
     }
 
-    /// Seeds that have found losses without gaps or counted twice, or errors of the model.
+    /// Seeds that have found losses without a gap, losses counted twice, or errors of the model.
     @Test(arguments: [
         3_956_480_331, 584_765_446, 4_114_208_370, 2_469_751_820, 3_261_282_581, 583_399_880, 3_518_311_628,
         1_682_371_215, 2_831_490_452,

@@ -4,8 +4,8 @@ import NotifyWire
 
 @testable import NotifyBroker
 
-/// What clients have done that makes a durable subscription redeliver messages or give them up: the upper bounds of
-/// failures. Subscriptions are known by their names.
+/// The client actions that cause redeliveries and dead letters, from which upper bounds of failures follow.
+/// Subscriptions are identified by their names.
 struct WorkModel {
     struct Key: Hashable {
         var name: String
@@ -19,7 +19,7 @@ struct WorkModel {
     var usesDeadlines = false
     /// Whether dead letters may be deleted on request.
     var isPurging = false
-    /// Whether dead letters may be deleted otherwise.
+    /// Whether dead letters may be deleted in other ways.
     var losesLetters = false
     /// Subscriptions that have, or may have had, a deadline.
     var timed: Set<String> = []
@@ -27,13 +27,13 @@ struct WorkModel {
     var configured: Set<String> = []
     /// The smallest limit of deliveries that a subscription may have had.
     private(set) var leastDeliveries: [String: UInt32] = [:]
-    /// The requests to deliver dead letters again, and the removals of the subscription.
+    /// The number of requests to deliver dead letters again, and of removals of the subscription.
     var renewals: [String: Int] = [:]
-    /// The clients of a user that have died.
+    /// The number of a user's clients that have died.
     var deaths: [UInt32: Int] = [:]
     private var rejections: [Key: Int] = [:]
     private var givenUp: Set<Key> = []
-    /// The messages that have become dead letters.
+    /// The number of times that each message has become a dead letter.
     private var deadLettered: [Key: Int] = [:]
     private var checkedThrough: UInt64 = 0
 
@@ -50,13 +50,13 @@ struct WorkModel {
         if outcome == .dead { givenUp.insert(key) }
     }
 
-    /// The most failures that a message may have.
+    /// The maximum number of failures that a message may have.
     func maximumFailures(of sequence: UInt64, _ name: String, uid: UInt32, age: Duration) -> Int {
         let timeouts = timed.contains(name) ? Int(age / Self.deadline) + 1 : 0
         return rejections[Key(name: name, sequence: sequence), default: 0] + deaths[uid, default: 0] + timeouts
     }
 
-    /// The messages of a subscription that are dead letters, or were deleted as such.
+    /// The messages of a subscription that are dead letters or were dead letters when they were deleted.
     func letters(of name: String, _ store: FakeStore) -> Set<UInt64> {
         if isPurging || losesLetters { return Set(deadLettered.keys.lazy.filter { $0.name == name }.map(\.sequence)) }
         return Set(store.messages.lazy.compactMap(\.letter).filter { $0.name == name }.map(\.sequence))
@@ -64,7 +64,7 @@ struct WorkModel {
 
     /// Checks the dead letters that were stored since the last call.
     ///
-    /// - Returns: What is wrong.
+    /// - Returns: The descriptions of the errors.
     mutating func checkLetters(_ store: FakeStore, _ posts: [UInt64: ReferenceModel.Posted]) -> [String] {
         var wrong: [String] = []
         for message in store.messages where message.sequence > checkedThrough {
@@ -100,7 +100,7 @@ struct StoredLetter {
 extension FakeStore.Message {
     var isDeadLetter: Bool { name.starts(with: DeadLetterHeaders.namePrefix.utf8) }
 
-    /// The message as a dead letter; nil if it is none.
+    /// The message as a dead letter; nil if it is not one.
     var letter: StoredLetter? {
         guard isDeadLetter else { return nil }
         return frame.withUnsafeBytes { bytes in

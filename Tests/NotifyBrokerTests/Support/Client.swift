@@ -3,7 +3,7 @@ import NIOCore
 import NotifyWire
 import WireTestSupport
 
-/// A client: the frames that it sends, the room in its socket, and the frames that it received.
+/// A client of the broker, with a simulated socket.
 final class Client: OutputSink {
     let id: ConnectionID
     private unowned let host: TestHost
@@ -77,8 +77,8 @@ final class Client: OutputSink {
         unread.removeFirst(host.received(unread, from: id))
     }
 
-    /// Sends bytes in several reads and shuts down the client's direction. The host reads all of them, even while
-    /// reading is paused.
+    /// Sends bytes that arrive in several reads, and shuts down the client's sending direction. The host reads all
+    /// bytes, even while reading is paused.
     func endInput(after bytes: [UInt8] = [], readBytes: Int = 64 << 10) {
         for start in stride(from: 0, to: bytes.count, by: readBytes) {
             unread += bytes[start..<min(start + readBytes, bytes.count)]

@@ -1,15 +1,16 @@
 import NotifyLog
 import NotifyWire
 
-/// Messages that the store deletes by itself or on request, and what durable subscriptions lose by that.
+/// Deletions of messages by the store itself or on request, and the losses of durable subscriptions.
 extension FakeStore {
-    /// What was deleted, and what each generation of a subscription has lost. For reference models.
+    /// All deleted messages, and the losses of each generation of a subscription. For reference models.
     struct Deleted {
-        /// The messages that were stored, by sequence.
+        /// The deleted messages, by sequence.
         var messages: [UInt64: Message] = [:]
-        /// The messages in the losses that were reported.
+        /// The messages in the reported losses.
         var lost: [UInt64: Set<UInt64>] = [:]
-        /// Those of them that were for the subscription, as its object filter and the rights of its owner were.
+        /// Those of the lost messages that the subscription selected, by its object filter and the rights of its owner
+        /// at that time.
         var lostOfSubscription: [UInt64: Set<UInt64>] = [:]
         /// The messages of which no copy could be made.
         var missing: [UInt64: Set<UInt64>] = [:]
@@ -39,8 +40,8 @@ extension FakeStore {
         return deletion
     }
 
-    /// Makes the subscriptions of a user give up the messages up to a sequence, from the oldest one that they have not
-    /// read, as a backlog that is too large requires. The messages stay.
+    /// Moves the cursors of a user's subscriptions to a sequence, as retention does if the backlog is too large. The
+    /// unread messages before it are lost to the subscriptions, but stay stored.
     func release(of uid: UInt32, through end: UInt64) -> Deletion {
         var deletion = Deletion()
         let held = messages.filter { $0.sequence <= end }
@@ -58,7 +59,7 @@ extension FakeStore {
         return deletion
     }
 
-    /// The names of which no message is stored any more.
+    /// The names under which no message is stored any more.
     func removedNames(after deletion: Deletion) -> [[UInt8]] {
         guard !deletion.usage.isEmpty else { return [] }
         let names = Set(deleted.messages.values.map(\.name))
@@ -83,7 +84,8 @@ extension FakeStore {
         }
     }
 
-    /// Adds losses to the records. While a client is attached, only the broker knows what was delivered.
+    /// Adds losses to the records. While a client is attached, they are upper bounds, because only the broker knows the
+    /// deliveries.
     private func write(_ losses: [DurableID: Loss]) {
         for (id, var loss) in losses {
             loss.isUpperBound = loss.isUpperBound || subscriptions[id]?.progress.isAttached ?? false
@@ -146,7 +148,7 @@ extension FakeStore {
 extension FakeStore.Message {
     var usage: StoredUsage { name.withUnsafeBytes { StoredUsage(bytes: frame.count, name: $0) } }
 
-    /// Whether the message is a dead letter that was made of one that a purge deletes.
+    /// Whether the message is a dead letter whose original message a purge deletes.
     func isDeadLetter(purgedBy request: PurgeRequest) -> Bool {
         guard name.withUnsafeBytes({ DeadLetterHeaders.isDeadLetter($0) }) else { return false }
         return frame.withUnsafeBytes { bytes in
@@ -157,14 +159,14 @@ extension FakeStore.Message {
         }
     }
 
-    /// Whether the message has a name that the subscription matches. Retention considers no more.
+    /// Whether the subscription matches the message's name. Retention considers nothing else.
     func isNamed(by record: DurableRecord) -> Bool {
         name.withUnsafeBytes { record.filter.matches(name: $0) }
     }
 }
 
 extension DurableProgress {
-    /// Those of ascending sequences that are not acknowledged.
+    /// The sequences that are not acknowledged, of some ascending ones.
     fileprivate func unacknowledged(of sequences: [UInt64]) -> [UInt64] {
         sequences.filter { !hasPassed($0) }
     }

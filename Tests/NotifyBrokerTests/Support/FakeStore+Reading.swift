@@ -2,7 +2,7 @@ import NIOCore
 import NotifyLog
 import NotifyWire
 
-/// What the store reads for the broker.
+/// Reading from the store.
 extension FakeStore {
     /// The stored message with a sequence, by binary search.
     func message(_ sequence: UInt64) -> Message? {
@@ -100,7 +100,7 @@ extension FakeStore {
         return summary
     }
 
-    /// Like the log, does not count by objects.
+    /// The backlog of a subscription. Like the log, the store does not count by objects.
     func backlog(of record: DurableRecord, under policy: AccessPolicy) -> Backlog {
         let filter = SubscriptionFilter(patterns: record.filter.patterns, object: nil)
         let access = ReadAccess(policy: policy, identities: record.owners)

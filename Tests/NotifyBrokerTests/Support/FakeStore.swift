@@ -5,8 +5,8 @@ import NotifyWire
 
 @testable import NotifyBroker
 
-/// A log in memory with the contract of the store: requests complete one at a time, in order. A test decides when each
-/// request completes, and whether it fails. The log records violations of the contract by the broker.
+/// A store in memory with the contract of the real one: requests complete one at a time, in order. A test decides when
+/// each request completes and whether it fails. Violations of the contract by the broker are recorded.
 final class FakeStore {
     struct Message {
         var sequence: UInt64
@@ -36,19 +36,19 @@ final class FakeStore {
         case commit(CommitBatch)
         case page(PageRequest)
         case redeliveries(RedeliveryRequest)
-        /// Work for a request, except for backups.
+        /// Work for a request, but not for backups.
         case work(StoreWork, StoreTicket)
 
         var work: StoreWork? { if case .work(let work, _) = self { work } else { nil } }
     }
 
     enum Outcome {
-        /// What the batch has deleted is reported first.
+        /// The outcome of a batch. Its deletion is reported first.
         case committed(Deletion, CommitOutcome)
         case deleted(Deletion)
         case page(Page)
         case redeliveries(RedeliveryPage)
-        /// What the work has deleted is reported first.
+        /// The answer to work. The work's deletion is reported first.
         case answered(Deletion?, StoreAnswer, StoreTicket)
     }
 
@@ -83,23 +83,23 @@ final class FakeStore {
     private(set) var syncedThrough: UInt64 = 0
     /// The initial cursor of each generation of a subscription.
     private(set) var firstCursors: [UInt64: UInt64] = [:]
-    /// The sequences that a generation of a subscription may skip, because they match only since an edit, and its
-    /// cursor had passed them.
+    /// The sequences that a generation of a subscription may skip: its cursor had passed them before an edit made them
+    /// match.
     private(set) var exempt: [UInt64: Set<UInt64>] = [:]
     /// All filters that a subscription has had.
     private(set) var filters: [DurableID: [SubscriptionFilter]] = [:]
     private(set) var (resets, edits) = (0, 0)
     /// The sequences of damaged messages, which pages skip.
     var damaged: Set<UInt64> = []
-    /// Redeliveries that a start finds besides those of ``copies``.
+    /// Redeliveries that a start finds in addition to those of ``copies``.
     var otherRedeliveries: [DurableID: [Redelivery]] = [:]
-    /// What a check of the log finds.
+    /// The findings of a check of the log.
     var findings = LogFindings()
     var pageRows = 1000
     var pageBytes = 256 << 10
     /// The number of messages that a purge deletes before other requests are completed.
     var purgeMessages = Int.max
-    /// What was deleted from the start of each new subscription on; nil if nothing was.
+    /// The messages deleted since the start of each new subscription; nil if there are none.
     var deletedBefore: Loss?
 
     /// The highest sequence of a message that is stored or was deleted.
@@ -112,7 +112,7 @@ final class FakeStore {
 
     // MARK: Opening and closing
 
-    /// Opens the log again: after a clean stop if `close` was called, otherwise after a crash.
+    /// The state from which a broker starts: after a clean stop if `close` was called, otherwise after a crash.
     func recovered() -> RecoveredLog {
         (jobs, reportedProgress, purgeResult) = ([], [:], PurgeResult())
         defer { cleanNextSequence = nil }
@@ -311,7 +311,8 @@ final class FakeStore {
         }
     }
 
-    /// The progress to store when the broker reports `progress`: it may not know yet that messages were released.
+    /// The progress to store when the broker reports `progress`. It may be higher, because the broker may not know yet
+    /// that messages were released.
     private func raised(_ progress: DurableProgress, of id: DurableID) -> DurableProgress {
         guard let stored = subscriptions[id]?.progress, stored.generation == progress.generation else {
             return progress
@@ -381,7 +382,7 @@ final class FakeStore {
         subscriptions[record.id] = stored
     }
 
-    /// Makes a subscription one that an earlier version of the daemon has created.
+    /// Turns a subscription into one that an earlier version of the daemon created.
     func forgetCreation(of name: String) {
         if let id = subscription(named: name)?.id { subscriptions[id]?.createdMicroseconds = 0 }
     }

@@ -1,7 +1,7 @@
 import NotifyWire
 import WireTestSupport
 
-/// Tests with clients of the durable subscription "jobs".
+/// Suites with clients of the durable subscription "jobs".
 protocol JobsTests {
     var host: TestHost { get }
 }

@@ -20,7 +20,7 @@ final class TestHost: BrokerHost {
     var events: [BrokerEvent] = []
     /// The warnings for the daemon's log.
     private(set) var warnings: [String] = []
-    /// The work for backups and their numbers, which a test carries out.
+    /// The work for backups, and their numbers. A test must carry it out.
     private(set) var backupWork: [(work: StoreWork, number: UInt64)] = []
     /// Whether the broker requested another tick.
     private(set) var wantsTick = false
@@ -250,7 +250,7 @@ final class TestHost: BrokerHost {
         return redeliveries.ended(member)
     }
 
-    /// Returns a counter of the statistics that clients get.
+    /// Returns a counter of the statistics that clients receive.
     func counter(_ name: String) -> UInt64? {
         core.broker.counters(now: now).first { $0.name == name }?.value
     }
