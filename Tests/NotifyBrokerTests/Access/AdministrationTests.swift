@@ -59,7 +59,7 @@ struct AdministrationTests {
         (Right.post, "hr.pay", false), (.post, "a", true), (.subscribe, "hr.>", false), (.subscribe, ">", true),
         (.manage, ">", false), (.post, "notifyd.a", false), (.subscribe, "notifyd.limits.>", false),
     ])
-    func `a policy query is answered with the decision`(_ right: Right, _ name: String, _ isAllowed: Bool) {
+    func `a policy query is answered with the policy's decision`(_ right: Right, _ name: String, _ isAllowed: Bool) {
         let host = TestHost(policy: AccessPolicy(rules: Self.rules))
         let client = host.connect(uid: 1001)
         client.send(PolicyQuery(request: 1, uid: 1001, gid: 1, groups: [2], right: right, name: name))
@@ -101,7 +101,7 @@ struct AdministrationTests {
         #expect(root.takeErrors().map(\.code) == [ErrorCode.invalidArgument.rawValue])
     }
 
-    @Test func `only managers ask about other users`() {
+    @Test func `only managers may ask about the rights of other users`() {
         let host = TestHost(policy: AccessPolicy(rules: Self.rules))
         for (uid, isAllowed) in [(UInt32(1000), true), (1001, false)] {
             let client = host.connect(uid: uid)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import NotifyBroker
 
-/// Replacing a policy: decisions made under the earlier policy are not reused.
+/// Replacing a policy. Decisions made under the earlier policy must not be reused.
 ///
 /// All policies in these tests have the default rules, so the rights do not change. The tests check that names are
 /// resolved again and that pages are read again.

@@ -21,7 +21,7 @@ struct PolicyRulesTests {
         return nil
     }
 
-    @Test func `a cached name is refused to another user`() {
+    @Test func `a name that is cached for one user is refused to another one`() {
         let host = TestHost(policy: AccessPolicy(rules: Self.hrForAlice))
         let (alice, bob) = (host.connect(uid: 1000), host.connect(uid: 1001))
         for _ in 0..<3 {
@@ -34,7 +34,7 @@ struct PolicyRulesTests {
         #expect(post("public", bob, host) == 0)
     }
 
-    @Test func `an identity that takes the place of a closed one has its own rights`() {
+    @Test func `an identity in the slot of an earlier one has its own rights`() {
         let host = TestHost(policy: AccessPolicy(rules: Self.hrForAlice))
         let alice = host.connect(uid: 1000)
         #expect(post("hr.pay", alice, host) == 0)
@@ -90,7 +90,7 @@ struct PolicyRulesTests {
             ])
     }
 
-    @Test func `a refused request to manage names the way out`() throws {
+    @Test func `a refused request to manage names the remedy`() throws {
         let host = TestHost()
         let client = host.connect(uid: 1000)
         client.send(Remove(request: 1, uid: 0, durableName: "billing"))

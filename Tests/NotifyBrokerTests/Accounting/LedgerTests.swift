@@ -11,7 +11,7 @@ struct LedgerTests {
         return Ledger(configuration)
     }
 
-    @Test func `each user has its own limit, named by the error`() throws {
+    @Test func `each user has its own limit, and the error names it`() throws {
         var ledger = ledger()
         for _ in 0..<3 { try ledger.take(.subscriptions, uid: 7) }
         let error = #expect(throws: WireError.self) { try ledger.take(.subscriptions, uid: 7) }

@@ -6,7 +6,7 @@ import WireTestSupport
 
 @testable import NotifyBroker
 
-/// Memory that the daemon holds for clients is charged and bounded.
+/// The charges and limits of the memory that the daemon holds for clients.
 struct MemoryTests {
     private func configuration(memory: Int) -> BrokerConfiguration {
         var configuration = BrokerConfiguration()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NotifyBroker
 
-/// The kernel's memory for bytes that peers do not read is charged and bounded.
+/// The charges and limits of the kernel's memory for bytes that peers do not read.
 struct SocketMemoryTests {
     private func host(memory: Int = 1 << 30) -> TestHost {
         var configuration = BrokerConfiguration()
@@ -38,7 +38,7 @@ struct SocketMemoryTests {
         #expect(host.nextDeadline == nil)
     }
 
-    @Test func `a socket that was left counts as a connection and its bytes until it is released`() {
+    @Test func `a closed connection's socket with unread bytes is charged until it is released`() {
         let host = host(memory: 4 << 20)
         host.core.broker.socketLeft(uid: 1000, bytes: 2 << 20)
         #expect(host.amount(of: .connections, 1000) == 1 && host.amount(of: .socketBytes, 1000) == 2 << 20)

@@ -35,7 +35,7 @@ struct StoredBytesTests {
     }
 
     @Test(arguments: [(-1, 1), (0, 2), (1, 2)])
-    func `a message that would exceed the limit by a byte is refused`(spare: Int, expected: Int) {
+    func `a message that exceeds the limit by a byte is refused`(spare: Int, expected: Int) {
         let host = TestHost(configuration(size(10) + size(20) + spare))
         let client = host.connect(uid: 1000)
         client.post("a", payload: payload(10), .stored)

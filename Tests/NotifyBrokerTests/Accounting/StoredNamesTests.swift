@@ -38,7 +38,7 @@ struct StoredNamesTests {
         #expect(store(["c", "b", "a"], by: host.connect(uid: 1000), host) == 2)
     }
 
-    /// Posts under a name that the store removes before it commits the post.
+    /// Makes a host whose client posts under a name that the store removes before it commits the post.
     private func hostWithRemoval(isInFlight: Bool) -> (TestHost, Client) {
         let host = host(limit: 2)
         let client = host.connect(uid: 1000)

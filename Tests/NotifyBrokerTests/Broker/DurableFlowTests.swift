@@ -192,7 +192,7 @@ struct DurableFlowTests {
         #expect(host.store.statistics.pagesRead == 0)
     }
 
-    @Test func `a durable subscription whose socket is blocked holds a position only`() {
+    @Test func `a durable subscription whose socket is blocked holds only a position`() {
         var configuration = BrokerConfiguration()
         configuration.durableOutboxBytes = 1000
         configuration.tailRingBytes = 5000
@@ -238,7 +238,7 @@ struct DurableFlowTests {
         #expect(second.takeMessages().isEmpty)
     }
 
-    /// However many readers are behind, a commit waits for one page at most.
+    /// A commit waits for at most one page, however many readers are behind.
     @Test func `one page is read at a time, and readers take turns`() {
         var configuration = BrokerConfiguration()
         configuration.tailRingBytes = 0

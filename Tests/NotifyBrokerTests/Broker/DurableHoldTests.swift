@@ -184,8 +184,8 @@ struct DurableHoldTests {
         #expect(host.store.subscriptions.count == 1)
     }
 
-    /// If a creation fails while a removal is pending, the removal must not free the slot later, because another
-    /// subscription may have reused the slot.
+    /// A removal that was pending when the creation failed must not free the slot later, because another subscription
+    /// may have reused the slot.
     @Test func `a removal after a failed creation does not affect other subscriptions`() {
         let host = TestHost()
         let client = host.connect()
@@ -294,7 +294,7 @@ struct DurableHoldTests {
 
     // MARK: Removing
 
-    /// Connects a client, and makes a durable subscription that no client is attached to.
+    /// Connects a client, and creates a durable subscription to which no client is attached.
     private func connectWithDetachedInbox(_ host: TestHost) -> Client {
         let client = host.connect()
         client.subscribe(1, ["a"], durable: "inbox")

@@ -5,8 +5,7 @@ import NotifyWire
 import Testing
 import WireTestSupport
 
-/// The cost of a client's requests is bounded by the number of bytes that the client sends, so that one client cannot
-/// slow the others.
+/// Requests that could cost more than the bytes sent for them. One client must not slow the others.
 struct HostileClientTests {
     @Test func `listing resumes as its answers are read`() throws {
         var configuration = BrokerConfiguration()
@@ -66,7 +65,7 @@ struct HostileClientTests {
         #expect(error.isFatal && error.code == ErrorCode.frameTooLarge.rawValue)
     }
 
-    @Test func `while the disk hangs, stored posts are refused before they fill memory`() {
+    @Test func `while the disk hangs, posts to be stored are refused before they fill the memory`() {
         var configuration = BrokerConfiguration()
         configuration.pendingLogBytes = 1000
         let host = TestHost(configuration)

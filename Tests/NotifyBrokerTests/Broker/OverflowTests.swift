@@ -295,7 +295,7 @@ struct OverflowTests {
         #expect(client.take().count == 30)
     }
 
-    @Test func `a connection closed while paused is forgotten`() {
+    @Test func `a connection that is closed while it is paused is forgotten`() {
         let host = host { $0.pendingLogBytes = 100 }
         let client = host.connect()
         for _ in 0..<10 { client.post("a", payload: [UInt8](repeating: 0, count: 100), .stored) }

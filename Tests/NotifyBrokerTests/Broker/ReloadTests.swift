@@ -37,7 +37,7 @@ struct ReloadTests {
         #expect(client.takeErrors().isEmpty && host.durable("inbox") != nil)
     }
 
-    @Test func `limits that clients were told do not change`() {
+    @Test func `limits that were announced to clients do not change`() {
         let host = TestHost()
         var configuration = BrokerConfiguration()
         configuration.maximumPayloadBytes = 1

@@ -92,7 +92,7 @@ struct CommitPipelineTests {
         )
     }
 
-    @Test func `a page that waited behind a batch has its time from the outcome on`() throws {
+    @Test func `the time limit of a page that waited behind a batch begins with the outcome`() throws {
         var pipeline = try ready()
         _ = append(5, to: &pipeline)
         let batch = try #require(begin(&pipeline))

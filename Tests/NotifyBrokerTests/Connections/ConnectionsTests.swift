@@ -20,7 +20,7 @@ struct ConnectionsTests {
         #expect(connections.nextDeadline == nil)
     }
 
-    @Test func `the earliest deadline is correct after others have passed`() {
+    @Test func `the earliest deadline is correct after earlier ones have passed`() {
         var connections = Connections()
         let (first, second) = (open(&connections, deadline: .seconds(1)), open(&connections, deadline: .seconds(5)))
         #expect(connections.takeExpired(now: .seconds(2)) == [first.slot])

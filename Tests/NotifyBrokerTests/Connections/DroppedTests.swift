@@ -3,7 +3,7 @@ import Testing
 
 @testable import NotifyBroker
 
-/// Messages that clients report to have dropped.
+/// Messages that clients report as dropped.
 struct DroppedTests {
     private let host = TestHost()
 

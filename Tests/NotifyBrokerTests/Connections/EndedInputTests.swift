@@ -5,7 +5,7 @@ import WireTestSupport
 
 @testable import NotifyBroker
 
-/// A peer that has shut down its direction gets its answers, and then the connection ends.
+/// Peers that have shut down their sending direction. They get their answers, and then the connection ends.
 struct EndedInputTests {
     private let host = TestHost()
     private let client: Client
@@ -32,7 +32,7 @@ struct EndedInputTests {
     }
 
     @Test func `every kind of request that waits is answered first`() {
-        // Others may not reload the configuration.
+        // Only root may reload the configuration.
         let client = host.connect(uid: 0)
         client.subscribe(1, ["a"], durable: "inbox")
         client.subscribe(2, ["b"])
@@ -123,7 +123,7 @@ struct EndedInputTests {
         #expect(client.take().count == 1)
     }
 
-    @Test func `what is read to the end of many connections is limited`() throws {
+    @Test func `the bytes read to the end of many connections are limited`() throws {
         var configuration = BrokerConfiguration()
         configuration.receivedBytesPerUser = 1 << 20
         let host = TestHost(configuration)
@@ -131,7 +131,7 @@ struct EndedInputTests {
         let ended = (0..<8).map { _ in host.connect() }
         var pings: [UInt8] = []
         for request in 1...20_000 as ClosedRange<UInt64> { pings += Ping(request: request).encoded }
-        // Uses up the turn's budget, so that everything that is read after it waits.
+        // This uses up the turn's budget, so that everything that is read later waits.
         busy.send(pings)
         for client in ended { client.endInput(after: pings) }
         #expect(host.amount(of: .receivedBytes, 1000) <= 1 << 20)

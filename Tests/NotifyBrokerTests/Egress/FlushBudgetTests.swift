@@ -3,13 +3,13 @@ import Testing
 
 @testable import NotifyBroker
 
-/// A turn of the event loop that can't flush everything.
+/// Turns of the event loop that can't flush everything.
 struct FlushBudgetTests {
     private let host = TestHost()
     private let poster: Client
     private let readers: [Client]
     private let other: Client
-    /// 2,048 units each, so that a turn flushes about 230 connections.
+    /// A payload that costs 2,048 units for each connection, so that a turn flushes about 230 connections.
     private let payload = [UInt8](repeating: 1, count: 64 << 10)
 
     init() {
@@ -47,7 +47,7 @@ struct FlushBudgetTests {
         #expect(host.core.broker.egress.isBehind)
     }
 
-    @Test func `what is left to flush is charged in the same turn`() {
+    @Test func `bytes that are left to flush are charged in the same turn`() {
         poster.post("a", payload: payload, .volatile)
         host.tick()
         let waiting = readers.filter { $0.takeMessages().isEmpty }.count
@@ -58,7 +58,7 @@ struct FlushBudgetTests {
         #expect(host.amount(of: .slowConnections, 1) == 0)
     }
 
-    @Test func `posts wait for the output of earlier posts, those of other users do not`() {
+    @Test func `posts of a user wait for the output of its earlier posts, and posts of other users do not`() {
         for _ in 0..<3 { poster.post("a", payload: payload, .volatile) }
         host.tick()
         for _ in 0..<3 { poster.post("a", payload: payload, .volatile) }
@@ -86,7 +86,7 @@ struct FlushBudgetTests {
     }
 
     @Test func `a long outbox takes several slices`() {
-        // 4 MiB for each of them by the capacity of the blocks, together less than the user's limit.
+        // By the capacity of the blocks, each of them holds 4 MiB, all together less than the user's limit.
         let slow = readers.prefix(12)
         for reader in readers.dropFirst(12) { reader.detach(1) }
         host.run()
@@ -105,7 +105,7 @@ struct FlushBudgetTests {
         #expect(zip(received, rest).allSatisfy { $0 + $1 == 32 }, "\(received), \(rest), dropped \(dropped)")
     }
 
-    @Test func `connections that wait to be flushed drop nothing, those that do not read do`() {
+    @Test func `connections that wait to be flushed drop nothing, and connections that do not read do`() {
         let (slow, fast) = (readers.prefix(100), readers.dropFirst(100))
         for reader in slow { reader.stopTaking() }
         for _ in 0..<32 { poster.post("a", payload: payload, .volatile) }

@@ -134,7 +134,7 @@ struct OutboxTests {
     }
 
     @Test(arguments: [4095, 4096, 4097])
-    func `less than half of a block is copied out`(_ used: Int) {
+    func `messages that use less than half of a block are copied`(_ used: Int) {
         var outbox = Outbox()
         var block = ByteBuffer()
         var frame = deliverFrame(1, size: used - deliverFrame(1).readableBytes)

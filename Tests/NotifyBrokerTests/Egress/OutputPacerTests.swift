@@ -25,7 +25,7 @@ struct OutputPacerTests {
         #expect(!pacer.mustWait(100, flushed: 100))
     }
 
-    @Test func `connections that continue do not wait for those that continue in a later turn`() {
+    @Test func `connections that continue do not wait for others that continue in a later turn`() {
         var pacer = OutputPacer()
         pacer.posted(by: 100, units: 50, flushed: 0)
         for _ in 0..<65 { pacer.wait(id, of: 100) }

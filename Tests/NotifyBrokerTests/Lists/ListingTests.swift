@@ -128,7 +128,7 @@ struct ListingTests {
         host.run()
         let first = host.lastSequence - 9
         func entry() throws -> SubscriptionEntry {
-            // Until the progress is in the log.
+            // Wait until the progress is in the log.
             host.advance(.seconds(1))
             host.run()
             return try #require(subscriptions(poster, host).first)
@@ -168,7 +168,7 @@ struct ListingTests {
     // MARK: Rights
 
     @Test(arguments: [ListSubject.clients, .subscriptions])
-    func `only root lists what belongs to other users`(_ subject: ListSubject) {
+    func `only root lists clients and subscriptions of other users`(_ subject: ListSubject) {
         let host = TestHost()
         let (owner, stranger, root) = (host.connect(uid: 1000), host.connect(uid: 2000), host.connect(uid: 0))
         for client in [owner, stranger, root] {
@@ -210,7 +210,7 @@ struct ListingTests {
         #expect(soFar + root.take().count == 16_003)
     }
 
-    @Test func `connections of others are skipped in pieces, too`() {
+    @Test func `connections of other users are skipped in pieces, too`() {
         let host = TestHost()
         let client = host.connect(uid: 2000)
         for _ in 0..<8_000 { _ = host.connect(greets: false) }

@@ -175,7 +175,7 @@ struct MonitorTests {
         #expect(host.holdsNothing(1))
     }
 
-    @Test func `a number of monitors is reserved for managers`() {
+    @Test func `some of the monitors are reserved for managers`() {
         let host = TestHost()
         func add(_ uid: UInt32) -> [UInt16] {
             let client = host.connect(uid: uid)

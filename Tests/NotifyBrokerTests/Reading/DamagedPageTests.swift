@@ -10,8 +10,8 @@ struct DamagedPageTests {
     private let host: TestHost
     private let sequences: [UInt64]
 
-    /// A group without members, and six messages that are not in the tail ring. The second and the fourth one are
-    /// damaged.
+    /// Makes a group without members, and six messages that are not in the tail ring. The second and the fourth message
+    /// are damaged.
     init() {
         let first = TestHost()
         let poster = first.connect()
@@ -30,8 +30,8 @@ struct DamagedPageTests {
         client.subscribe(1, ["jobs.>"], durable: "jobs", credit: credit, sharing: .group)
     }
 
-    /// Makes a client with room and one with some credit join. Returns when the broker has requested a page, which the
-    /// store has not read.
+    /// Lets two clients join: one with room, and one with some credit. Returns when the broker has requested a page and
+    /// the store has not read it yet.
     private func join(credit: UInt32) throws -> (Client, Client) {
         let clients = (host.connect(), host.connect())
         join(clients.0)
@@ -63,7 +63,7 @@ struct DamagedPageTests {
             range: SequenceRange(first: sequence, last: sequence))
     }
 
-    @Test func `damage before and after a message that no member has room for is reported once`() throws {
+    @Test func `damage around a message for which no member has room is reported once`() throws {
         let (leaving, staying) = try join(credit: 1)
         host.closed(leaving)
         host.run()
@@ -81,7 +81,7 @@ struct DamagedPageTests {
         #expect(host.counter("damaged_messages") == 2)
     }
 
-    @Test func `damage before a first message that no member has room for is reported at once`() throws {
+    @Test func `damage before a first message for which no member has room is reported at once`() throws {
         host.store.damaged = [sequences[0]]
         let (leaving, staying) = try join(credit: 0)
         host.closed(leaving)
@@ -94,7 +94,7 @@ struct DamagedPageTests {
         #expect(rest.messages == Array(sequences[1...]) && rest.gaps.isEmpty)
     }
 
-    @Test func `damage on a page that arrives after the last member has left is reported to the next one`() throws {
+    @Test func `damage on a page that arrives after the last member has left is reported to the next`() throws {
         let leaving = host.connect()
         join(leaving)
         try requestPage()

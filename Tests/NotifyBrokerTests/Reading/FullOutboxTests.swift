@@ -54,7 +54,7 @@ struct FullOutboxTests {
     private var runMessages: Int { (Self.outboxBytes / 16 - 1) / messageBytes + 1 }
 
     @Test(arguments: [false, true])
-    func `the rest of a commit that does not fit into the outbox follows when that has drained`(
+    func `the rest of a commit that does not fit into the outbox follows when the outbox has drained`(
         _ areTakenOneByOne: Bool
     ) {
         let client = attach(sharing: .exclusive)

@@ -6,7 +6,7 @@ import WireTestSupport
 
 @testable import NotifyBroker
 
-/// Stored messages without a subscription.
+/// Reading stored messages without a subscription.
 struct HistoryTests {
     private struct Answer: Equatable {
         var pages: [LogPage] = []
@@ -68,7 +68,7 @@ struct HistoryTests {
         #expect(rest.pages.map(\.isEnd) == [true])
     }
 
-    @Test func `the next page reports what was deleted since the first one`() {
+    @Test func `the next page reports messages that were deleted since the first page`() {
         let (host, sequences, _) = TestHost.withMessages()
         let client = host.connect()
         client.read(["a"], 1..., maximum: 2)
@@ -88,7 +88,7 @@ struct HistoryTests {
         #expect(rest.pages.first?.deletionMark == mark)
     }
 
-    @Test func `a request that waits learns of a message that was deleted before it was read`() {
+    @Test func `a waiting request reports a message that was deleted before it was read`() {
         let (host, _, _) = TestHost.withMessages()
         let (client, poster) = (host.connect(), host.connect())
         client.read(["a"], (host.lastSequence + 1)..., isWaiting: true)
@@ -96,7 +96,7 @@ struct HistoryTests {
         #expect(answer(client) == Answer())
         poster.post("a", .stored)
         host.runTicks()
-        // The page is requested by the commit, and the message deleted before it is read.
+        // The commit requests the page, and the message is deleted before the page is read.
         while case .commit? = host.store.jobs.first { host.work() }
         host.core.broker.deleted(host.store.delete { $0.sequence == host.lastSequence }, now: host.now)
         host.run()
@@ -185,10 +185,10 @@ struct HistoryTests {
     }
 
     @Test(arguments: [nil, StorageFailure.broken])
-    func `a read waits for the messages that are being stored, not for later ones`(_ failure: StorageFailure?) {
+    func `a read waits for messages that are being stored, but not for later ones`(_ failure: StorageFailure?) {
         let host = TestHost()
         let (poster, client) = (host.connect(), host.connect())
-        // The first request of the store is the commit, behind which the page waits.
+        // The first request of the store is the commit. The page waits behind it.
         poster.post("a", .stored)
         host.runTicks()
         let last = host.lastSequence

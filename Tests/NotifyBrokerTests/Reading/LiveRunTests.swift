@@ -7,7 +7,7 @@ struct LiveRunTests {
     private let one = ReaderID(slot: 1, generation: 0)
     private let two = ReaderID(slot: 2, generation: 0)
 
-    /// The runs of messages of 10 bytes: reader and range of each.
+    /// The runs that messages of 10 bytes form: the reader and the range of each run.
     private func runs(_ messages: [(index: Int, reader: ReaderID)], maximumBytes: Int = 1_000) -> [String] {
         var run = LiveRun(maximumBytes: maximumBytes)
         let entry = LogBlock.Entry(sequence: 1, offset: 0, length: 10)
@@ -20,7 +20,7 @@ struct LiveRunTests {
         #expect(runs([(0, one), (1, one), (2, one)]) == ["1: 0..<3"])
     }
 
-    @Test func `a message for another reader, and one that is no neighbor, begin a run`() {
+    @Test func `a message for another reader begins a run, and so does a message that is no neighbor`() {
         #expect(runs([(0, one), (1, one), (1, two), (3, two)]) == ["1: 0..<2", "2: 1..<2", "2: 3..<4"])
         #expect(runs([(0, one), (0, two), (1, one), (1, two)]) == ["1: 0..<1", "2: 0..<1", "1: 1..<2", "2: 1..<2"])
     }
@@ -31,7 +31,7 @@ struct LiveRunTests {
         #expect(runs(messages, maximumBytes: 0) == (0..<5).map { "1: \($0)..<\($0 + 1)" })
     }
 
-    @Test func `no message is no run`() {
+    @Test func `without messages there is no run`() {
         #expect(runs([]).isEmpty)
     }
 }

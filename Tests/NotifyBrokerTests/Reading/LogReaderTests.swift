@@ -2,7 +2,7 @@ import Testing
 
 @testable import NotifyBroker
 
-/// Tests every state with every event.
+/// Every state of a log reader with every event.
 struct LogReaderTests {
     enum State: CaseIterable {
         case behind, paging, live

@@ -10,7 +10,7 @@ struct PageReadsTests {
     typealias Purpose = PageRequest.Purpose
 
     @Test(arguments: Purpose.allCases)
-    func `every purpose has its turn before one has a second`(_ first: Purpose) {
+    func `every purpose has a turn before one purpose has a second turn`(_ first: Purpose) {
         var round = [first]
         while let last = round.last, last.next != first, round.count < 10 { round.append(last.next) }
         #expect(round.count == Purpose.allCases.count)
@@ -33,7 +33,7 @@ struct PageReadsTests {
 
     private static let rows = 8
 
-    /// A broker with messages of which each page has one, and requests that wait for pages while the first one is read.
+    /// Makes a broker whose pages have one message each, and requests that wait for pages while the first page is read.
     private func hostWithRequests(for purposes: Set<Purpose>) -> (TestHost, poster: Client) {
         var configuration = BrokerConfiguration()
         configuration.tailRingBytes = 0
@@ -49,7 +49,7 @@ struct PageReadsTests {
         if purposes.contains(.subscription) {
             for reader in readers { reader.subscribe(1, ["a"], durable: "d\(reader.id.slot.rawValue)", from: .oldest) }
             host.runTicks()
-            // Their attachments are committed.
+            // This commits the attachments of the readers.
             host.work()
         }
         for client in others {
@@ -65,7 +65,7 @@ struct PageReadsTests {
         return (host, poster)
     }
 
-    /// Completes the requests of the store one by one, and returns what the pages among them were for.
+    /// Completes the requests of the store one by one, and returns the purposes of the pages among them.
     private func workOff(_ host: TestHost) -> [Purpose] {
         var purposes: [Purpose] = []
         while let job = host.store.jobs.first {

@@ -3,7 +3,7 @@ import Testing
 @testable import NotifyBroker
 
 struct RingBudgetTests {
-    /// Lets readers read until the budget is used up. Returns how many entries each one read.
+    /// Lets readers read until the budget is used up, and returns the number of entries that each of them read.
     private func read(readers: Int, isBusy: Bool, work perEntry: Int = 0) -> [Int] {
         var work = 1_000
         var budget = RingBudget(readers: readers, isBusy: isBusy, work: work)

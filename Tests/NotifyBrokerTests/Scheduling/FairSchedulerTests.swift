@@ -20,7 +20,7 @@ struct FairSchedulerTests {
         #expect(!scheduler.hasQueuedConnections)
     }
 
-    @Test func `the user served least is next`() {
+    @Test func `the user with the least service is next`() {
         var scheduler = FairScheduler()
         for slot in 0..<4 as Range<Int32> { scheduler.enqueue(id(slot), uid: 1) }
         for slot in 10..<14 as Range<Int32> { scheduler.enqueue(id(slot), uid: 2) }
@@ -63,7 +63,7 @@ struct FairSchedulerTests {
         #expect(next(&scheduler, 3) == [1, 2])
     }
 
-    @Test func `reading may use the whole turn unless others wait`() {
+    @Test func `reading may use the whole turn unless other users wait`() {
         var scheduler = FairScheduler()
         let alone = scheduler.readAllowance(of: 7)
         #expect(alone == FairScheduler.unitsPerTurn)

@@ -5,7 +5,7 @@ import WireTestSupport
 
 @testable import NotifyBroker
 
-/// The load of some clients delays others by a few turns of the event loop at most.
+/// The load of some clients must delay other clients by at most a few turns of the event loop.
 struct FairnessTests {
     private func frames(_ count: Int, _ frame: (UInt64) -> [UInt8]) -> [UInt8] {
         (1...UInt64(count)).flatMap(frame)
@@ -76,7 +76,7 @@ struct FairnessTests {
         #expect(slow.map { host.isClosing($0) } == [false, true, true, true])
     }
 
-    @Test func `ending subscriptions counts as work`() {
+    @Test func `the end of subscriptions counts as work`() {
         let host = TestHost()
         let client = host.connect()
         let rest = Array(repeating: "t", count: 30).joined(separator: ".")
@@ -141,7 +141,7 @@ struct FairnessTests {
         #expect(attacker.take().count == 20 * 1_001)
     }
 
-    @Test func `patterns that match the same name are refused before they cost time`() throws {
+    @Test func `too many patterns that match the same name are refused before they cost time`() throws {
         let host = TestHost()
         let (attacker, innocent) = (host.connect(uid: 1000), host.connect(uid: 2000))
         // All combinations of `a` and `*` at 14 positions match the name of 14 tokens `a`.

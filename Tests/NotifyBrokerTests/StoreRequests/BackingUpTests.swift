@@ -105,7 +105,7 @@ struct BackingUpTests {
         #expect(second.take() == [.backupReady(BackupReady(request: 1, bytes: 5))])
     }
 
-    @Test func `backups begin in the order of their requests, whichever way the earlier ones end`() {
+    @Test func `backups begin in the order of their requests, however the earlier ones end`() {
         let clients = (0..<4).map { _ in host.connect(uid: 0) }
         for client in clients { begin(client) }
         #expect(begun == [1])
@@ -120,7 +120,7 @@ struct BackingUpTests {
         #expect(clients[3].take() == [.backupReady(BackupReady(request: 1, bytes: 5))])
     }
 
-    @Test func `a client that gives up its place, or ends, gets no turn`() {
+    @Test func `a client that gives up its place or ends gets no turn`() {
         let clients = (0..<4).map { _ in host.connect(uid: 0) }
         for client in clients { begin(client) }
         begin(clients[1])
@@ -140,7 +140,7 @@ struct BackingUpTests {
         #expect(clients[3].take() == [.backupReady(BackupReady(request: 1, bytes: 5))])
     }
 
-    @Test func `a client that has lost the right meanwhile gets no turn`() {
+    @Test func `a client that has lost the right while it waited gets no turn`() {
         let (root, client, next) = (host.connect(uid: 0), host.connect(uid: 7), host.connect(uid: 0))
         let rule = AccessRule(.allow, [.manage], names: [">"], uids: [7])
         host.core.broker.policyChanged(to: AccessPolicy(generation: 1, rules: [rule]))
@@ -177,7 +177,7 @@ struct BackingUpTests {
         begin(first)
         made(1, .success(10))
         read(first, from: 0)
-        // While the store copies or reads, the client is not to blame.
+        // While the store copies or reads, the time of the client does not run.
         host.advance(Backups.idleLimit)
         begin(second)
         chunkRead(1, .success(ByteBuffer(repeating: 7, count: 6)))

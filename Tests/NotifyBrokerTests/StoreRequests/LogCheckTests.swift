@@ -6,7 +6,7 @@ import WireTestSupport
 
 @testable import NotifyBroker
 
-/// Requests for the damage of the log.
+/// Requests for the known damage of the log, and for a full check.
 struct LogCheckTests {
     private static func reports(_ client: Client) -> [CheckReport] {
         client.take().compactMap { if case .checkReport(let frame) = $0 { frame } else { nil } }
@@ -20,7 +20,7 @@ struct LogCheckTests {
         return findings
     }
 
-    @Test func `damage that readers have met is reported`() throws {
+    @Test func `damage that readers have found is reported`() throws {
         let host = TestHost()
         let client = host.connect(uid: 0)
         client.send(CheckRequest(request: client.nextRequest(), isFull: false))
@@ -36,7 +36,7 @@ struct LogCheckTests {
         #expect(report.damagedRanges == [SequenceRange(first: 7, last: 9), SequenceRange(first: 20, last: 20)])
     }
 
-    @Test func `a check finds out whether storing works, and reports why not`() throws {
+    @Test func `a check tests whether storing works, and reports why not`() throws {
         let host = TestHost()
         let client = host.connect(uid: 0)
         client.send(CheckRequest(request: client.nextRequest(), isFull: false))
@@ -51,7 +51,7 @@ struct LogCheckTests {
             #expect(report.problems == [LogProblem(.storage, "the database was deleted")])
             #expect(report.problemCount == 0)
         }
-        // It is known from now on.
+        // The problem is known from now on.
         for isFull in [false, true] {
             client.send(CheckRequest(request: client.nextRequest(), isFull: isFull))
             host.runTicks()
@@ -100,7 +100,7 @@ struct LogCheckTests {
         #expect(counters() == [0, 0, 0])
     }
 
-    @Test func `damage that several reads meet counts once`() {
+    @Test func `damage that several reads find counts once`() {
         var findings = LogFindings()
         for _ in 0..<2 { findings.add(.database, "database disk image is malformed") }
         findings.add(.name, "the name with the id 1 is damaged")
@@ -108,7 +108,7 @@ struct LogCheckTests {
         #expect(findings.problems.map(\.part) == [.database, .name])
     }
 
-    @Test func `damage beyond what is listed counts once`() {
+    @Test func `damage that is not listed counts once`() {
         var damage = KnownDamage()
         let isNew = [false, true].map { _ in
             damage.note((0..<300).map { UInt64($0) * 2 + 1 })
@@ -121,7 +121,7 @@ struct LogCheckTests {
         #expect(damage.messages == 300)
     }
 
-    @Test func `what is deleted during a check is not known after it`() throws {
+    @Test func `damaged messages that are deleted during a check are not reported after it`() throws {
         let host = TestHost()
         let client = host.connect(uid: 0)
         host.store.findings = Self.findings
@@ -146,7 +146,7 @@ struct LogCheckTests {
         #expect(report.problemCount == 1)
     }
 
-    @Test func `a full check is made once for all requests, and is known afterwards`() throws {
+    @Test func `a full check is made once for all requests, and its result is known afterwards`() throws {
         let host = TestHost()
         let (first, second) = (host.connect(uid: 0), host.connect(uid: 0))
         host.store.findings = Self.findings

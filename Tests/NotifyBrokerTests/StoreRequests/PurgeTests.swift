@@ -7,7 +7,7 @@ import WireTestSupport
 
 /// Deleting stored messages on request.
 struct PurgeTests {
-    /// A host with stored messages of "a" and "b", one of them of each user.
+    /// Makes a host with stored messages under "a" and "b", one of each user.
     private func host() -> (host: TestHost, root: Client, first: UInt64) {
         let host = TestHost()
         let root = host.connect(uid: 0)
@@ -31,7 +31,7 @@ struct PurgeTests {
         )
     }
 
-    @Test func `the answer has what was deleted`() {
+    @Test func `the answer reports the deleted messages`() {
         let (host, root, first) = host()
         _ = purge(root, ["a"], before: first + 2)
         host.run()
@@ -78,7 +78,7 @@ struct PurgeTests {
         #expect(warnings.count == 1 && warnings[0].contains("lost \(fails ? 2 : 4) messages"), "\(warnings)")
     }
 
-    @Test func `a subscription from the oldest message gets none that was purged`() {
+    @Test func `a subscription from the oldest message gets no purged message`() {
         let (host, root, first) = host()
         _ = purge(root, ["a"])
         host.run()
@@ -89,7 +89,7 @@ struct PurgeTests {
         #expect(received == [first + 1])
     }
 
-    /// A client with a durable subscription that is to receive a message again in an hour, and the message.
+    /// Makes a client with a durable subscription that waits an hour for the redelivery of a message. Returns both.
     private func waiting(
         on host: TestHost, retryDelay: Duration = .seconds(3_600)
     ) throws -> (worker: Client, message: ReceivedMessage) {
@@ -108,7 +108,7 @@ struct PurgeTests {
         return (worker, message)
     }
 
-    @Test func `what waits for its next delivery is purged, and reported as lost`() throws {
+    @Test func `a message that waits for its redelivery is purged, and reported as lost`() throws {
         let (host, root, _) = host()
         let (worker, message) = try waiting(on: host)
         _ = purge(root, ["jobs.>"])
@@ -125,7 +125,7 @@ struct PurgeTests {
         #expect(host.core.broker.ledger.stored.failedBytes(of: 1000) == 0)
     }
 
-    @Test func `a purge of other names, or of earlier messages, leaves what waits`() throws {
+    @Test func `a purge of other names or of earlier messages keeps waiting messages`() throws {
         let (host, root, _) = host()
         let (worker, message) = try waiting(on: host)
         _ = purge(root, ["other.>"])
@@ -138,7 +138,7 @@ struct PurgeTests {
         #expect(worker.takeMessages().map(\.sequence) == [message.sequence])
     }
 
-    @Test func `a purge lets a redelivery in flight end, and a failure of it reports the loss once`() throws {
+    @Test func `a redelivery in flight survives a purge until its answer, and its failure is one loss`() throws {
         let (host, root, _) = host()
         let (worker, message) = try waiting(on: host, retryDelay: .zero)
         #expect(worker.takeMessages().map(\.delivery) == [2])
@@ -168,14 +168,14 @@ struct PurgeTests {
         #expect(!host.warnings.contains { $0.contains("damaged") })
     }
 
-    /// What is stored of the jobs: in the log, as copies, and as dead letters.
+    /// The stored messages of the jobs: in the log, as copies, and as dead letters.
     private func stored(on host: TestHost) -> [String] {
         let names = host.store.messages.map { String(decoding: $0.name, as: UTF8.self) }
         return names.filter { $0.hasPrefix("jobs.") || $0.hasPrefix("notifyd.dead.") }
             + host.store.copies.values.flatMap(\.values).map { "copy of \($0.row.sequence)" }
     }
 
-    /// Purges the jobs after each number of steps in which a message becomes a dead letter, and completes the purge.
+    /// Purges the jobs after each number of steps on the way of a message to a dead letter, and completes the purge.
     @Test(arguments: 0..<8)
     func `no dead letter that is being made survives a purge`(_ steps: Int) throws {
         let (host, root, _) = host()
@@ -220,7 +220,7 @@ struct PurgeTests {
         #expect(stored(on: host) == [])
     }
 
-    @Test func `dead letters of other names are made after a purge, also if its client ends before`() throws {
+    @Test func `dead letters of other names are made after a purge, even if its client has ended`() throws {
         let (host, root, _) = host()
         let other = host.connect(uid: 0)
         let (worker, message) = try waiting(on: host, retryDelay: .zero)
@@ -264,7 +264,7 @@ struct PurgeTests {
         #expect(answers(other).purged.map(\.messages) == [1])
     }
 
-    @Test func `a purge that has begun continues without its connection, one that waits does not`() {
+    @Test func `a purge that has begun continues without its connection, and a waiting purge does not`() {
         let (host, root, _) = host()
         let (other, third) = (host.connect(uid: 0), host.connect(uid: 0))
         _ = purge(root, ["a"])
@@ -291,7 +291,7 @@ struct PurgeTests {
     }
 
     @Test(arguments: [false, true])
-    func `a failure says whether something was purged`(_ deletes: Bool) {
+    func `the message of a failure says whether something was purged`(_ deletes: Bool) {
         let (host, root, first) = host()
         _ = purge(root, ["a"])
         host.runTicks()

@@ -5,7 +5,7 @@ import WireTestSupport
 
 @testable import NotifyBroker
 
-/// The order in which the store works on requests.
+/// The order of the store's work on requests.
 struct StoreRequestTurnsTests {
     private func works(_ host: TestHost) -> [StoreRequestKind] {
         host.store.jobs.compactMap { if case .work(_, .request(let kind)) = $0 { kind } else { nil } }
@@ -24,7 +24,7 @@ struct StoreRequestTurnsTests {
         #expect(works(host) == [.check])
         client.send(Find(request: client.nextRequest(), position: .age(microseconds: 1)))
         host.runTicks()
-        // The store does a slice of each in turns.
+        // The store does slices of both in turn.
         #expect(works(host) == [.check, .search])
         host.core.broker.stored(.found(.success(7)), for: .request(.search), now: host.now)
         host.runTicks()

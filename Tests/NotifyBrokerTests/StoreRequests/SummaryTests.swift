@@ -8,7 +8,7 @@ import WireTestSupport
 
 /// The stored messages of each name.
 struct SummaryTests {
-    /// Posts stored messages: three of "a", one of "b" with a large payload, one of "user.1000.x".
+    /// Makes a host with stored messages: three of "a", one of "b" with a large payload, and one of "user.1000.x".
     private func host() -> (host: TestHost, client: Client, first: UInt64) {
         let host = TestHost()
         let client = host.connect(uid: 1000)
@@ -41,7 +41,7 @@ struct SummaryTests {
         client.take().compactMap { if case .error(let error) = $0 { error.code } else { nil } }
     }
 
-    @Test func `the answer has an entry for each name, those with more bytes first`() {
+    @Test func `the answer has an entry for each name, in descending order of bytes`() {
         let (host, client, first) = host()
         let sent = request(client)
         host.run()
@@ -95,7 +95,7 @@ struct SummaryTests {
         #expect(host.amount(of: .pendingBytes, 1000) == 0)
     }
 
-    @Test func `the store sums up for one client at a time, also if one is gone`() {
+    @Test func `the store sums up for one client at a time, even if one has ended`() {
         let (host, client, _) = host()
         let gone = host.connect(uid: 1000)
         _ = request(gone)

@@ -6,7 +6,7 @@ import WireTestSupport
 
 @testable import NotifyBroker
 
-/// Requests that wait for the store to find the first message of a time.
+/// Requests that wait until the store has found the first message since a time.
 struct TimeSearchTests {
     /// The searches that the store has not answered.
     private func searches(_ host: TestHost) -> [UInt64] {

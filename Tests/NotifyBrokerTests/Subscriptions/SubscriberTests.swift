@@ -28,7 +28,7 @@ struct SubscriberTests {
         #expect(volatileCount == 2)
     }
 
-    @Test func `overlapping subscriptions of a connection reach it once`() throws {
+    @Test func `a message reaches a connection with overlapping subscriptions once`() throws {
         var subscriptions = Subscriptions()
         var registration: UInt64?
         let links = try ["a", "*", ">", "a"].map { pattern in
@@ -50,7 +50,7 @@ struct SubscriberTests {
         return SubscriptionFilter(patterns: [try NamePattern(tokens.joined(separator: "."))])
     }
 
-    @Test func `refusing an overlap is cheap however many patterns exist`() throws {
+    @Test func `the refusal of an overlap is cheap however many patterns exist`() throws {
         var subscriptions = Subscriptions(maximumOverlap: 2_000)
         var registration: UInt64?
         for number in 0..<20_000 as Range<Int> {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import NotifyBroker
 
-/// Calls of the broker during a flush. For example, a host closes a connection immediately when a write fails.
+/// Calls of the broker during a flush. For example, a host closes a connection at once when a write fails.
 struct TickTests {
     @Test func `a flush may close its own connection`() {
         let host = TestHost()
@@ -32,7 +32,7 @@ struct TickTests {
         host.onFlush = { [unowned host] id in
             guard id == readers[0].id, replacement == nil else { return }
             for reader in readers[1...] { host.closed(reader) }
-            // Reuses the slot of a connection that was closed in the same tick.
+            // The new connection reuses the slot of a connection that was closed in the same tick.
             replacement = host.connect(Peer(identity: .init(uid: 1000, gid: 1000), pid: 1), greeting: nil)
         }
         poster.post("a", .stored)

@@ -101,7 +101,7 @@ struct TraceTests {
         #expect(trace(second, poster, host).entries.map(\.state) == [.acknowledged])
     }
 
-    @Test func `a user traces its own subscriptions, a manager those of all users`() {
+    @Test func `a user's trace has its own subscriptions, and a manager's trace those of all users`() {
         let host = TestHost()
         let clients = [1, 2].map { host.connect(uid: $0) }
         for client in clients { client.subscribe(1, ["a"], durable: "d") }
@@ -177,7 +177,7 @@ struct TraceTests {
     }
 
     @Test(arguments: [false, true])
-    func `a connection may fail or close while its message is read`(_ isClosed: Bool) {
+    func `a connection may fail or close while the message of its trace is read`(_ isClosed: Bool) {
         let host = TestHost()
         let (client, other) = (host.connect(), host.connect())
         client.post("a", .stored)

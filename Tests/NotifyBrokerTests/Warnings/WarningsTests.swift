@@ -30,7 +30,7 @@ struct WarningsTests {
     }
 
     @Test(arguments: [(7, false), (8, true), (10, true)])
-    func `a limit of which 80% are in use causes a warning`(_ count: Int, _ isWarned: Bool) {
+    func `a limit of which 80% is in use causes a warning`(_ count: Int, _ isWarned: Bool) {
         let host = TestHost(Self.configuration())
         let root = operatorClient(host)
         for _ in 0..<count { _ = host.connect(uid: 1000) }
@@ -191,8 +191,8 @@ struct WarningsTests {
         #expect(warnings.first?.text.hasPrefix(#"{"durable":"slow","behind":100000"#) == true)
     }
 
-    /// The log does not count by objects.
-    @Test func `messages that may have another object cause no warning of a durable subscription`() throws {
+    /// No warning is possible here, because the log does not count by objects.
+    @Test func `messages that may have another object cause no warning about a durable subscription`() throws {
         let host = TestHost()
         let root = operatorClient(host)
         let client = host.connect(uid: 1000)
