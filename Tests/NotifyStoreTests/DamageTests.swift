@@ -52,13 +52,13 @@ struct DamageTests {
         for round in 0..<3 {
             store = try Store.open(path: folder.database, options: options)
             for (name, object) in [("a", nil), ("a", "x"), ("b", "x")] {
-                // The cache of matches belongs to a subscription.
+                // Each filter has its own subscription, because a subscription has one cache of matches.
                 let page = try await store.page(
                     SubscriptionFilter(name, object: object), subscription: name == "b" ? 9 : object == nil ? 7 : 8)
                 #expect(page.damaged == [3], "round \(round)")
                 #expect(page.block.messages == messages.filter { $0.name == name && $0.sequence != 3 })
             }
-            // Closes the open segment.
+            // This commit closes the open segment.
             if round == 0 { await store.commit([StoredMessage(7, "c"), StoredMessage(8, "c")]) }
             try store.close(nextSequence: 20)
         }
@@ -74,7 +74,7 @@ struct DamageTests {
         "UPDATE subscriptions SET attached = 1 - attached WHERE id = 1", "UPDATE losses SET count = 9",
         "DROP TABLE names",
     ])
-    func `other damage refuses what must be stored`(damage: String) async throws {
+    func `with other damage, posts that must be stored are refused`(damage: String) async throws {
         let folder = try TemporaryFolder()
         var options = StoreOptions.withoutTimer
         options.segmentMessages = 2
@@ -105,7 +105,7 @@ struct DamageTests {
             let next = store.recovered.nextSequence
             #expect(await store.commit([StoredMessage(next)]).failure == failure, "round \(round)")
             await #expect(throws: StorageFailure.self) { try await store.page(SubscriptionFilter(">")) }
-            // The sequences that volatile messages use are not used again.
+            // The next start must not use the sequences of volatile messages again.
             store.sequencesUsed(below: next + 10)
             try store.close(nextSequence: next + 10)
             store = try Store.open(path: folder.database, options: options)
@@ -199,7 +199,7 @@ struct DamageTests {
         try store.close(nextSequence: sequence + 2)
     }
 
-    /// Flips bits anywhere in 200 databases. A database delivers only what was posted, or stores nothing.
+    /// Flips bits anywhere in 200 databases. A damaged database delivers messages only as posted, or stores nothing.
     @Test func `no damage changes a delivered message`() async throws {
         let seed = UInt64.random(in: 0 ... .max)
         print("seed \(seed)")

@@ -38,7 +38,7 @@ struct DeletionLogTests {
         #expect(
             Self.missed(log, "rare", since: log.mark - 4)
                 == Loss(first: 20_000, last: 20_000, count: 1, isUpperBound: false))
-        // Beyond so many names, they are no longer known.
+        // If there are more names, they are no longer known.
         for number in 20_001...40_000 as ClosedRange<UInt64> { log.delete([Self.event("n\(number)", number...number)]) }
         #expect(log.events.count <= DeletionLog.maximumEvents)
         #expect(Self.missed(log, ">", since: mark)?.count == 40_000)
@@ -58,7 +58,7 @@ struct DeletionLogTests {
         #expect(log.events == log.events.sorted { $0.mark < $1.mark })
         #expect(Self.missed(log, "name.7", since: 1)?.count == 2_000)
         #expect(Self.missed(log, "name.100", since: 1) == nil)
-        // The rows are those of the deletions, one for each mark.
+        // Each mark has one row with its deletions.
         let rows = log.rows(through: .max)
         #expect(rows.flatMap(\.events) == log.events)
         #expect(Set(rows.map(\.mark)).count == rows.count && rows.count < 200)
@@ -73,7 +73,7 @@ struct DeletionLogTests {
         #expect(Self.missed(log, "a", since: 1)?.count == Limits.sequenceEnd - 1)
     }
 
-    @Test func `what a failed transaction has noted is forgotten`() {
+    @Test func `the deletions of a failed transaction are forgotten`() {
         var log = DeletionLog()
         log.note(Self.event("a", 1...1))
         log.rollBack(isFull: false)
@@ -84,7 +84,7 @@ struct DeletionLogTests {
         #expect(!log.hasRows && !log.commit() && log.events.isEmpty && log.isWritable)
     }
 
-    @Test func `rows that have no room are written later`() {
+    @Test func `rows for which there is no room are written later`() {
         var log = DeletionLog()
         log.note(Self.event("a", 1...1))
         #expect(log.takeRows().count == 1)
@@ -152,7 +152,7 @@ struct DeletionLogTests {
         for count in 0..<bytes.count { #expect(try read(Array(bytes.prefix(count))) == nil) }
     }
 
-    @Test func `a row with numbers that no log has is damage`() throws {
+    @Test func `a row with impossible numbers is damage`() throws {
         let end = Limits.sequenceEnd
         for event in [
             Self.event("a", 0...1), Self.event("a", 1...end), Self.event("a", 1...4, 0), Self.event("a", 1...4, 5),
@@ -169,7 +169,7 @@ struct DeletionLogTests {
         #expect(try withRow(DeletionRow(mark: 9, events: many.dropLast())) { DeletionRow($0) } != nil)
     }
 
-    @Test func `the messages of several users are added up`() {
+    @Test func `the messages of several users in the same range are added up`() {
         var log = DeletionLog()
         log.delete([Self.event("a", 1...9, 2), Self.event("b", 1...9), Self.event("a", 1...9, 3)])
         #expect(log.events.map(\.count) == [5, 1])
@@ -189,7 +189,7 @@ struct DeletionLogTests {
         #expect(again.mark == log.mark)
         #expect(Self.missed(again, ">", since: 1)?.count == 1_000)
         #expect(Self.missed(again, "other", since: 1)?.isUpperBound == true)
-        // Beyond so many names of one transaction, they are not known.
+        // The names of a transaction that has more names are not known.
         log.delete((0..<1_025).map { Self.event("a.rather.long.name.\($0)", 2_001...4_000) })
         #expect(log.events.count < 1_300 && Self.missed(log, "other", since: 1)?.first == 2_001)
     }

@@ -3,7 +3,7 @@ import NotifyStore
 import TestSupport
 import Testing
 
-/// What new durable subscriptions learn of messages that were deleted before.
+/// The losses of new durable subscriptions: messages that were deleted before the subscription was created.
 @Suite(.timeLimit(.minutes(10)))
 struct EarlierDeletionTests {
     let folder: TemporaryFolder
@@ -12,7 +12,7 @@ struct EarlierDeletionTests {
         folder = try TemporaryFolder()
     }
 
-    @Test func `a new subscription has lost what was deleted from its start on`() async throws {
+    @Test func `a new subscription has lost the deleted messages after its starting sequence`() async throws {
         let store = try Store.open(path: folder.database, options: .withoutTimer)
         let names = ["a", "b", "a", "user.1000.x", "a"]
         for (index, name) in names.enumerated() {

@@ -27,7 +27,7 @@ struct FileCheckTests {
         try FileCheck.run(path: folder.database).findings.problems.map(\.text)
     }
 
-    @Test func `a sound log is sound, and not changed`() async throws {
+    @Test func `a check finds no damage in a sound log, and does not change it`() async throws {
         let folder = try TemporaryFolder()
         try await Self.makeLog(in: folder)
         let before = try Data(contentsOf: URL(fileURLWithPath: folder.database))
@@ -42,7 +42,8 @@ struct FileCheckTests {
         #expect(!exists(folder.database + "-wal"))
     }
 
-    /// Each kind of damage: what the check reports, and how many messages and subscriptions the repair keeps.
+    /// Kinds of damage, each with the reported problem, and the numbers of messages and subscriptions that the repair
+    /// keeps.
     @Test(
         arguments: [
             ("UPDATE messages SET payload = x'00' WHERE sequence = 3", "", 9, 2),
@@ -105,8 +106,8 @@ struct FileCheckTests {
         try store.close(nextSequence: repair.nextSequence)
     }
 
-    /// What the subscriptions "lossy" (to "a", after 3, with a loss from 1 to 2) and "other" (to "b", after 6) have
-    /// lost.
+    /// The expected losses of the subscriptions "lossy" (to "a", after 3, with a loss from 1 to 2) and "other" (to "b",
+    /// after 6).
     @Test(
         arguments: [
             ("UPDATE messages SET payload = x'00' WHERE sequence = 3", (1...2, 1, false), nil),
@@ -117,7 +118,7 @@ struct FileCheckTests {
             ("DELETE FROM messages WHERE sequence = 7", (1...8, 2, true), (7...8, 1, true)),
             ("DELETE FROM messages WHERE sequence = 2", (1...4, 2, true), nil),
         ] as [(String, (ClosedRange<UInt64>, UInt64, Bool), (ClosedRange<UInt64>, UInt64, Bool)?)])
-    func `a repair records what subscriptions lose`(
+    func `a repair records the losses of subscriptions`(
         damage: String, lossy: (ClosedRange<UInt64>, UInt64, Bool), other: (ClosedRange<UInt64>, UInt64, Bool)?
     ) async throws {
         let folder = try TemporaryFolder()
@@ -154,7 +155,7 @@ struct FileCheckTests {
                 == Loss(first: 11, last: 22, count: 6, isUpperBound: true))
     }
 
-    @Test func `a damaged state gives sequences far above and another epoch`() async throws {
+    @Test func `after a repair of a damaged state, sequences continue far above, in another epoch`() async throws {
         let folder = try TemporaryFolder()
         try await Self.makeLog(in: folder)
         let epoch = try folder.rows("SELECT epoch FROM state")
@@ -170,7 +171,7 @@ struct FileCheckTests {
         #expect(epochs[1] != epochs[0])
     }
 
-    @Test func `a write-ahead log is read and not changed`() async throws {
+    @Test func `the write-ahead log is read and not changed`() async throws {
         let (folder, copy) = (try TemporaryFolder(), try TemporaryFolder())
         let store = try Store.open(path: folder.database)
         await store.commit(Self.messages, reserveBelow: 100)
@@ -185,7 +186,7 @@ struct FileCheckTests {
         #expect(try Data(contentsOf: URL(fileURLWithPath: copy.database + "-wal")) == before)
     }
 
-    @Test func `what is no log, or exists, is refused`() async throws {
+    @Test func `a file that is not a log, and an existing target, are refused`() async throws {
         let folder = try TemporaryFolder()
         #expect(throws: StoreError.self) { try FileCheck.run(path: folder.file("missing")) }
         #expect(throws: StoreError.self) { try FileCheck.run(path: folder.path) }
@@ -227,7 +228,7 @@ struct FileCheckTests {
         #expect(isWritten)
     }
 
-    /// Overwrites whole pages: SQLite can't read them.
+    /// Overwrites whole pages, so that SQLite can't read them.
     @Test func `rows around unreadable pages are kept`() async throws {
         let folder = try TemporaryFolder()
         let store = try Store.open(path: folder.database)
@@ -236,7 +237,7 @@ struct FileCheckTests {
         try store.close(nextSequence: 2001)
         let url = URL(fileURLWithPath: folder.database)
         var data = try Data(contentsOf: url)
-        // Leaves of tables with more than 15 rows each.
+        // The leaf pages of tables, with more than 15 rows each.
         let leaves = (1..<data.count / 4096).filter { page in
             let start = page * 4096
             return data[start] == 13 && data[start + 4] > 15
@@ -264,7 +265,7 @@ struct FileCheckTests {
     }
 
     /// Flips bits anywhere in 200 databases.
-    @Test func `the repair of random damage keeps only what was posted`() async throws {
+    @Test func `a repair of random damage keeps messages only as posted`() async throws {
         let seed = UInt64.random(in: 0 ... .max)
         print("seed \(seed)")
         var generator = SeededGenerator(seed: seed)
@@ -305,7 +306,7 @@ struct FileCheckTests {
 }
 
 extension LogFindings {
-    /// Without what SQLite's own check reports.
+    /// The findings without those of SQLite's own check.
     fileprivate var withoutStructure: LogFindings {
         var findings = self
         findings.problems.removeAll { $0.text.hasPrefix("SQLite: ") }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import NotifyStore
 
-/// Rows with numbers that no log has, under right checksums: a file from elsewhere can contain them.
+/// Rows with impossible numbers but right checksums, which a file of another origin can contain.
 @Suite(.timeLimit(.minutes(10)))
 struct ForgedRowTests {
     enum Forgery: CaseIterable, Sendable {

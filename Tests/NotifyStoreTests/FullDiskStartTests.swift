@@ -16,8 +16,8 @@ struct FullDiskStartTests {
         FaultyDisk.watch(folder.path)
     }
 
-    /// The disk becomes full after `operation` file operations. The numbers cover the time from SQLite's first write to
-    /// the last.
+    /// The disk becomes full after `operation` file operations. The numbers range from SQLite's first write to its last
+    /// one.
     @Test(arguments: [1, 4, 8, 12])
     func `a new log is created once there is disk space`(operation: Int) async throws {
         FaultyDisk.set(.full, in: folder.path, after: operation)
@@ -71,7 +71,9 @@ struct FullDiskStartTests {
         try store.close(nextSequence: 2)
     }
 
-    @Test(arguments: [true, false]) func `an existing log is read and continued`(wasClean: Bool) async throws {
+    @Test(arguments: [true, false]) func `an existing log is read, and continues its sequences`(wasClean: Bool)
+        async throws
+    {
         let record = try DurableRecord(id: 1, name: "one", SubscriptionFilter("a"))
         var store: Store? = try Store.open(path: folder.database)
         await store?.commit([StoredMessage(1)], changes: [.create(record)], reserveBelow: 5000)
@@ -120,7 +122,7 @@ struct FullDiskStartTests {
         try again.close(nextSequence: 20)
     }
 
-    @Test func `a log that appeared since the start is not replaced`() async throws {
+    @Test func `a log that appeared after the start is not replaced`() async throws {
         let other = try TemporaryFolder()
         let theirs = try Store.open(path: other.database)
         await theirs.commit([StoredMessage(7)])

@@ -79,15 +79,15 @@ struct InterruptedStartTests {
         #expect(losses > 0)
     }
 
-    /// Whether a journal is in use and that of a database that was empty before: its header begins with D9, and has the
-    /// number of pages, big-endian, at offset 16. A database that has pages was flushed, so a power loss can't empty
-    /// it.
+    /// Whether a journal is in use and belongs to a database that was empty before. The header of a journal in use
+    /// begins with D9, and has the earlier number of pages, big-endian, at offset 16. A database that already has pages
+    /// was flushed, so a power loss can't empty it.
     private func isOfFirstWrite(_ journal: String) throws -> Bool {
         let header = try Array(Data(contentsOf: URL(fileURLWithPath: journal)).prefix(20))
         return header.count == 20 && header[0] == 0xD9 && header[16...].allSatisfy { $0 == 0 }
     }
 
-    /// The migration of the oldest log has the steps of all others.
+    /// The migration of the oldest log has all steps.
     private static var migrations: [(OldSchema, Interruption)] {
         OldSchema.allCases.flatMap { schema in
             (schema == OldSchema.allCases.first ? Interruption.allCases : [.powerLoss]).map { (schema, $0) }
@@ -111,7 +111,7 @@ struct InterruptedStartTests {
     }
 
     /// SQLite rewrites the database in a transaction, so a failure leaves the migrated log as it was.
-    @Test func `a log that can't be rewritten works, and says so`() async throws {
+    @Test func `a log that can't be rewritten works, and reports the problem`() async throws {
         let schema = try #require(OldSchema.allCases.first)
         var problems = 0
         for operation in 0..<200 {

@@ -195,7 +195,7 @@ final class LostFilesTests {
         #expect(!exists(folder.database + ".new"))
     }
 
-    @Test func `subscriptions lose the unread messages of a deleted database with a gap`() async throws {
+    @Test func `subscriptions get a gap for the unread messages of a deleted database`() async throws {
         let unread = try DurableRecord(id: 8, uid: 9, name: "eight", SubscriptionFilter("a.*"))
         let other = try DurableRecord(id: 9, uid: 9, name: "nine", SubscriptionFilter("other"))
         await store.commit(
@@ -213,7 +213,7 @@ final class LostFilesTests {
         try again.close(nextSequence: 6)
     }
 
-    /// The newest messages are in memory: the new log stores them again, and they are not lost.
+    /// The newest messages are in memory. The new log stores them again, so they are not lost.
     @Test func `only the messages of a deleted database that are not in memory are lost`() async throws {
         let unread = try DurableRecord(id: 8, uid: 9, name: "eight", SubscriptionFilter("a.*"))
         let late = try DurableRecord(id: 9, uid: 9, name: "nine", SubscriptionFilter("a.*"), cursor: 3)
@@ -240,7 +240,7 @@ final class LostFilesTests {
         #expect(try FileCheck.run(path: folder.database).findings.isSound)
     }
 
-    /// The broker knows the copies, and reads them when they are due.
+    /// The broker knows the copies of messages, and reads them when they are due.
     @Test(arguments: [true, false])
     func `the copies of messages continue in the new database`(isReset: Bool) async throws {
         var record = try DurableRecord(id: 8, uid: 9, name: "eight", SubscriptionFilter("a.*"), cursor: 4)
@@ -270,7 +270,7 @@ final class LostFilesTests {
         #expect(try FileCheck.run(path: folder.database).findings.isSound)
     }
 
-    @Test func `a moved database is complete`() async throws {
+    @Test func `a database that was moved away is complete`() async throws {
         let elsewhere = try TemporaryFolder()
         try moveFile(folder.database, to: elsewhere.database)
         #expect(await store.commit([StoredMessage(2)]).failure != nil)
@@ -307,7 +307,7 @@ final class LostFilesTests {
     }
 
     @Test(arguments: [Loss.replaced, .cut, .walReplaced, .walCut])
-    func `other files are not replaced`(_ loss: Loss) async throws {
+    func `a replaced or truncated file is left as it is`(_ loss: Loss) async throws {
         try loss.apply(to: folder)
         for _ in 0..<2 {
             guard case .failed(let message) = await repair(continuation([record])) else {
@@ -320,7 +320,7 @@ final class LostFilesTests {
         if loss == .replaced { #expect(try String(contentsOfFile: folder.database, encoding: .utf8) == "theirs") }
     }
 
-    @Test func `a truncated database is replaced once it is removed`() async throws {
+    @Test func `a truncated database is replaced by a new one once it is removed`() async throws {
         try Loss.cut.apply(to: folder)
         #expect(await store.commit([StoredMessage(2)]).failure != nil)
         try moveFile(folder.database, to: folder.file("elsewhere"))

@@ -63,7 +63,7 @@ struct MigrationTests {
     }
 
     @Test(arguments: OldSchema.allCases)
-    func `an old log can be continued`(_ schema: OldSchema) async throws {
+    func `a migrated log can be used`(_ schema: OldSchema) async throws {
         try folder.execute(schema.sql)
         var store = try Store.open(path: folder.database)
         let owner = Identity(uid: 1000, gid: 100, groups: [4, 24])
@@ -91,7 +91,7 @@ struct MigrationTests {
     }
 
     @Test(arguments: OldSchema.allCases.filter { !$0.hasChecksums })
-    func `an old log that crashed continues at the mark`(_ schema: OldSchema) throws {
+    func `an old log continues at its reserved sequence after a crash`(_ schema: OldSchema) throws {
         try folder.execute(schema.sql + "UPDATE state SET clean = 0")
         let store = try Store.open(path: folder.database)
         #expect(!store.recovered.wasClosedCleanly)
@@ -158,7 +158,7 @@ struct MigrationTests {
         try await expectOldContents(opened: folder)
     }
 
-    /// A new version adds one step. The steps of earlier versions are not run again.
+    /// A new version adds one step. The earlier steps are not run again.
     @Test(arguments: OldSchema.allCases)
     func `a further migration step runs on old and new logs`(_ schema: OldSchema) throws {
         try folder.execute(schema.sql)

@@ -30,7 +30,7 @@ struct NameTableTests {
         #expect(name(10_001, in: table) == nil)
     }
 
-    @Test func `a name uses its bytes and a bounded overhead`() {
+    @Test func `a name takes the memory of its bytes and a bounded overhead`() {
         var table = NameTable()
         for number in 0..<1 << 17 as Range<UInt32> { _ = add("name.of.24.bytes.\(1_000_000 + number)", to: &table) }
         // Up to half of the storage may be unused, because the storage grows by doubling.
@@ -39,7 +39,7 @@ struct NameTableTests {
         #expect(bytesEach <= 2 * (24 + 24 + 12 + 4 + 9))
     }
 
-    @Test func `ids are never given again, and numbers are`() {
+    @Test func `ids are never reused, and numbers are`() {
         let seed = UInt64.random(in: 0 ... .max)
         print("seed \(seed)")
         var generator = SeededGenerator(seed: seed)

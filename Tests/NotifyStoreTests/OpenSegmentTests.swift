@@ -4,7 +4,7 @@ import Testing
 @testable import NotifyStore
 
 struct OpenSegmentTests {
-    /// An open segment, and names whose ids are their numbers in the tests.
+    /// An open segment with its table of names. The tests use n for the name with the id 100 * n.
     struct Fixture: ~Copyable {
         var names = NameTable()
         var segment = OpenSegment()
@@ -57,7 +57,7 @@ struct OpenSegmentTests {
         #expect(again == [entry(5, 1, bytes: 10)])
     }
 
-    @Test func `a segment is full by messages, bytes or age`() throws {
+    @Test func `a segment is full because of its messages, bytes or age`() throws {
         var options = StoreOptions()
         options.segmentMessages = 2
         options.segmentBytes = 100
@@ -97,7 +97,7 @@ struct OpenSegmentTests {
         #expect(bounds == before)
         #expect(entries == [entry(1, 1, bytes: 10)])
         #expect(opened == .seconds(5))
-        // Names of the rolled-back batch must be listed when they are inserted again.
+        // Names of the rolled-back batch must get new entries when they are inserted again.
         fixture.segment.begin()
         for name in [1, 2, 3] as [UInt32] { try fixture.insert(name) }
         fixture.segment.commit()
@@ -105,7 +105,7 @@ struct OpenSegmentTests {
         #expect(after == [entry(1, 2, bytes: 20), entry(2, 1, bytes: 10), entry(3, 1, bytes: 10)])
     }
 
-    @Test func `deleted messages leave the bounds, and those added later count`() throws {
+    @Test func `deleted messages leave the bounds unchanged, and messages added later count`() throws {
         var fixture = Fixture()
         for name in [1, 2, 2, 3] as [UInt32] { try fixture.insert(name) }
         fixture.segment.begin()

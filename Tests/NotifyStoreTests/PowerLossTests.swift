@@ -9,10 +9,10 @@ import Testing
 /// Loses power while durable subscriptions are reset and edited, and while backups are made.
 @Suite(.timeLimit(.minutes(10)))
 struct PowerLossTests {
-    /// What the log contains after a commit.
+    /// The contents of the log after a commit.
     private struct Snapshot: Equatable {
         var subscriptions: [DurableRecord]
-        /// The last message. Those before are also there.
+        /// The last sequence. The log also has all earlier messages.
         var last: UInt64 = 0
     }
 
@@ -21,7 +21,7 @@ struct PowerLossTests {
     // MARK: Subscriptions
 
     @Test(arguments: 0..<40)
-    func `a subscription is as before its reset or edit or as after it, and as after it if reported`(
+    func `a reset or an edit is there in whole or not at all, and is there if it was reported`(
         round: Int
     ) async throws {
         var generator = SeededGenerator(seed: seed)
@@ -42,7 +42,7 @@ struct PowerLossTests {
 
     /// Commits messages, acknowledgements, resets and edits until the power is lost.
     ///
-    /// - Returns: What may be found: what was flushed last, and what was committed later.
+    /// - Returns: The possible contents after the loss: those of the last flush, and those of each later commit.
     private func changeUntilPowerIsLost(
         _ folder: TemporaryFolder, _ generator: inout SeededGenerator
     ) async throws -> [Snapshot] {
@@ -88,7 +88,7 @@ struct PowerLossTests {
             record.progress = DurableProgress(
                 cursor: record.startedAfter, seenThrough: record.startedAfter,
                 generation: record.progress.generation + 1)
-            // A new generation has lost nothing.
+            // A new generation has no loss.
             record.loss = nil
         } else {
             let patterns = (["a", "b", "c", "b.>", "*.x"] as [NamePattern]).shuffled(using: &generator).prefix(3)

@@ -9,7 +9,7 @@ import Testing
 /// The order of sliced work and requests on the store's queue.
 @Suite(.timeLimit(.minutes(10)))
 struct SliceRunnerTests {
-    /// What has run on the queue, in order.
+    /// The names of the slices and requests that have run on the queue, in order.
     private final class Record: Sendable {
         private let entries = Mutex<[String]>([])
 
@@ -44,7 +44,7 @@ struct SliceRunnerTests {
 
     private let record = Record()
 
-    @Test func `works take turns slice by slice`() async {
+    @Test func `several works take turns slice by slice`() async {
         let (queue, record) = (SerialQueue(), record)
         await completion { done in
             queue.add {
@@ -59,7 +59,7 @@ struct SliceRunnerTests {
         #expect(record.all == ["a", "b", "c", "a", "c", "a", "c", "c"])
     }
 
-    @Test func `a request waits for one slice at most, whatever work is under way`() async {
+    @Test func `a request waits for one slice at most, even if several works are under way`() async {
         let (queue, record) = (SerialQueue(), record)
         await completion { done in
             queue.add {
@@ -124,7 +124,7 @@ struct SliceRunnerTests {
         #expect(record.all == ["a", "b"])
     }
 
-    @Test func `a search during a check waits for no more than a slice`() async throws {
+    @Test func `a search during a check waits for one slice at most`() async throws {
         let folder = try TemporaryFolder()
         var options = StoreOptions.withoutTimer
         options.segmentMessages = 64

@@ -37,7 +37,7 @@ struct StoreBacklogTests {
             await backlogs(store).mapValues { [$0.messages, $0.bytes, $0.oldestMicroseconds] } == [1: [0, 0, nil]])
     }
 
-    @Test func `only messages count that one of the identities that attached may receive`() async throws {
+    @Test func `a message counts only if one of the attached identities may receive it`() async throws {
         let store = try open()
         var record = try DurableRecord(id: 1, name: "d", SubscriptionFilter(">"))
         let group = Identity(uid: record.owner.uid, gid: 5, groups: [7])
@@ -103,7 +103,7 @@ struct StoreBacklogTests {
         let record = DurableRecord(id: 1, name: "d", try SubscriptionFilter(">"))
         await store.commit((1...10).map { StoredMessage($0) }, changes: [.create(record)])
         await store.commit([], changes: [update(1, 4, acknowledged: [SequenceRange(first: 6, last: 7)])])
-        // The cursor is at the end of a segment, which is not scanned.
+        // The cursor is at the end of a segment, so this segment is not scanned.
         #expect(await backlogs(store)[1]?.isUpperBound == true)
         await store.commit([], changes: [update(1, 5, acknowledged: [SequenceRange(first: 7, last: 8)])])
         #expect(await backlogs(store)[1]?.messages == 3)
@@ -118,9 +118,10 @@ struct StoreBacklogTests {
         #expect(await backlogs(store)[1]?.isUpperBound == true)
     }
 
-    /// Whether a dead letter may be received also depends on the name of the message of which it was made.
+    /// The right to receive a dead letter also depends on the name of its original message.
     @Test(arguments: [true, false])
-    func `dead letters are an upper bound unless an owner may receive everything`(isRoot: Bool) async throws {
+    func `dead letters make the count an upper bound unless an owner may receive everything`(isRoot: Bool) async throws
+    {
         let store = try open()
         let policy = AccessPolicy(rules: [
             AccessRule(.deny, [.subscribe], names: ["secret"], uids: [7])
@@ -147,7 +148,7 @@ struct StoreBacklogTests {
         #expect(losses.map { $0?.isUpperBound } == [!isRoot, false, false])
     }
 
-    @Test func `random subscriptions have the backlogs of a naive count`() async throws {
+    @Test func `the backlogs of random subscriptions equal those of a naive count`() async throws {
         let seed = UInt64.random(in: 0 ... .max)
         print("seed \(seed)")
         var generator = SeededGenerator(seed: seed)

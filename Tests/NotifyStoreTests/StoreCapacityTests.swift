@@ -55,7 +55,7 @@ struct StoreCapacityTests {
         let read = DurableChange.update(id: 1, DurableProgress(cursor: last, seenThrough: last))
         let outcome = await store.commit(CommitBatch(id: 2, changes: [read], isProbe: true))
         #expect(outcome.failure == nil && outcome.remainingFailure?.kind == .full)
-        // Now that all is read, the history gives way.
+        // All messages are read now, so the history is deleted to make room.
         #expect(await store.commit(CommitBatch(id: 3, isProbe: true)).failure == nil)
         #expect(await store.commit([message(last + 1)]).failure == nil)
         try store.close(nextSequence: last + 2)
@@ -108,7 +108,8 @@ struct StoreCapacityTests {
         for sequence in 1...100 as ClosedRange<UInt64> {
             #expect(await store.commit([message(sequence)]).failure == nil)
         }
-        // More than the database, which takes 2 MiB, but less than it takes together with its write-ahead log.
+        // The limit is larger than the database, which takes 2 MiB, but smaller than the database and its write-ahead
+        // log together.
         var policy = RetentionPolicy()
         policy.maximumBytes = 3 << 20
         store.setRetention(policy)
@@ -117,12 +118,12 @@ struct StoreCapacityTests {
         try store.close(nextSequence: 102)
     }
 
-    @Test func `the write-ahead log is checkpointed early enough to leave the room to messages`() async throws {
+    @Test func `the write-ahead log is checkpointed early enough to leave room for messages`() async throws {
         var options = StoreOptions()
         options.retention.maximumBytes = 2 << 20
         options.retention.maximumBacklog = .unlimited
         let store = try Store.open(path: folder.database, options: options)
-        // Without a subscription, older messages would give way.
+        // Without a subscription, older messages would be deleted to make room.
         try await store.commit([], changes: [.create(DurableRecord(id: 1, name: "one", SubscriptionFilter(">")))])
         var sequence: UInt64 = 1
         while await store.commit([message(sequence)]).failure == nil, sequence < 1000 { sequence += 1 }
@@ -154,7 +155,7 @@ struct StoreCapacityTests {
         try store.close(nextSequence: 2)
         let url = URL(fileURLWithPath: folder.database)
         var data = try Data(contentsOf: url)
-        // The count of free pages, in the header.
+        // Changes the count of free pages in the header.
         data.replaceSubrange(36..<40, with: [0, 1, 0, 0])
         try data.write(to: url)
         let damaged = try Store.open(path: folder.database)
@@ -189,7 +190,7 @@ struct StoreCapacityTests {
     }
 
     @Test(arguments: [false, true])
-    func `read messages give way to later ones when the log is nearly full`(_ isUnread: Bool) async throws {
+    func `read messages are deleted for later ones when the log is nearly full`(_ isUnread: Bool) async throws {
         var options = StoreOptions.withoutTimer
         options.retention.maximumBytes = 4 << 20
         options.retention.maximumBacklog = .unlimited
@@ -204,7 +205,7 @@ struct StoreCapacityTests {
         #expect(await store.commit((1...195).map { message($0) }).failure == nil)
         store.maintainToEnd()
         let kept = try await store.everything(SubscriptionFilter(">")).map(\.sequence)
-        #expect(kept.last == 195 && kept == Array(196 - UInt64(kept.count)...195), "the oldest messages give way")
+        #expect(kept.last == 195 && kept == Array(196 - UInt64(kept.count)...195), "the oldest messages are deleted")
         #expect((isUnread ? 195...195 : 180...191).contains(kept.count))
         #expect(deletions.all.madeRoom == !isUnread)
         try store.close(nextSequence: 196)
@@ -213,7 +214,7 @@ struct StoreCapacityTests {
         #expect((isUnread ? 961...1024 : 900...960).contains(used))
     }
 
-    @Test func `read messages give way before a message is refused`() async throws {
+    @Test func `read messages are deleted before a message is refused`() async throws {
         var options = StoreOptions.withoutTimer
         options.retention.maximumBytes = 4 << 20
         options.retention.maximumBacklog = .unlimited
@@ -226,12 +227,12 @@ struct StoreCapacityTests {
         }
         store.maintainToEnd()
         let kept = try await store.everything(SubscriptionFilter(">")).map(\.sequence)
-        #expect(kept == Array(1001 - UInt64(kept.count)...1000), "the oldest messages give way")
+        #expect(kept == Array(1001 - UInt64(kept.count)...1000), "the oldest messages are deleted")
         #expect(kept.count > 100, "of about 200 that have room")
         #expect(deletions.all.losses.isEmpty)
         #expect(deletions.all.usage.values.reduce(0) { $0 + $1.messages } == 1000 - kept.count)
 
-        // Unread messages do not give way.
+        // Unread messages are not deleted to make room.
         try await store.commit([], changes: [.create(DurableRecord(id: 1, name: "one", SubscriptionFilter(">")))])
         var sequence: UInt64 = 1001
         while await store.commit([message(sequence)]).failure == nil, sequence < 2000 { sequence += 1 }
@@ -245,7 +246,7 @@ struct StoreCapacityTests {
         #expect(try folder.rows("PRAGMA integrity_check") == ["ok"])
     }
 
-    /// A disk of some bytes with nothing but the files of the folder.
+    /// A disk of `totalBytes` that contains only the files of the folder.
     private func disk(of totalBytes: UInt64) -> StoreDisk {
         StoreDisk { [database = folder.database] _ in
             let used: UInt64 = [database, database + "-wal"].reduce(0) { bytes, path in
@@ -255,7 +256,7 @@ struct StoreCapacityTests {
         }
     }
 
-    @Test func `history gives way on a small disk, and its space returns to the file system`() async throws {
+    @Test func `history is deleted on a small disk, and its space returns to the file system`() async throws {
         var options = StoreOptions.withoutTimer
         options.retention.maximumBytes = nil
         options.retention.minimumFreeBytes = 1 << 20
@@ -271,7 +272,7 @@ struct StoreCapacityTests {
         let kept = try await store.everything(SubscriptionFilter(">")).map(\.sequence)
         #expect(kept == Array(501 - UInt64(kept.count)...500) && kept.count > 80)
 
-        // Unread messages do not give way.
+        // Unread messages are not deleted to make room.
         try await store.commit([], changes: [.create(DurableRecord(id: 1, name: "one", SubscriptionFilter(">")))])
         var sequence: UInt64 = 501
         while await store.commit([message(sequence)]).failure == nil, sequence < 1000 { sequence += 1 }
@@ -289,7 +290,8 @@ struct StoreCapacityTests {
         return stat(path, &status) == 0 ? UInt64(status.st_size) : 0
     }
 
-    /// Otherwise the write-ahead log could not begin again within its file, and nothing could be deleted.
+    /// Without this room, no checkpoint could run, so the write-ahead log would have to grow, and nothing could be
+    /// deleted.
     @Test(arguments: [20_000, 500_000])
     func `messages leave room on the disk for a checkpoint of the write-ahead log`(bytes: Int) async throws {
         var options = StoreOptions.withoutTimer

@@ -5,7 +5,7 @@ import NotifyWire
 import TestSupport
 import Testing
 
-/// Durable subscriptions that are reset or edited, and when clients attached to them.
+/// Resets and edits of durable subscriptions, and the records of attachments.
 @Suite(.timeLimit(.minutes(10)))
 struct StoreChangeTests {
     private let folder: TemporaryFolder
@@ -32,7 +32,7 @@ struct StoreChangeTests {
         return store.recovered.subscriptions
     }
 
-    @Test func `creation and last attachment are kept`() async throws {
+    @Test func `the times of the creation and the last attachment are kept`() async throws {
         let store = try Store.open(path: folder.database)
         var record = try record()
         await store.commit([], changes: [.create(record)])
@@ -56,7 +56,7 @@ struct StoreChangeTests {
         #expect(try recovered() == [record])
     }
 
-    @Test func `a reset moves the cursor back and ends losses`() async throws {
+    @Test func `a reset moves the cursor back and removes the losses`() async throws {
         let store = try Store.open(path: folder.database)
         var record = try record()
         record.loss = Loss(first: 3, last: 4, count: 2, isUpperBound: true)
@@ -101,7 +101,7 @@ struct StoreChangeTests {
         #expect(try recovered() == [record])
     }
 
-    @Test func `a batch that fails changes no progress`() async throws {
+    @Test func `a failed batch changes no progress`() async throws {
         let store = try Store.open(path: folder.database)
         var record = try record()
         await store.commit((1...20).map { StoredMessage($0, "a.b", object: "o") }, changes: [.create(record)])

@@ -91,7 +91,7 @@ struct StoreCommitTests {
         try store.close(nextSequence: 4)
     }
 
-    @Test func `outcomes and pages come in order of the requests`() async throws {
+    @Test func `outcomes and pages are reported in the order of the requests`() async throws {
         let store = try Store.open(path: folder.database)
         let filter = try SubscriptionFilter(">")
         let order = Lock<[UInt64]>([])
@@ -119,7 +119,7 @@ struct StoreCommitTests {
         options.retention.maximumBytes = 200 * 1024
         options.retention.maximumBacklog = .unlimited
         let store = try Store.open(path: folder.database, options: options)
-        // Otherwise the messages were history, which gives way to posts.
+        // Without a subscription, the messages would be history, which is deleted for new posts.
         let record = try DurableRecord(id: 1, name: "one", SubscriptionFilter(">"))
         #expect(await store.commit([], changes: [.create(record)]).failure == nil)
         var sequence: UInt64 = 0

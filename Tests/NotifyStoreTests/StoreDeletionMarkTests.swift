@@ -7,7 +7,7 @@ import Testing
 
 @testable import NotifyStore
 
-/// A reader of pages learns what was deleted before it got there.
+/// The deletions that readers of pages learn of: messages that were deleted before the reader could read them.
 @Suite(.timeLimit(.minutes(10)))
 struct StoreDeletionMarkTests {
     private let folder: TemporaryFolder
@@ -61,7 +61,7 @@ struct StoreDeletionMarkTests {
         #expect(try await read(store, after: 16, mark: mark).deleted == nil, "read before")
     }
 
-    @Test func `a position within what was deleted, and an object, make the number an upper bound`() async throws {
+    @Test func `a position within deleted messages, and an object, make the number an upper bound`() async throws {
         let (store, mark) = try await makeStore()
         try await purge(store, "a", before: 16)
         let content = try await read(store, after: 9, mark: mark)
@@ -70,7 +70,9 @@ struct StoreDeletionMarkTests {
     }
 
     @Test(arguments: [false, true])
-    func `pages together report at least what was deleted, each for its part`(_ isDescending: Bool) async throws {
+    func `each page reports the deletions in its part, and together at least all of them`(_ isDescending: Bool)
+        async throws
+    {
         let (store, mark) = try await makeStore()
         try await purge(store, "a", before: 16)
         var (after, through): (UInt64, UInt64) = (0, 20)
@@ -102,7 +104,7 @@ struct StoreDeletionMarkTests {
         #expect(deleted?.first == 1 && deleted?.count ?? 0 >= 8)
     }
 
-    @Test func `a batch that fails deletes nothing`() async throws {
+    @Test func `a failed batch deletes nothing`() async throws {
         FaultyDisk.watch(folder.path)
         let (store, mark) = try await makeStore()
         FaultyDisk.set(.write, in: folder.path)
@@ -132,7 +134,7 @@ struct StoreDeletionMarkTests {
         let (first, mark) = try await makeStore(clock)
         clock.advance(by: .seconds(1))
         try await purge(first, "a", before: 16)
-        // As after a crash: the log's time of the end is not recorded.
+        // The copy is in the state after a crash: the log's last time is not recorded.
         let crashed = try TemporaryFolder()
         try folder.copyDatabase(to: crashed)
         clock.setWall(aheadBy: .seconds(-86_400))

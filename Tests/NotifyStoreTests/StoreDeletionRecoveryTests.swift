@@ -8,7 +8,7 @@ import Testing
 
 @testable import NotifyStore
 
-/// What was deleted before a start is known after it.
+/// The deletions before a start are known after the start.
 @Suite(.timeLimit(.minutes(10)))
 struct StoreDeletionRecoveryTests {
     private let folder: TemporaryFolder
@@ -50,7 +50,7 @@ struct StoreDeletionRecoveryTests {
     }
 
     @Test(arguments: End.allCases)
-    func `a reader learns after a start what was deleted since its mark, and no more`(_ end: End) async throws {
+    func `a reader learns after a start of the deletions since its mark, and of no others`(_ end: End) async throws {
         let (first, mark) = try await makeStore()
         try await first.purge("a", before: 16)
         let middle = try await first.deletionMark()
@@ -76,7 +76,7 @@ struct StoreDeletionRecoveryTests {
         #expect(try await store.missed("a", after: 8, since: mark) == Loss(9...15, 4))
     }
 
-    /// The end of the log is lower than what was deleted.
+    /// The deleted messages are the last ones, so the log ends before them.
     @Test(arguments: End.allCases)
     func `deletions at the end of the log are reported after a start`(_ end: End) async throws {
         let (first, mark) = try await makeStore()
@@ -100,7 +100,7 @@ struct StoreDeletionRecoveryTests {
         #expect(try await store.missed("état", after: 0, since: mark) == Loss(1...8193, 1))
     }
 
-    @Test func `after each transaction, a kill leaves the deletions that are known`() async throws {
+    @Test func `after each transaction, a kill loses no known deletion`() async throws {
         let seed = UInt64.random(in: 0 ... .max)
         var generator = SeededGenerator(seed: seed)
         var store = try Store.open(path: folder.database, options: Self.options)
@@ -155,7 +155,7 @@ struct StoreDeletionRecoveryTests {
         }
         #expect(rows.allSatisfy { $0 <= DeletionLog.maximumEvents } && rows.contains { $0 > 2_000 }, "\(rows)")
         #expect(try await store.missed("name.1", after: 0, since: mark)?.count ?? 0 >= 2_000)
-        // Those of many names have no names.
+        // The sums of many names have no name.
         #expect(try await store.missed("other", after: 0, since: mark)?.isUpperBound == (names == 3 ? nil : true))
         try store.close(nextSequence: 6_001)
         #expect(try FileCheck.run(path: folder.database).findings.isSound)
@@ -190,7 +190,7 @@ struct StoreDeletionRecoveryTests {
         "parts = x'00'", "parts = x''", "crc = crc + 1", "mark = mark + 1", "mark = 9223372036854775807",
         "parts = zeroblob(100000)",
     ])
-    func `instead of a damaged row, readers of before get an upper bound`(damage: String) async throws {
+    func `readers that began before a row was damaged get an upper bound`(damage: String) async throws {
         let (first, mark) = try await makeStore()
         var store = first
         try await store.purge("a", before: 16)
@@ -211,7 +211,7 @@ struct StoreDeletionRecoveryTests {
             }
             if isFirst { start = try await store.deletionMark() }
             #expect(try await store.missed("c", after: 8, since: start) == nil)
-            // Replaces the row.
+            // The pass replaces the row.
             store.maintainToEnd()
             #expect(await store.commit([]).failure == nil)
             try store.close(nextSequence: 21)
@@ -219,7 +219,7 @@ struct StoreDeletionRecoveryTests {
         }
     }
 
-    /// Overwrites the only page of the table.
+    /// Overwrites the only page of the table of deletions.
     private func damageTable() throws {
         let page = try #require(
             Int(folder.rows("SELECT rootpage FROM sqlite_schema WHERE name = 'deletions'").first ?? ""))
@@ -229,7 +229,7 @@ struct StoreDeletionRecoveryTests {
         try file.close()
     }
 
-    @Test func `without a readable table, messages are deleted and stored`() async throws {
+    @Test func `messages are deleted and stored even if the table can't be read`() async throws {
         let (first, mark) = try await makeStore()
         var store = first
         try await store.purge("a", before: 16)
@@ -253,7 +253,7 @@ struct StoreDeletionRecoveryTests {
         #expect(try FileCheck.run(path: repair.newPath).findings.isSound)
     }
 
-    @Test func `a table that becomes unreadable stops no deletion`() async throws {
+    @Test func `a table that becomes unreadable does not stop deletions`() async throws {
         let (store, mark) = try await makeStore()
         let page = try store.withLog { log in
             // The database has all pages, and SQLite keeps none of them in memory.
@@ -277,7 +277,7 @@ struct StoreDeletionRecoveryTests {
         #expect(try await store.everything(SubscriptionFilter("a")).map(\.sequence) == [17, 19, 21])
     }
 
-    @Test func `a repair keeps the deletions, and adds what it loses`() async throws {
+    @Test func `a repair keeps the deletions, and adds the messages that it loses`() async throws {
         let (store, mark) = try await makeStore()
         try await store.purge("a", before: 16)
         let last = try await store.deletionMark()
@@ -331,7 +331,7 @@ struct StoreDeletionRecoveryTests {
         }
     }
 
-    /// The replaced log has another time, which is ahead.
+    /// The time of the replaced log is ahead of that of the restored log.
     @Test func `no mark of the replaced log hides deletions of a restored one`() async throws {
         let clock = ManualClock()
         clock.setWall(aheadBy: .seconds(1 << 30))

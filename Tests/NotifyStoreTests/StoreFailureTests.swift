@@ -60,7 +60,7 @@ struct StoreFailureTests {
         await store.commit([StoredMessage(1)])
         FaultyDisk.set(.flush, in: folder.path)
         #expect(await store.commit([StoredMessage(2)], isSynced: true).failure?.kind == .inputOutput)
-        // This batch needs no flush, but would be appended to data that may not be on disk.
+        // This batch needs no flush itself, but would be appended to data that may not be on disk.
         #expect(await store.commit([StoredMessage(3)]).failure?.kind == .inputOutput)
         FaultyDisk.set(nil, in: folder.path)
         let outcome = await store.commit([StoredMessage(4)])
@@ -113,7 +113,7 @@ struct StoreFailureTests {
         }
     }
 
-    @Test func `the age of a segment does not use the reserve of a full disk`() async throws {
+    @Test func `closing a segment because of its age does not use the reserve of a full disk`() async throws {
         var options = StoreOptions.withoutTimer
         let clock = ManualClock()
         options.clock = clock.storeClock

@@ -4,7 +4,7 @@ import NotifyWire
 import TestSupport
 import Testing
 
-/// Finding the first message of a time.
+/// Finding the first message at or after a time.
 @Suite(.timeLimit(.minutes(10)))
 struct StoreFindingTests {
     let folder: TemporaryFolder

@@ -53,7 +53,7 @@ struct StoreModelTests {
         }
 
         mutating func make() -> [StoredMessage] {
-            // The sequences are sometimes dense, and sometimes have holes.
+            // Some batches have dense sequences, and others have holes.
             let stride = [1, 1, 40, 3000, 20_000].randomElement(using: &generator) ?? 1
             return (0..<Int.random(in: 1...60, using: &generator)).map { _ in
                 next += UInt64.random(in: 1...UInt64(stride), using: &generator)

@@ -47,7 +47,7 @@ struct StoreRecoveryTests {
         try store?.close(nextSequence: 43)
     }
 
-    @Test func `a crash continues at the reserved mark`() async throws {
+    @Test func `after a crash, sequences continue at the reserved mark`() async throws {
         let store = try Store.open(path: folder.database)
         await store.commit([], reserveBelow: 5000)
         await store.commit([StoredMessage(1)])
@@ -66,7 +66,7 @@ struct StoreRecoveryTests {
         try third.close(nextSequence: 5001)
     }
 
-    @Test func `a crash after a clean start keeps the mark`() async throws {
+    @Test func `a crash after a clean start keeps the reserved mark`() async throws {
         var store = try Store.open(path: folder.database)
         await store.commit([], reserveBelow: 5000)
         try store.close(nextSequence: 10)

@@ -5,7 +5,7 @@ import NotifyWire
 import TestSupport
 import Testing
 
-/// The number and bytes of the stored messages of each name.
+/// The summary of the log: the number and bytes of the stored messages of each name.
 @Suite(.timeLimit(.minutes(10)))
 struct StoreSummaryTests {
     let folder: TemporaryFolder
@@ -136,7 +136,7 @@ struct StoreSummaryTests {
         #expect(try await summary(store) == LogSummary())
     }
 
-    @Test func `only segments at the ends of a name are read`() async throws {
+    @Test func `only segments with the first or the last message of a name are read`() async throws {
         let store = try await store((1...4000).map { StoredMessage($0, "a", payload: []) })
         let messages = (4001...4100).map { StoredMessage($0, "b", payload: []) }
         await store.commit(messages)

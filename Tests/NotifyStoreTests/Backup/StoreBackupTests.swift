@@ -23,7 +23,7 @@ struct StoreBackupTests {
         }
     }
 
-    @Test func `a backup made between commits has every message stored before, and needs no other file`() async throws {
+    @Test func `a backup made between commits has every earlier message, and needs no other file`() async throws {
         let log = try Store.open(path: folder.database)
         await log.store(1...2000)
         async let backup: Void = log.backUp(to: folder.file("copy"))
@@ -43,7 +43,7 @@ struct StoreBackupTests {
         try log.close(nextSequence: 4001)
     }
 
-    @Test func `a backup has the subscriptions and where they are`() async throws {
+    @Test func `a backup has the subscriptions and their progress`() async throws {
         let log = try Store.open(path: folder.database)
         var record = DurableRecord(id: 3, name: "reader", filter)
         await log.commit((1...9).map { .backedUp($0) }, changes: [.create(record)], reserveBelow: 1 << 24)
@@ -84,7 +84,7 @@ struct StoreBackupTests {
         try copy.close(nextSequence: restored.nextSequence)
     }
 
-    @Test func `commits that fail while a backup is made are not in it`() async throws {
+    @Test func `a backup does not contain commits that fail while it is made`() async throws {
         let log = try Store.open(path: folder.database)
         await log.store(1...3000)
         let backup = Task { try await log.backUp(to: folder.file("copy")) }
@@ -94,7 +94,7 @@ struct StoreBackupTests {
             if await log.commit([.backedUp(sequence)]).failure == nil { stored.insert(sequence) }
         }
         FaultyDisk.set(nil, in: folder.path)
-        // The fault may have hit the copy.
+        // The fault may have made the copy fail.
         if case .failure = await backup.result { try await log.backUp(to: folder.file("copy")) }
         try log.close(nextSequence: 4000)
         let restored = try Store.restore(BackupSource(path: folder.file("copy")), to: folder.database)
@@ -166,7 +166,7 @@ struct StoreBackupTests {
             #expect(error.code == .invalidArgument)
             #expect(error.message.hasPrefix("'\(folder.database)\(suffix)' is the daemon's own file"))
         }
-        // The same name in another folder.
+        // A file with the same name in another folder may be the target.
         let elsewhere = FileLocation(device: target.device, inode: target.inode + 1, name: target.name)
         _ = try await completion { log.beginBackup(target: elsewhere, completion: $0) }.get()
         try log.close(nextSequence: 1)

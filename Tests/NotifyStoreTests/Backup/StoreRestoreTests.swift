@@ -55,7 +55,7 @@ struct StoreRestoreTests {
         try kept.close(nextSequence: 50)
     }
 
-    /// The sequences used since the last commit are only in the mark in shared memory.
+    /// Only the mark in shared memory contains the sequences used since the last commit.
     @Test func `a restore after a kill continues above the mark of the replaced log`() async throws {
         var log: Store? = try Store.open(path: folder.database)
         await log?.store(1...10)
@@ -70,8 +70,8 @@ struct StoreRestoreTests {
         #expect(try restore(copy).nextSequence >= 800)
     }
 
-    /// The log of the backup may have used these sequences after the backup.
-    @Test func `without the log of the backup, sequences continue above those it had reserved`() async throws {
+    /// After the backup, the original log may have used any sequence that it had reserved.
+    @Test func `without the original log, sequences continue above those that it had reserved`() async throws {
         let log = try Store.open(path: folder.database)
         await log.store(1...10)
         try await log.backUp(to: copy)
@@ -113,7 +113,7 @@ struct StoreRestoreTests {
         #expect(kept.allSatisfy(exists))
     }
 
-    @Test func `what is not a sound backup is refused, and the log unchanged`() async throws {
+    @Test func `a file that is not a sound backup is refused, and leaves the log unchanged`() async throws {
         let log = try Store.open(path: folder.database)
         await log.store(1...100)
         try await log.backUp(to: copy)

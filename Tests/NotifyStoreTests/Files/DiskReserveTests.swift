@@ -38,7 +38,7 @@ struct DiskReserveTests {
         #expect(fileBytes == nil && !reserve.isForDeletions && reserve.releasedBytes == Self.whole)
     }
 
-    @Test func `a disk without room for the whole reserve has one for deletions`() throws {
+    @Test func `a disk without room for the whole reserve has a small one for deletions`() throws {
         let reserve = open()
         reserve.make(freeBytes: 4 * Self.whole - 1)
         #expect(!reserve.isHeld && reserve.isForDeletions && !reserve.isReleased && reserve.keepsLogShort)
@@ -53,7 +53,7 @@ struct DiskReserveTests {
         #expect(fileBytes == Self.whole && reserve.isHeld)
     }
 
-    @Test func `a disk without room for any has none`() {
+    @Test func `a disk without room for a small reserve has none`() {
         let reserve = open()
         reserve.make(freeBytes: 4 * Self.forDeletions)
         #expect(fileBytes == nil && !reserve.isForDeletions && !reserve.release(for: .deletion))

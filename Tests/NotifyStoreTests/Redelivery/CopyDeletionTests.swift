@@ -7,8 +7,8 @@ import Testing
 
 @testable import NotifyStore
 
-/// Purges and retention reach the copies of messages that durable subscriptions are to receive again, and purges the
-/// dead letters.
+/// Purges and retention also delete the copies of messages for durable subscriptions, and purges also delete dead
+/// letters.
 @Suite(.timeLimit(.minutes(10)))
 struct CopyDeletionTests {
     let folder: TemporaryFolder
@@ -50,7 +50,7 @@ struct CopyDeletionTests {
         return try await completion { store.purge(request, completion: $0) }.get()
     }
 
-    @Test func `a purge deletes the copies of its messages, and the subscriptions lose these`() async throws {
+    @Test func `a purge deletes the copies of its messages, and the subscriptions lose them`() async throws {
         let (store, deletions) = try open()
         try await fill(store)
         // A copy remains when its message is deleted as history.
@@ -79,7 +79,7 @@ struct CopyDeletionTests {
         #expect(try await store.copies([1, 2, 5]).missing == [1, 2])
     }
 
-    @Test func `a purge deletes more copies than one step examines`() async throws {
+    @Test func `a purge can delete more copies than one step examines`() async throws {
         let (store, deletions) = try open()
         let record = try DurableRecord(id: 1, name: "1", SubscriptionFilter(">"), cursor: 700)
         await store.commit(
@@ -95,7 +95,7 @@ struct CopyDeletionTests {
         .deadLetter(sequence, of: StoredMessage(original, name))
     }
 
-    @Test func `a purge deletes the dead letters of its messages, also those after its end`()
+    @Test func `a purge deletes the dead letters of its messages, even those after its last sequence`()
         async throws
     {
         let (store, deletions) = try open()
@@ -152,13 +152,13 @@ struct CopyDeletionTests {
         #expect(try folder.rows("SELECT count(*) FROM redeliveries") == ["0"])
     }
 
-    @Test func `the age of a copy counts from its message, across restarts`()
+    @Test func `the age of a copy is that of its message, also after restarts`()
         async throws
     {
         var (store, deletions) = try open(rule("a", maximumAge: .seconds(3600)))
         let record = try DurableRecord(id: 1, name: "1", SubscriptionFilter(">"))
         await store.commit((1...4).map { StoredMessage($0, "a") }, changes: [.create(record)], reserveBelow: 100)
-        // The segment is closed.
+        // After this time, the pass closes the segment.
         clock.advance(by: .seconds(61))
         store.maintainToEnd()
         clock.advance(by: .seconds(1739))

@@ -32,7 +32,7 @@ struct RedeliveryBackupTests {
         return (try Store.open(path: other.database, options: StoreOptions().withStoppedClock), restored.nextSequence)
     }
 
-    @Test func `a restored log has every copy with its count and time, also of deleted messages`() async throws {
+    @Test func `a restored log has every copy with its count and time, even of deleted messages`() async throws {
         var record = DurableRecord(id: 1, name: "one", filter, cursor: 300)
         record.settings = DurableSettings(
             sharing: .group, deadlineMicroseconds: 5_000_000, retryDelays: [7, 8, 9], maximumDeliveries: 3,
@@ -42,7 +42,7 @@ struct RedeliveryBackupTests {
         await log.commit([], changes: [.create(record)] + (100...299).map { keep($0) })
         await log.commit([], changes: [.forget(id: 1, sequences: [150]), .delete(sequences: Array(100...200))])
         try await log.backUp(to: folder.file("copy"))
-        // Changes after the backup are not in it.
+        // The backup does not contain later changes.
         await log.commit([], changes: [.forget(id: 1, sequences: Array(100...250))])
         try log.close(nextSequence: 301)
 

@@ -16,10 +16,10 @@ struct RedeliveryDamageTests {
     private var record: DurableRecord
     private var copies: [UInt64: Redelivery] = [:]
     private var reasons: [UInt64: String] = [:]
-    /// Those of which there is no copy are also looked for.
+    /// The sequences to look up, including those without a copy.
     private let sequences = Array(UInt64(1001)...1100)
 
-    /// What was read from a database.
+    /// The result of reading a database.
     private struct Reading {
         var redeliveries: [Redelivery] = []
         var content = RedeliveryPage.Content(block: LogBlock(), reasons: [])
@@ -69,9 +69,10 @@ struct RedeliveryDamageTests {
         return try original.rows(query).compactMap { Int($0) }.map { ($0 - 1) * size..<$0 * size }
     }
 
-    /// Reads everything of the copies. What is read must be as it was stored, or be missing.
+    /// Reads all copies. Each must be as it was stored, or be missing.
     ///
-    /// - Parameter isRepaired: Whether time has passed since, because a repair reads the clock of the machine.
+    /// - Parameter isRepaired: Whether time may have passed since the original was written, because a repair reads the
+    ///   clock of the machine.
     private func read(_ path: String, _ comment: Comment, isRepaired: Bool = false) async throws -> Reading {
         let store = try Store.open(path: path, options: StoreOptions().withStoppedClock)
         let recovered = store.recovered
@@ -108,7 +109,7 @@ struct RedeliveryDamageTests {
     }
 
     /// An entry of the index leads to the row of the entry before it.
-    @Test func `a copy that an index names twice is recovered once, and the other is reported`() async throws {
+    @Test func `a copy that an index lists twice is recovered once, and the missing one is reported`() async throws {
         try await writeOriginal()
         let url = URL(fileURLWithPath: original.database)
         let query = "SELECT pageno FROM dbstat WHERE name = 'sqlite_autoindex_redeliveries_1' AND pagetype = 'leaf'"
@@ -155,7 +156,7 @@ struct RedeliveryDamageTests {
             } else {
                 #expect(!findings.isSound, comment)
             }
-            // Rows that SQLite misses without an error are found by a check alone.
+            // Only a check finds rows that SQLite misses without an error.
             if !findings.isSound, findings.problems.allSatisfy({ $0.part == .subscription }) {
                 let isMissing = reading.content.missing.count > sequences.count - copies.count
                 #expect(reading.failure != nil || reading.problem != nil || isMissing, comment)

@@ -25,7 +25,7 @@ struct RedeliveryMigrationTests {
         #expect(try folder.rows("SELECT count(*) FROM redeliveries") == ["0"])
         #expect(try FileCheck.run(path: folder.database).findings.isSound)
 
-        // The settings of the migrated subscription can be changed, and a message of the old log kept.
+        // The settings of the migrated subscription can be changed, and a message of the old log can be copied.
         store = try Store.open(path: folder.database)
         var record = try #require(store.recovered.subscriptions.first { $0.id == 4 })
         record.settings = DurableSettings(defaultsFor: .group)

@@ -8,7 +8,7 @@ import Testing
 /// Loses power while copies of messages are kept, changed and forgotten, and while dead letters are deleted.
 @Suite(.timeLimit(.minutes(10)))
 struct RedeliveryPowerLossTests {
-    /// What the log contains after a commit.
+    /// The contents of the log after a commit.
     private struct Snapshot: Equatable {
         var record: DurableRecord
         var messages: [UInt64] = []
@@ -63,7 +63,7 @@ struct RedeliveryPowerLossTests {
 
     /// Commits batches until the power is lost.
     ///
-    /// - Returns: What may be found: what was flushed last, and what was committed later.
+    /// - Returns: The possible contents after the loss: those of the last flush, and those of each later commit.
     private func changeUntilPowerIsLost(
         _ folder: TemporaryFolder, _ generator: inout SeededGenerator
     ) async throws -> [Snapshot] {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import NotifyStore
 
-/// The end of copies with that of a subscription or its generation.
+/// The removal of copies when a subscription is removed or its cursor is reset.
 @Suite(.timeLimit(.minutes(10)))
 struct RedeliveryRemovalTests {
     private let folder: TemporaryFolder
@@ -31,7 +31,7 @@ struct RedeliveryRemovalTests {
         return store
     }
 
-    /// Checks the copies of both subscriptions in the store, and after it is opened again.
+    /// Checks the copies of both subscriptions in the store, and again after the log is reopened.
     private func expect(_ first: [UInt64], _ store: Store) async throws {
         let sequences: [UInt64] = [1, 2, 3, 4, 5]
         #expect(try await store.copies(sequences, of: 1).block.entries.map(\.sequence) == first)

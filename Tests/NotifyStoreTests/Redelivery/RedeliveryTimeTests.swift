@@ -20,7 +20,8 @@ struct RedeliveryTimeTests {
         return try Store.open(path: folder.database, options: options)
     }
 
-    /// Stores copies that wait for 4 s and for an hour, then opens the log again, and returns their delays in seconds.
+    /// Stores copies that wait for 4 s and for an hour, opens the log again, and returns the remaining delays in
+    /// seconds.
     private func delays(storing change: () -> Void = {}, afterStoring wait: () -> Void) async throws -> [UInt64]? {
         var store = try open()
         change()
@@ -41,7 +42,7 @@ struct RedeliveryTimeTests {
         return found
     }
 
-    @Test func `what is left of a delay is recovered`() async throws {
+    @Test func `the rest of a delay is recovered`() async throws {
         #expect(try await delays { clock.advance(by: .seconds(3)) } == [1, 3_597])
     }
 
@@ -60,7 +61,7 @@ struct RedeliveryTimeTests {
         #expect(try await delays { clock.setWall(aheadBy: .seconds(1_000_000)) } == [4, 3_600])
     }
 
-    @Test func `the time of a reboot counts`() async throws {
+    @Test func `the time of a reboot counts towards a delay`() async throws {
         #expect(try await delays { clock.reboot(taking: .seconds(600)) } == [0, 3_000])
     }
 

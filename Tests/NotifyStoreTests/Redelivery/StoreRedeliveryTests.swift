@@ -45,7 +45,7 @@ struct StoreRedeliveryTests {
         #expect(again.recovered.subscriptions.first { $0.id == 1 }?.loss == nil)
     }
 
-    @Test func `the usage of a user tells dead letters from what was posted`() async throws {
+    @Test func `the usage of a user counts dead letters apart from posted messages`() async throws {
         let store = try await makeStore()
         let letters = (6...8).map { StoredMessage($0, "notifyd.dead.1000", payload: Array(repeating: 0, count: 100)) }
         await store.commit(letters)
@@ -110,7 +110,7 @@ struct StoreRedeliveryTests {
         #expect(try FileCheck.run(path: folder.database).findings.isSound)
     }
 
-    @Test func `a request for more copies than the limit is refused, and harms no later one`() async throws {
+    @Test func `a request for more copies than the limit is refused, and later requests succeed`() async throws {
         let store = try await makeStore()
         let sequences = (1...UInt64(RedeliveryRequest.maximumMessages) + 1).map { $0 }
         await #expect(throws: StorageFailure.self) { try await store.copies(sequences) }
@@ -119,7 +119,7 @@ struct StoreRedeliveryTests {
         try store.close(nextSequence: 7)
     }
 
-    @Test func `a batch deletes messages that it appends, and the log counts the others`() async throws {
+    @Test func `a batch can delete messages that it appends, and the log counts the other messages`() async throws {
         let store = try Store.open(path: folder.database)
         let messages = (1...5).map { StoredMessage($0, "a") }
         let outcome = await store.commit(messages, changes: [.delete(sequences: [1, 2, 5])], reserveBelow: 100)
@@ -148,7 +148,7 @@ struct StoreRedeliveryTests {
     @Test(arguments: [
         "failures = 7", "due = 7", "dead = 1", "reason = 'x'", "frame = x'00'", "frame_crc = 1", "crc = 1",
     ])
-    func `a damaged copy is not delivered, and is reported and left out by a repair`(damage: String) async throws {
+    func `a damaged copy is not delivered but reported, and a repair leaves it out`(damage: String) async throws {
         var store = try await makeStore()
         try store.close(nextSequence: 6)
         try folder.execute("UPDATE redeliveries SET \(damage) WHERE sequence = 2")

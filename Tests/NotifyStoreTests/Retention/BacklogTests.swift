@@ -4,7 +4,7 @@ import NotifyWire
 import TestSupport
 import Testing
 
-/// The limit of what the durable subscriptions of a user hold back.
+/// The limit of a user's backlog: the messages that its durable subscriptions hold back.
 @Suite(.timeLimit(.minutes(10)))
 struct BacklogTests {
     let folder: TemporaryFolder
@@ -36,7 +36,7 @@ struct BacklogTests {
             (1...40).map { StoredMessage($0, $0 % 2 == 0 ? "a" : "b") }, changes: records.map { .create($0) })
         store.maintainToEnd()
         let all = deletions.all
-        // Ten messages are at most held back: of two closed segments, and of the open one.
+        // At most ten messages are held back: those of two closed segments, and of the open one.
         #expect(all.released == [1: 32, 2: 32])
         #expect(all.losses[1] == Loss(first: 1, last: 32, count: 32, isUpperBound: false))
         #expect(all.losses[2] == Loss(first: 4, last: 32, count: 15, isUpperBound: true))
@@ -49,7 +49,7 @@ struct BacklogTests {
         #expect(statistics.backlogLimit == size * 10)
         #expect(statistics.backlogs[1] == size * 8)
 
-        // The broker may not know yet.
+        // The broker may not know yet that messages were released.
         var late = records[0].progress
         late.acknowledged = [SequenceRange(first: 10, last: 12), SequenceRange(first: 30, last: 34)]
         await store.commit([], changes: [.update(id: 1, late)])

@@ -6,7 +6,7 @@ import Testing
 
 @testable import NotifyStore
 
-/// Loses power while messages are deleted. A deletion is lost together with what readers are told of it, or neither is.
+/// Loses power while messages are deleted. A deletion and its record for readers are lost together, or neither is lost.
 @Suite(.timeLimit(.minutes(10)))
 struct DeletionPowerLossTests {
     private let seed = UInt64.random(in: 0 ... .max)

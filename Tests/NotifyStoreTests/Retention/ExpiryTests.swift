@@ -5,7 +5,7 @@ import NotifyWire
 import TestSupport
 import Testing
 
-/// Durable subscriptions that are not used for too long, and failures of retention.
+/// The expiry of unused durable subscriptions, and failures of retention.
 @Suite(.timeLimit(.minutes(10)))
 struct ExpiryTests {
     let folder: TemporaryFolder
@@ -50,7 +50,7 @@ struct ExpiryTests {
             ])
         clock.advance(by: .seconds(599))
         #expect(expired(store, deletions).isEmpty)
-        // The cursor moves without a client, as after the last acknowledgements of a client that has detached.
+        // The cursor moves without a client, as it does for the last acknowledgements of a client that has detached.
         await store.commit([], changes: [.update(id: 1, DurableProgress(cursor: 1, seenThrough: 1)), .remove(id: 3)])
         clock.advance(by: .seconds(1))
         #expect(expired(store, deletions) == [1])
@@ -75,7 +75,7 @@ struct ExpiryTests {
         try store.close(nextSequence: 2)
     }
 
-    /// - Parameter isUpdated: Whether the same batch also has progress of the subscription.
+    /// - Parameter isUpdated: Whether the same batch also updates the progress of the subscription.
     @Test(arguments: [false, true], [false, true])
     func `a reset or an edit of a subscription counts as its use, also after a restart`(
         _ isReset: Bool, isUpdated: Bool
@@ -110,7 +110,8 @@ struct ExpiryTests {
         try store.close(nextSequence: 1)
     }
 
-    @Test func `after a standstill of the process, clients have the time of a start to return`() async throws {
+    @Test func `after a standstill of the process, clients have as much time to return as after a start`() async throws
+    {
         let (store, deletions) = try open(grace: .seconds(300)) { $0.subscriptionExpiry = .seconds(600) }
         try await store.commit([], changes: [.create(DurableRecord(id: 1, name: "one", SubscriptionFilter("a")))])
         clock.advance(by: .seconds(599))

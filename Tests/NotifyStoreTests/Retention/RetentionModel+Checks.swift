@@ -6,9 +6,9 @@ import Testing
 
 @testable import NotifyStore
 
-/// Compares the log with the list.
+/// Checks that compare the log with the list of messages.
 extension RetentionModel {
-    /// Takes over what the store has deleted since the last call.
+    /// Applies the deletions of the store since the last call to the model.
     ///
     /// - Returns: Whether subscriptions hold back fewer messages than before, so that the next pass finds more history.
     private mutating func collect() throws -> Bool {
@@ -50,7 +50,7 @@ extension RetentionModel {
         expiring = []
     }
 
-    /// Runs passes until nothing is left to do, and checks what they have deleted and kept.
+    /// Runs passes until nothing is left to do, and checks that the passes have deleted and kept the right messages.
     mutating func maintain() async throws {
         closeOldSegment()
         var isIncomplete = true
@@ -93,8 +93,9 @@ extension RetentionModel {
 
     /// Checks that messages are deleted if a rule no longer keeps them, and only then.
     ///
-    /// Passes that commits began may have deleted messages since the last call, under the same rules. Since then, newer
-    /// messages were added, time has passed, and cursors moved forward only, so what was allowed then is allowed now.
+    /// Since the last call, commits may have begun passes that deleted messages under the same rules. Later, newer
+    /// messages were added, time has passed, and cursors have only moved forward, so these deletions are still allowed
+    /// now.
     private func checkRules(_ isStored: [Bool]) {
         let segments = entries(isStored)
         for (index, rule) in options.retention.rules.enumerated() {

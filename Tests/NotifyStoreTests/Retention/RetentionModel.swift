@@ -6,26 +6,27 @@ import Testing
 
 @testable import NotifyStore
 
-/// A log under retention, and a list of all its messages.
+/// A model of retention: a log, and a list of all its messages.
 struct RetentionModel {
     struct Message {
         var sequence: UInt64
         /// The index in `names`.
         var name: Int
         var bytes: Int
-        /// Whether it has the object that the filters of some subscriptions require.
+        /// Whether the message has the object that the filters of some subscriptions require.
         var hasObject: Bool
         /// The index in `segments`.
         var segment: Int
     }
 
-    /// Successive messages, which the store deletes together.
+    /// A segment: successive messages, which the store deletes together.
     struct Segment {
         var opened: Duration
         var messages = 0
         var bytes = 0
         var last: UInt64 = 0
-        /// When the segment was closed. A pass that a commit began may have closed an old segment earlier.
+        /// The range of times in which the segment was closed, because a pass that a commit has begun may have closed
+        /// an old segment earlier.
         var closed: ClosedRange<Duration>?
     }
 
@@ -38,7 +39,7 @@ struct RetentionModel {
         var patterns: [NamePattern] {
             didSet { isMatching = Self.match(patterns) }
         }
-        /// For each name, whether the patterns match. Looking it up takes much less time than matching.
+        /// Whether the patterns match, for each name. A look-up takes much less time than matching.
         private var isMatching: [Bool]
         var cursor: UInt64
         var generation: UInt32 = 0
@@ -47,7 +48,7 @@ struct RetentionModel {
         /// The most messages that the loss may count: those that were lost, those for another object, and those that
         /// may have been deleted before their acknowledgement.
         var mostLost: UInt64 = 0
-        /// What was acknowledged since the last time that the deletions were collected.
+        /// The messages that were acknowledged since the deletions were last collected.
         var latest: Set<UInt64> = []
 
         init(uid: UInt32, used: Duration, patterns: [NamePattern], hasObject: Bool, cursor: UInt64) {
@@ -96,7 +97,7 @@ struct RetentionModel {
     var next: UInt64 = 1
     /// Every message that is not known to be deleted.
     var messages: [Message] = []
-    /// The last one is open.
+    /// The segments. The last one is open.
     var segments: [Segment] = []
     var subscriptions: [DurableID: Subscription] = [:]
     var nextID: UInt32 = 1
@@ -168,7 +169,7 @@ struct RetentionModel {
         else { return }
         let pending = messages.filter { subscription.wants($0) }.prefix(40)
         let held = Set(messages.filter { subscription.holds($0) }.map(\.sequence))
-        // Sometimes in order, sometimes not.
+        // Messages are acknowledged in order or out of order.
         if generator.chance(60) {
             let count = Int.random(in: 0...pending.count, using: &generator)
             if count > 0 { subscription.cursor = pending[pending.startIndex + count - 1].sequence }
@@ -253,7 +254,7 @@ struct RetentionModel {
     }
 
     mutating func advance() {
-        // Now and then long enough for subscriptions to expire.
+        // The time is sometimes long enough for subscriptions to expire.
         let seconds = generator.chance(3) ? 100...500 : 0...15
         let time = Duration.seconds(Int.random(in: seconds, using: &generator))
         clock.advance(by: time)
@@ -264,7 +265,7 @@ struct RetentionModel {
     }
 
     mutating func changeRules() async throws {
-        // What is deleted before and after the change is checked by the rules of that time.
+        // The deletions before and after the change of the rules are each checked by the rules of their time.
         try await maintain()
         setRules()
     }

@@ -14,7 +14,7 @@ struct RetentionPowerLossTests {
     // MARK: Rules
 
     @Test(arguments: 0..<40)
-    func `what was flushed is kept, or is in the loss of what a limit deleted`(round: Int) async throws {
+    func `a flushed message is kept, or is in the loss if a limit deleted it`(round: Int) async throws {
         var generator = SeededGenerator(seed: seed)
         let folder = try TemporaryFolder.thatLosesPower()
         var posted: [UInt64: StoredMessage] = [:]
@@ -86,20 +86,19 @@ struct RetentionPowerLossTests {
 
     // MARK: Purges
 
-    /// What was done before the power was lost.
+    /// The operations before the loss of power.
     private struct History {
         var posted: [UInt64: StoredMessage] = [:]
         var last: UInt64 = 0
         var flushedThrough: UInt64 = 0
         /// The messages that purges selected.
         var selected: Set<UInt64> = []
-        /// Those of them whose deletion was flushed.
+        /// The selected messages whose deletion was flushed.
         var deleted: Set<UInt64> = []
     }
 
     @Test(arguments: 0..<30)
-    func `what no purge selected is kept, and what was purged is in the loss of subscriptions`(round: Int) async throws
-    {
+    func `a message that no purge selected is kept, and the losses include the purged ones`(round: Int) async throws {
         var generator = SeededGenerator(seed: seed)
         let folder = try TemporaryFolder.thatLosesPower()
         let history = try await purgeUntilPowerIsLost(folder, &generator)
@@ -168,7 +167,7 @@ struct RetentionPowerLossTests {
 
     // MARK: Backlogs
 
-    @Test func `a cursor that was moved forward is lost together with the loss, or neither is`() async throws {
+    @Test func `a released cursor is lost together with the recorded loss, or neither is lost`() async throws {
         var generator = SeededGenerator(seed: seed)
         var releases = 0
         for _ in 0..<30 {
@@ -179,7 +178,7 @@ struct RetentionPowerLossTests {
             let store = try Store.open(path: folder.database, options: Self.options)
             #expect(store.recovered.failure == nil, "seed \(seed)")
             let kept = try await store.everything(SubscriptionFilter(">"))
-            // The messages stay as history.
+            // Released messages stay as history.
             #expect(kept.map(\.sequence) == Array(1..<UInt64(kept.count + 1)), "seed \(seed)")
             #expect(kept.allSatisfy { history.posted[$0.sequence] == $0 }, "seed \(seed)")
             #expect(kept.count >= Int(history.flushedThrough), "seed \(seed)")

@@ -7,7 +7,7 @@ import Testing
 
 @testable import NotifyStore
 
-/// The space of deleted messages, without a later post.
+/// The return of the space of deleted messages if there is no later post.
 @Suite(.timeLimit(.minutes(10)))
 struct ReturnedSpaceTests {
     private let folder: TemporaryFolder
@@ -96,7 +96,9 @@ struct ReturnedSpaceTests {
 
     /// Messages of two names alternate, and those of one are deleted.
     @Test(arguments: [(100, 1), (1000, 1), (400, 3), (2500, 1)])
-    func `the pages of what is kept between deleted messages are filled again`(bytes: Int, others: Int) async throws {
+    func `the pages of messages that are kept between deleted ones are filled again`(bytes: Int, others: Int)
+        async throws
+    {
         let names = ["kept"] + Array(repeating: "deleted", count: others)
         let count: UInt64 = 9000
         var options = StoreOptions.withoutTimer

@@ -1,12 +1,12 @@
 import NotifyLog
 
-/// What a rule keeps, and should keep, from the newest segment to the oldest.
+/// A comparison of the messages that a rule keeps and should keep, from the newest segment to the oldest.
 struct RuleSurvey {
     /// The messages of one name in a segment, which the store deletes together.
     struct Entry {
         /// Nil if the segment is open.
         var closed: ClosedRange<Duration>?
-        /// Whether every subscription that matches has passed the segment.
+        /// Whether the cursors of all matching subscriptions have passed the segment.
         var isRead: Bool
         var messages = 0
         var bytes = 0

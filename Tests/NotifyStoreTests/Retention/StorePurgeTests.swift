@@ -47,7 +47,7 @@ struct StorePurgeTests {
     }
 
     @Test(arguments: 1...16)
-    func `the messages that match before a sequence are deleted, and all counts agree`(before: Int) async throws {
+    func `matching messages before a sequence are deleted, and all counts agree`(before: Int) async throws {
         for pattern in ["a", "b", ">", "none"] {
             let folder = try TemporaryFolder()
             let (store, deletions) = try open(folder)
@@ -78,7 +78,7 @@ struct StorePurgeTests {
         }
     }
 
-    @Test func `subscriptions lose what they have not acknowledged`() async throws {
+    @Test func `subscriptions lose the messages that they have not acknowledged`() async throws {
         let (store, deletions) = try open(folder)
         await store.commit(
             (1...10).map { StoredMessage($0, "a") },
@@ -96,7 +96,7 @@ struct StorePurgeTests {
             ])
         let result = try await purge(store, [">"], before: 8)
         #expect(result.messages == 7 && result.subscriptions == [1])
-        // 3, 5, 6 and 7.
+        // The messages 3, 5, 6 and 7.
         #expect(deletions.all.losses == [1: Loss(first: 3, last: 7, count: 4, isUpperBound: false)])
         #expect(deletions.all.isPurge)
         try store.close(nextSequence: 11)
@@ -121,7 +121,7 @@ struct StorePurgeTests {
         try store.close(nextSequence: 5)
     }
 
-    @Test func `the ranges of which nothing is left are reported`() async throws {
+    @Test func `ranges without any remaining message are reported`() async throws {
         let (store, deletions) = try open(folder)
         await store.commit((1...10).map { StoredMessage($0, $0 == 6 ? "b" : "a") })
         _ = try await purge(store, ["a"], before: 10)
@@ -131,8 +131,8 @@ struct StorePurgeTests {
         #expect((1...10).allSatisfy { sequence in emptied.contains { ($0.first...$0.last).contains(sequence) } })
     }
 
-    /// The broker knows what it has delivered during an attachment, but the daemon may be killed.
-    @Test func `what may have been delivered is no certain loss`() async throws {
+    /// While a client is attached, only the broker knows the delivered messages, and the daemon may be killed.
+    @Test func `a message that may have been delivered makes the loss an upper bound`() async throws {
         let (store, deletions) = try open(folder)
         await store.commit(
             (1...10).map { StoredMessage($0, "a") },

@@ -72,7 +72,7 @@ struct StoreRetentionTests {
         #expect(try folder.rows("SELECT id, name FROM names") == ["2|a"], "ids are never given again")
     }
 
-    @Test func `what a subscription has not acknowledged stays`() async throws {
+    @Test func `messages that a subscription has not acknowledged stay`() async throws {
         let (store, deletions) = try open(options(rule(">", historyAge: .zero)))
         let record = try DurableRecord(id: 1, name: "one", SubscriptionFilter("a"))
         await store.commit(
@@ -91,7 +91,7 @@ struct StoreRetentionTests {
         try store.close(nextSequence: 14)
     }
 
-    @Test func `a history keeps its bytes and at most one segment more`() async throws {
+    @Test func `history is kept up to its bytes and at most one segment more`() async throws {
         let size = UInt64([StoredMessage(1, "a")].usage.values.reduce(0) { $0 + $1.bytes })
         let (store, _) = try open(options(rule("a", historyBytes: size * 10), rule("b")))
         for sequence in 1...100 as ClosedRange<UInt64> {
@@ -99,7 +99,7 @@ struct StoreRetentionTests {
         }
         store.maintainToEnd()
         let kept = try await store.everything(SubscriptionFilter("a")).map(\.sequence)
-        // Each segment has two messages of each name. The open one does not count as history.
+        // Each segment has two messages of each name. The open segment does not count as history.
         #expect(kept == (100 - kept.count + 1...100).map { UInt64($0) * 2 })
         #expect((10...14).contains(kept.count))
         #expect(try await store.everything(SubscriptionFilter("b"), subscription: 2).count == 100)
@@ -120,7 +120,7 @@ struct StoreRetentionTests {
     }
 
     @Test(arguments: [(60, nil, nil), (nil, 150, nil), (nil, nil, 3)] as [(Int?, UInt64?, UInt64?)])
-    func `a hard limit drops unread messages, and the subscription learns of it`(
+    func `a hard limit drops unread messages, and the subscription gets the loss`(
         age: Int?, bytes: UInt64?, messages: UInt64?
     ) async throws {
         let limit = try rule(
@@ -186,7 +186,7 @@ struct StoreRetentionTests {
         #expect(try folder.rows("SELECT subscription FROM losses").isEmpty)
     }
 
-    @Test func `a kill before the space of deleted messages returns is no damage`() async throws {
+    @Test func `a kill before the space of deleted messages returns does no damage`() async throws {
         FaultyDisk.watch(folder.path)
         let payload = [UInt8](repeating: 7, count: 1000)
         let first = try Store.open(path: folder.database, options: options())
@@ -196,7 +196,7 @@ struct StoreRetentionTests {
         try first.close(nextSequence: 5000)
         let pages = try folder.rows("PRAGMA page_count").compactMap(Int.init)[0]
 
-        // Removes pages in the write-ahead log. The file becomes smaller at the next checkpoint, after the kill.
+        // Removes pages in the write-ahead log, and is killed before the next checkpoint makes the file smaller.
         func deleteUntilKilled() throws {
             let killed = try Store.open(path: folder.database, options: options(rule(">", historyAge: .zero)))
             killed.maintainToEnd()
@@ -217,7 +217,7 @@ struct StoreRetentionTests {
 
     /// The pages of SQLite's free list do not count. SQLite merges a page with its neighbours once two thirds are free.
     @Test(arguments: [(100, 100), (50, 3000), (3000, 50)])
-    func `what is kept between deleted messages uses at most three times its pages`(
+    func `messages that are kept between deleted ones use at most three times their pages`(
         keptBytes: Int, deletedBytes: Int
     ) async throws {
         let messages = (1...6000).map { number in
@@ -233,7 +233,7 @@ struct StoreRetentionTests {
             for chunk in stride(from: 0, to: messages.count, by: 500) {
                 await store.commit(Array(messages[chunk..<min(chunk + 500, messages.count)]))
             }
-            // Closes the open segment, so that the next pass deletes from it.
+            // This commit closes the open segment, so that the next pass deletes from it.
             await store.commit([], changes: [])
             store.maintainToEnd()
             try store.close(nextSequence: 7000)
@@ -254,7 +254,7 @@ struct StoreRetentionTests {
             await store.commit((first..<first + 1000).map { StoredMessage($0, "a", payload: payload) })
         }
         store.maintainToEnd()
-        // More than the size at which the write-ahead log is checkpointed, which makes the database smaller.
+        // These messages cause a checkpoint of the write-ahead log, which makes the database smaller.
         for first in stride(from: UInt64(9001), to: 11_000, by: 1000) {
             let messages = (first..<first + 1000).map { StoredMessage($0, "b", payload: payload) }
             #expect(await store.commit(messages).failure == nil)
@@ -273,18 +273,18 @@ struct StoreRetentionTests {
     }
 }
 
-/// What a store reports as deleted.
+/// The deletions that a store reports.
 final class Deletions: Sendable {
     private let deletion = Lock(Deletion())
 
-    /// Adds a deletion without its statistics, which depend on files and time.
+    /// Adds a deletion. Its statistics are left out, because they depend on files and time.
     func add(_ other: Deletion) {
         var other = other
         other.statistics = nil
         deletion.withLock { $0.add(other) }
     }
 
-    /// Takes what was reported since the last call.
+    /// Takes the deletions since the last call.
     func take() -> Deletion {
         deletion.withLock { deletion in
             defer { deletion = Deletion() }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import NotifyStore
 
-/// Deleting messages of a segment that has one that SQLite can't read.
+/// Deleting messages of a segment with a message that SQLite can't read.
 @Suite(.timeLimit(.minutes(10)))
 struct UnreadablePackingTests {
     private let folder: TemporaryFolder
@@ -52,7 +52,7 @@ struct UnreadablePackingTests {
         }
         #expect(failure?.kind == .damaged)
         try store.close(nextSequence: 62)
-        // The segments before it are purged.
+        // The purge has deleted the messages of the segments before this one.
         let first = (unreadable - 1) / 20 * 20 + 1
         let kept = (UInt64(1)...61).filter { $0 >= first || $0 % 4 != 1 }
         #expect(try folder.rows("SELECT sequence FROM messages ORDER BY sequence") == kept.map(String.init))

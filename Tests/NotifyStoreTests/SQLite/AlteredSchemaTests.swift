@@ -6,7 +6,7 @@ import Testing
 
 @testable import NotifyStore
 
-/// Files whose definitions are not those of a log: SQLite would run them.
+/// Files with definitions that are not those of a log, which SQLite would execute.
 @Suite(.timeLimit(.minutes(10)))
 struct AlteredSchemaTests {
     private static let messages = (1...10).map { StoredMessage($0, $0 % 3 == 0 ? "b" : "a") }
@@ -29,9 +29,9 @@ struct AlteredSchemaTests {
 
     struct Alteration: CustomTestStringConvertible {
         let sql: String
-        /// The words of the error about the first entry that differs.
+        /// The text of the error about the first entry that differs.
         let difference: String
-        /// The messages that a repair keeps; nil if it can't keep any.
+        /// The number of messages that a repair keeps; nil if the repair fails.
         var kept: Int? = 10
         var testDescription: String { difference }
     }
@@ -111,7 +111,7 @@ struct AlteredSchemaTests {
     ]
 
     @Test(arguments: alterations)
-    func `an altered file is neither restored nor opened, and its rows can be kept`(
+    func `an altered file is neither restored nor opened, and a repair keeps its rows`(
         _ alteration: Alteration
     ) async throws {
         let folder = try TemporaryFolder()
@@ -169,8 +169,8 @@ struct AlteredSchemaTests {
         #expect(error.message.contains("restore a backup"), "\(error)")
     }
 
-    /// The statistics of ANALYZE change nothing but the plans of queries.
-    @Test func `a file with the tables that SQLite adds by itself is a log`() async throws {
+    /// The statistics of ANALYZE affect only the plans of queries.
+    @Test func `a file with the additional tables of SQLite itself is a log`() async throws {
         let folder = try TemporaryFolder()
         try await Self.makeLog(in: folder)
         try folder.execute("ANALYZE")
@@ -181,7 +181,8 @@ struct AlteredSchemaTests {
         try store.close(nextSequence: 11)
     }
 
-    /// Twelve levels of pages that all have the next level's page 100 times: a scan would return 10^24 rows.
+    /// Makes twelve levels of pages, each with 100 references to the page of the next level, so that a scan would
+    /// return 10^24 rows.
     @Test func `reading a file whose pages repeat without end stops`() async throws {
         let folder = try TemporaryFolder()
         try await Self.makeLog(in: folder)

@@ -5,7 +5,7 @@ import Testing
 @testable import NotifyStore
 
 @Suite struct WorkLimitTests {
-    @Test func `the holes of a sparse file allow no more steps`() async throws {
+    @Test func `the holes of a sparse file do not raise the limit of steps`() async throws {
         let folder = try TemporaryFolder()
         try Store.open(path: folder.database).close(nextSequence: 1)
         let steps = WorkLimit.steps(forDatabaseAt: folder.database)

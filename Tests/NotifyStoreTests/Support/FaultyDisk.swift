@@ -48,7 +48,7 @@ enum FaultyDisk {
         /// The unflushed changes of each file in folders that can lose power.
         var unflushed: [String: UnflushedChanges] = [:]
         var foldersThatLosePower: Set<String> = []
-        /// The layer's method tables, by the address of the system's table. SQLite has one table for each locking
+        /// The layer's method tables, by the addresses of the system's tables. SQLite has a table for each locking
         /// method.
         var tables: [UInt: UInt] = [:]
     }

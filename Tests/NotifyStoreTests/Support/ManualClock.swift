@@ -1,7 +1,7 @@
 import NotifyCenter
 import NotifyStore
 
-/// The clocks of a machine, which only the test moves.
+/// The clocks of a machine, which advance only when the test advances them.
 final class ManualClock: Sendable {
     private struct Times {
         var sinceBoot = Duration.seconds(1000)
@@ -22,7 +22,7 @@ final class ManualClock: Sendable {
         times.withLock { $0.wall += time }
     }
 
-    /// Reboots the machine, which takes some time.
+    /// Reboots the machine.
     func reboot(taking time: Duration) {
         times.withLock {
             $0.sinceBoot = .seconds(5)
@@ -31,7 +31,7 @@ final class ManualClock: Sendable {
         }
     }
 
-    /// The clocks as a store opened now reads them.
+    /// The clocks for a store that is opened now.
     var storeClock: StoreClock {
         StoreClock(
             sinceBoot: { self.times.withLock(\.sinceBoot) }, wall: { self.times.withLock(\.wall) },

@@ -9,7 +9,7 @@ enum OldSchema: String, CaseIterable, Sendable {
     case version5
     case version6
 
-    /// Whether the rows have checksums, so that an SQL statement that changes them damages the log.
+    /// Whether the rows have checksums, so that changing a row with SQL damages the log.
     var hasChecksums: Bool { [.version4, .version5, .version6].contains(self) }
 
     /// A log that was closed cleanly with the next sequence 9000. It contains three subscriptions, and messages up to

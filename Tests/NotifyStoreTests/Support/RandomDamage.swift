@@ -14,7 +14,7 @@ extension StoredMessage {
 }
 
 extension Data {
-    /// The same bytes with that many random bits flipped.
+    /// The same bytes with `bits` random bits flipped.
     func flipping(_ bits: Int, using generator: inout SeededGenerator) -> Data {
         var data = self
         for _ in 0..<bits {

@@ -37,6 +37,6 @@ extension StoredMessage {
 }
 
 extension FileLocation {
-    /// No file.
+    /// The location of no file.
     static let none = FileLocation(device: 0, inode: 0, name: "")
 }

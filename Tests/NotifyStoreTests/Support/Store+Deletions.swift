@@ -23,7 +23,7 @@ extension Store {
         try await read(">", after: 0, mark: 0).deletionMark
     }
 
-    /// What a reader of a page is told.
+    /// The deletions that a reader of a page learns of.
     func missed(_ pattern: NamePattern, after: UInt64, since mark: UInt64) async throws -> Loss? {
         try await read(pattern, after: after, mark: mark).deleted
     }

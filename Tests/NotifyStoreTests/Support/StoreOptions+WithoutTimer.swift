@@ -1,8 +1,8 @@
 import NotifyStore
 
 extension StoreOptions {
-    /// Options under which no pass of retention begins and no segment is closed because time has passed, so that a slow
-    /// machine changes nothing.
+    /// Options under which time alone begins no pass of retention and closes no segment, so that a slow machine changes
+    /// no result.
     static var withoutTimer: StoreOptions {
         var options = StoreOptions()
         options.retentionInterval = .seconds(1_000_000)
@@ -12,7 +12,7 @@ extension StoreOptions {
 
     private static let stoppedClock = ManualClock().storeClock
 
-    /// The options with a clock that stands still, also from one opening of a log to the next.
+    /// The options with a clock that stands still, even between two openings of the log.
     var withStoppedClock: StoreOptions {
         var options = self
         options.clock = Self.stoppedClock

@@ -1,6 +1,6 @@
 import TestSupport
 
-/// Losses of power: the process dies at some write, and a part of what was not flushed is missing afterwards.
+/// Losses of power: the process dies at some write, and a part of the unflushed changes is missing afterwards.
 extension TemporaryFolder {
     /// A new folder that can lose power.
     static func thatLosesPower() throws -> TemporaryFolder {
@@ -15,7 +15,7 @@ extension TemporaryFolder {
         FaultyDisk.set(.death, in: path, after: .random(in: 1...operations, using: &generator))
     }
 
-    /// Must be called when no database in the folder is open.
+    /// Loses the power. Must be called when no database in the folder is open.
     func losePower(using generator: inout SeededGenerator) throws {
         try FaultyDisk.losePower(in: path, using: &generator)
         FaultyDisk.set(nil, in: path)

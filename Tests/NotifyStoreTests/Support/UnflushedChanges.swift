@@ -19,7 +19,7 @@ struct UnflushedChanges {
     /// The contents that a loss of power leaves: each sector of each write is either there or not.
     func contents(using generator: inout some RandomNumberGenerator) -> Data {
         var contents = flushed
-        // In some losses everything or nothing is left.
+        // Some losses leave all unflushed changes, or none.
         let kept = [0, 50, 90, 100].randomElement(using: &generator) ?? 50
         for change in changes {
             switch change {
