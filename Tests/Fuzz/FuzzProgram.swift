@@ -2,8 +2,8 @@ import CFuzzer
 import FuzzTargets
 import Glibc
 
-/// Passes the inputs of libFuzzer to the target that `FUZZ_TARGET` names. The file of the target is written below
-/// `FUZZ_FOLDER`, an existing folder.
+/// Passes the inputs of libFuzzer to the target with the name in `FUZZ_TARGET`. The file of the target is written below
+/// the existing folder in `FUZZ_FOLDER`.
 @main
 enum FuzzProgram {
     private static let target: FuzzTarget = {

@@ -62,7 +62,7 @@ import TestSupport
         ("\nlimits:\n  payload: 1\n", "notifyd.yaml:3: unknown key \"limits.payload\", expected one of memory_bytes"),
         ("limits:\n  per_user:\n    conections: 3\n", "notifyd.yaml:3: unknown key \"limits.per_user.conections\""),
         ("payload_bytes: 1", "unknown key \"payload_bytes\""),
-        // YAML does not split a key at its dots
+        // a key with dots, which YAML does not split
         ("limits.payload_bytes: 1", "unknown key \"limits.payload_bytes\""),
         ("Socket: /x", "unknown key \"Socket\""),
         ("? [a, b]\n: 1", "expected a setting's name"),
@@ -145,7 +145,7 @@ import TestSupport
     ]
 
     @Test(arguments: mistakes)
-    func `errors name the mistake and its line`(_ text: String, _ message: String) {
+    func `errors describe the mistake and name its line`(_ text: String, _ message: String) {
         expectRefusal(.configurationInvalid, message, "notifyd.yaml") { _ = try parse(text) }
     }
 

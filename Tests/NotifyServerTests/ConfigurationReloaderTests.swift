@@ -119,7 +119,8 @@ import TestSupport
     @Test func `a removed file is an error`() throws {
         try FileManager.default.removeItem(atPath: folder.file("n.yaml"))
         let outcome = reloader.reload()
-        // The descriptor of the log ends with the test, and may then be that of another file.
+        // All records must be written before the test closes the descriptor of the log, because another file may then
+        // get its number.
         destination.flush(within: .seconds(60))
         guard case .invalid(let error) = outcome else {
             Issue.record("the missing file was accepted")

@@ -42,7 +42,7 @@ import TestSupport
         #expect(configuration.broker.outboxBytesPerConnection <= configuration.broker.outboxBytesPerUser)
     }
 
-    @Test func `the limit of partial frames must admit the largest message`() throws {
+    @Test func `the limit of received bytes must admit the largest message`() throws {
         let payload = ["NOTIFYD_LIMITS_PAYLOAD_BYTES": "100000"]
         func load(halfReceived: Int) throws {
             let other = ["NOTIFYD_LIMITS_PER_USER_RECEIVED_BYTES": "\(halfReceived)"]
@@ -73,7 +73,7 @@ import TestSupport
         #expect(try sources(CommandLineOptions(logLevel: .trace), environment: environment).load().logLevel == .trace)
     }
 
-    @Test func `the option for the file overrides its variable`() throws {
+    @Test func `the option for the configuration file overrides the variable for it`() throws {
         let chosen = try folder.write("log_level: error\n", to: "chosen.yaml")
         let other = try folder.write("log_level: trace\n", to: "other.yaml")
         let options = CommandLineOptions(configuration: chosen)
@@ -161,7 +161,7 @@ import TestSupport
     }
 
     @Test(arguments: [("5", Duration.seconds(5)), ("0.5", .milliseconds(500)), ("1m30s", .seconds(90))])
-    func `times are read as the tool reads them`(text: String, duration: Duration) throws {
+    func `durations are read as notifyctl reads them`(text: String, duration: Duration) throws {
         let loaded = try sources(environment: ["NOTIFYD_TIMEOUTS_DRAIN_SECONDS": text]).load()
         #expect(loaded.drainDeadline == duration)
     }

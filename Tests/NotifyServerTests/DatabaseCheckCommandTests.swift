@@ -60,7 +60,7 @@ import Testing
         #expect(again.errors.contains("exists"))
     }
 
-    @Test func `what can't be checked has status 2`() throws {
+    @Test func `a file that can't be checked has status 2`() throws {
         let missing = try run("--check", database)
         #expect(missing.status == 2)
         #expect(missing.errors == "notifyd: there is no file '\(database)'\n")
@@ -88,13 +88,13 @@ import Testing
         #expect(daemon.end().status == 0)
     }
 
-    @Test func `a killed repair leaves the log, and no new file`() async throws {
+    @Test func `a killed repair leaves the log unchanged, and no new file`() async throws {
         try await makeLog(messages: 50_000)
         try damage(message: 40_000)
         let before = try Data(contentsOf: URL(fileURLWithPath: database))
         let new = folder.file("new.db")
         let repair = try DaemonProcess(["--repair", database, "--to", new], environment: ["HOME": folder.path])
-        // The write-ahead log exists while messages are written.
+        // The write-ahead log of the new file exists while messages are written.
         while !exists(new + ".part-wal"), !exists(new) { sched_yield() }
         repair.signal(SIGKILL)
         _ = repair.end()

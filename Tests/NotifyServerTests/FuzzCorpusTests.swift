@@ -3,10 +3,10 @@ import FuzzTargets
 import TestSupport
 import Testing
 
-/// Loads the inputs that the fuzzer found, without the fuzzer.
+/// Checks the inputs that the fuzzer found, without running the fuzzer.
 @Suite struct FuzzCorpusTests {
     @Test(arguments: FuzzTarget.File.allCases)
-    func `every file of the corpus keeps the properties that the fuzzer checks`(_ file: FuzzTarget.File) throws {
+    func `every file of the corpus has the properties that the fuzzer checks`(_ file: FuzzTarget.File) throws {
         let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         let inputs = try FileManager.default.contentsOfDirectory(
             at: tests.appending(path: "Fuzz/Corpus/\(file.rawValue)"), includingPropertiesForKeys: nil)

@@ -77,7 +77,7 @@ import TestSupport
         #expect(!exists(path))
     }
 
-    @Test func `a replacement of the socket's file is not removed`() throws {
+    @Test func `another file at the socket's path is not removed`() throws {
         let listening = try ListeningSocket.bind(path: path, mode: 0o600)
         #expect(unlink(path) == 0)
         let other = try boundSocket(SOCK_STREAM, at: path, listening: true)
@@ -167,7 +167,7 @@ import TestSupport
         expectRefusal(.socketPathUnusable, "0 bytes") { _ = try ListeningSocket.bind(path: "", mode: 0o600) }
     }
 
-    @Test func `a missing folder is named`() {
+    @Test func `the error names a missing folder`() {
         expectRefusal(
             .directoryUnusable, "the directory \(folder.file("none"))", "does not exist: create it", "--socket"
         ) {

@@ -81,7 +81,7 @@ import TestSupport
     ]
 
     @Test(arguments: refused)
-    func `the exit status of wrong usage is 64, of invalid values 1`(_ options: [String], _ status: Int32) throws {
+    func `wrong usage has the exit status 64, and an invalid value 1`(_ options: [String], _ status: Int32) throws {
         let end = try DaemonProcess(["--database", folder.file("n.db")] + options, environment: environment).end()
         #expect(end.status == status)
         #expect(end.output == "")
@@ -92,7 +92,7 @@ import TestSupport
         #expect(exists("/dev/null"))
     }
 
-    @Test func `a closed output is reported, and its number is not that of another file`() throws {
+    @Test func `a closed output is reported, and no other file gets its descriptor`() throws {
         let end = try DaemonProcess(
             paths + ["--check-config"], launcher: ["/bin/sh", "-c", "exec \"$0\" \"$@\" >&-"], environment: environment
         ).end()
@@ -110,7 +110,7 @@ import TestSupport
         #expect(!exists(folder.file("n.sock")))
     }
 
-    @Test func `--check-config and the start report a rule that looks like a pattern and is none`() throws {
+    @Test func `--check-config and the start report a token that looks like a wildcard but is not`() throws {
         let file = try folder.write("policy:\n  - {deny: [subscribe], names: [hr*]}\n", to: "n.yaml")
         let check = try daemon(["--config", file, "--check-config"]).end()
         #expect(check.status == 0)
@@ -178,10 +178,10 @@ import TestSupport
         #expect(daemon.end().status == 0)
     }
 
-    @Test func `the service manager is notified and its watchdog fed`() throws {
+    @Test func `the service manager and its watchdog are notified`() throws {
         let receiver = try DatagramReceiver(path: folder.file("notify"))
-        // The interval is so long that the watchdog is fed only once during the test. The socket holds at most ten
-        // unread messages.
+        // The interval is so long that the watchdog gets only one message during the test, because the socket holds at
+        // most ten unread messages.
         let daemon = try daemon([], ["NOTIFY_SOCKET": folder.file("notify"), "WATCHDOG_USEC": "600000000"])
         let early = Set((0..<3).compactMap { _ in receiver.next() })
         let ready = "READY=1\nSTATUS=listening on \(folder.file("n.sock"))"

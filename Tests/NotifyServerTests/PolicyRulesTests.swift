@@ -46,7 +46,7 @@ import Testing
             ])
     }
 
-    @Test func `files in policy.d follow in the order of their names`() throws {
+    @Test func `the files in policy.d follow the configuration file, in the order of their names`() throws {
         try write("- {deny: [post], names: [b]}", toPolicyFile: "20-b.yaml")
         try write("# nothing\n", toPolicyFile: "30.yaml")
         try write("- {deny: [post], names: [a]}\n- {deny: [post], names: [a2]}", toPolicyFile: "10-z.yaml")
@@ -82,7 +82,7 @@ import Testing
         expectRefusal(.configurationInvalid, folder.file("policy.d/50.yaml") + ":2", problem) { _ = try load("") }
     }
 
-    @Test func `the daemon's names may be denied and subscribed to`() throws {
+    @Test func `rules may deny the daemon's names, and allow subscribing to them`() throws {
         let rules = try load("policy: [{deny: [post], names: [notifyd.>]}, {allow: [subscribe], names: [notifyd.>]}]")
         #expect(rules.count == 2)
     }

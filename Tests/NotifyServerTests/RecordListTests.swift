@@ -125,7 +125,7 @@ import TestSupport
     ]
 
     @Test(arguments: mistakes)
-    func `errors name the mistake and its line`(_ text: String, _ message: String) {
+    func `errors describe the mistake and name its line`(_ text: String, _ message: String) {
         expectRefusal(.configurationInvalid, message, "notifyd.yaml:") { _ = try rules(text) }
     }
 
@@ -138,7 +138,7 @@ import TestSupport
         }
     }
 
-    /// The file of a few kilobytes contains 1,000 aliases of a record with 1,100 names.
+    /// A file of a few kilobytes contains 1,000 aliases of a record with 1,100 names.
     @Test func `aliases can't multiply the number of values beyond the limit`() {
         let names = repeatElement("a", count: 1100).joined(separator: ",")
         let aliases = repeatElement("*r", count: 1000).joined(separator: ", ")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import NotifyServer
 
-/// Records for an output that takes nothing for a while.
+/// Records for an output that accepts no bytes for a while.
 @Suite struct RecordQueueTests {
     private let pipe = Pipe()
     private let queue: RecordQueue
@@ -15,7 +15,7 @@ import Testing
     /// Ends the queue, and returns every line written.
     private func allLines() async throws -> [Substring] {
         let (pipe, queue) = (pipe, queue)
-        // Threads of their own: both block, and other tests use all threads of tasks.
+        // Both run on threads of their own, because they block, and other tests may use all threads of tasks.
         Thread.detachNewThread {
             queue.flush(within: .seconds(600))
             queue.end()

@@ -4,7 +4,7 @@ import Testing
 @testable import NotifyServer
 
 struct ReloadsTests {
-    @Test func `reloads above the limit are refused, and not as an invalid configuration`() {
+    @Test func `reloads above the limit are refused, but not as an invalid configuration`() {
         let reloads = Reloads()
         let outcomes = Mutex<[ReloadOutcome]>([])
         for _ in 0..<66 { reloads.request { outcome in outcomes.withLock { $0.append(outcome) } } }

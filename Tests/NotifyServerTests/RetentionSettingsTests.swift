@@ -25,7 +25,7 @@ import Testing
         #expect(policy.maximumBacklog == .half && policy.subscriptionExpiry == nil)
     }
 
-    @Test func `rules are read in order, with the built-in history and no maximums where they are silent`() throws {
+    @Test func `rules are read in order; missing limits are those of the default history, or no maximum`() throws {
         let policy = try load(
             """
             log:
@@ -58,7 +58,7 @@ import Testing
             ("half", .half), ("quarter", .quarter), ("unlimited", .unlimited), ("1MiB", .bytes(1 << 20)),
             ("10GiB", .bytes(10 << 30)), ("1048576", .bytes(1 << 20)),
         ] as [(String, BacklogLimit)])
-    func `the backlog is a share, a size or unlimited`(_ text: String, _ limit: BacklogLimit) throws {
+    func `the limit of backlogs is a share, a size or unlimited`(_ text: String, _ limit: BacklogLimit) throws {
         #expect(try log("max_backlog: \(text)").maximumBacklog == limit)
     }
 

@@ -4,7 +4,7 @@ import TestSupport
 
 @testable import NotifyServer
 
-/// Tests that the sample configuration file agrees with the settings.
+/// The sample configuration file, compared with the settings.
 @Suite struct SampleConfigurationTests {
     private let text: String
 

@@ -61,7 +61,7 @@ import WireTestSupport
         folder = try TemporaryFolder()
     }
 
-    /// Starts a daemon with the log of the daemon before, connects a client, and stops the daemon after `body`.
+    /// Starts a daemon with the log of the previous daemon, connects a client, and stops the daemon after `body`.
     private func run<Result>(
         _ clocks: Clocks, _ body: (inout Client) async throws -> sending Result
     ) async throws -> sending Result {
@@ -95,14 +95,14 @@ import WireTestSupport
         return result
     }
 
-    /// The real time, by which the broker runs in each start.
+    /// The real time, which the broker uses in each start.
     private var now: Int { Int(BrokerTime.now().wallMicroseconds / 1_000_000) }
 
     @Test(arguments: [
-        // The clock was a day ahead, and is corrected: within one boot, and in a reboot.
+        // The clock was a day ahead and is corrected, within one boot and in a reboot.
         (Clocks(wall: 1_700_000_000 - 86_400, sinceBoot: 1600), 3000),
         (Clocks(wall: 1_700_000_000 - 86_400, sinceBoot: 5, boot: "two"), 3600),
-        // It is a day later, after a reboot.
+        // A day has passed, with a reboot.
         (Clocks(wall: 1_700_000_000 + 86_400, sinceBoot: 5, boot: "two"), 0),
     ])
     func `a restart with a corrected clock changes no delay of a redelivery`(

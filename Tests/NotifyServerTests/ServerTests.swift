@@ -22,7 +22,7 @@ import TestSupport
     ) throws -> Server {
         let base = ["XDG_RUNTIME_DIR": folder.file("run"), "XDG_STATE_HOME": folder.file("state")]
         let context = context(user: geteuid(), process: getpid(), base.merging(environment) { $1 })
-        // Uses the paths of an unprivileged user even if the tests run as root.
+        // The paths are those of an unprivileged user even if the tests run as root.
         var user = context
         user.userID = max(context.userID, 1)
         let defaults = DefaultPaths(for: user)
@@ -53,7 +53,7 @@ import TestSupport
         #expect(!exists(path))
     }
 
-    @Test func `a backend has the figures of the daemon once it has stopped`() async throws {
+    @Test func `a metrics backend has the figures of the daemon once the daemon has stopped`() async throws {
         let backend = TestMetrics()
         let (running, announced) = AsyncStream<String>.makeStream()
         let server = try server(metrics: backend) { announced.yield($0) }

@@ -40,7 +40,7 @@ import TestSupport
     }
 
     @Test(.enabled(if: geteuid() == 0), arguments: [true, false])
-    func `a private folder in one of another user is refused`(exists: Bool) throws {
+    func `a private folder within a folder of another user is refused`(exists: Bool) throws {
         #expect(mkdir(folder.file("home"), 0o777) == 0 && chown(folder.file("home"), 54_321, 54_321) == 0)
         if exists { #expect(mkdir(folder.file("home/notifyd"), 0o700) == 0) }
         let directory = ServiceDirectory(path: folder.file("home/notifyd"), mode: 0o700)

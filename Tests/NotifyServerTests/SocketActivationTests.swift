@@ -40,7 +40,7 @@ import TestSupport
             // the variables of another process
             ["LISTEN_PID": "4712", "LISTEN_FDS": "1"],
         ] as [[String: String]])
-    func `without a socket for this process there is none`(_ environment: [String: String]) throws {
+    func `no socket is taken without variables for this process`(_ environment: [String: String]) throws {
         let claimed = try SocketActivation.claim(for: context(environment), firstDescriptor: -1)
         if claimed != nil { Issue.record("a socket was taken") }
     }

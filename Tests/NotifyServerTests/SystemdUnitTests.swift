@@ -56,14 +56,15 @@ import TestSupport
     }
 
     @Test(arguments: ["system", "user"])
-    func `a worker is restarted without limit, except where that can't help`(scope: String) throws {
+    func `a worker is restarted without limit, unless a restart would fail again`(scope: String) throws {
         let worker = try service(scope, "notifyd-worker@")
         let sections = try #require(worker.range(of: "\n[Service]\n"))
         #expect(worker[..<sections.lowerBound].contains("\nStartLimitIntervalSec=0\n"))
         let service = worker[sections.lowerBound...]
         #expect(service.contains("\nRestart=on-failure\n") && service.contains("\nRestartSec=5\n"))
         #expect(service.contains("\nRestartPreventExitStatus=64 77 127\n"))
-        // The job gets its signal from the worker, after it has stopped to take others.
+        // A stop signals only the worker. It takes no further jobs, waits for the running ones, and passes a second
+        // signal on to them.
         #expect(service.contains("\nKillMode=mixed\n"))
     }
 

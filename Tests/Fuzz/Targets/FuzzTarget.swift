@@ -2,8 +2,8 @@ import Glibc
 import NotifyLog
 import NotifyServer
 
-/// A file of the daemon's configuration with the input as its content. The configuration is loaded as at the start of
-/// the daemon.
+/// A fuzz target: a file of the daemon's configuration with the input as its content, which is loaded as at the start
+/// of the daemon.
 package struct FuzzTarget: Sendable {
     package enum File: String, CaseIterable {
         case configuration
@@ -29,7 +29,7 @@ package struct FuzzTarget: Sendable {
             options: CommandLineOptions(), context: context, defaults: DefaultPaths(for: context))
     }
 
-    /// Throws an error if the input violates a property.
+    /// Loads the input. Throws an error if the input violates a property.
     package func test(_ input: UnsafeRawBufferPointer) throws {
         try write(input)
         switch (load(), load()) {
@@ -48,7 +48,7 @@ package struct FuzzTarget: Sendable {
         Result { () throws(ServerError) in try sources.load() }
     }
 
-    /// Checks that an error names file and line, and can be printed as one line.
+    /// Checks that an error names the file and the line, and can be printed as one line.
     private func check(_ error: String) throws {
         let place = error.dropFirst(path.utf8.count)
         let line = place.dropFirst().prefix { $0.isNumber }

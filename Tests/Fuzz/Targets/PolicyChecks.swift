@@ -17,7 +17,7 @@ struct PolicyChecks {
     init(rules: [AccessRule], _ input: UnsafeRawBufferPointer) {
         policy = AccessPolicy(daemonUID: 990, rules: rules)
         model = PolicyModel(rules: policy.allRules)
-        // An FNV hash: unlike that of `Hasher`, it is the same in every process.
+        // The seed is an FNV hash, which is the same in every process, unlike that of `Hasher`.
         var choices = SeededGenerator(
             seed: input.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 })
         let uids = [0, 990, 1000] + rules.flatMap(\.uids).sorted()

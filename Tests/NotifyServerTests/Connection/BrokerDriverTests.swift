@@ -10,7 +10,7 @@ import WireTestSupport
 
 @testable import NotifyServer
 
-/// Tests the driver on embedded channels. The tests run each turn of the event loop.
+/// The driver on embedded channels. The tests run each turn of the event loop themselves.
 @Suite struct BrokerDriverTests {
     @Test func `the daemon is ready when the first sequences are reserved`() throws {
         let host = DriverHarness(isStarted: false)
@@ -93,8 +93,8 @@ import WireTestSupport
             Subscribe(request: 3, subscription: 2, patterns: ["a"], durableName: "pending"))
         host.run()
 
-        // The repair waits for the commit in progress, because the outcome of the commit determines the contents of the
-        // log.
+        // The repair must wait for the commit in progress, because the outcome of the commit determines the contents of
+        // the log.
         host.driver.repairStorage()
         host.run()
         #expect(host.store.repairs.isEmpty)
@@ -266,7 +266,7 @@ import WireTestSupport
         #expect(!client.channel.isActive)
     }
 
-    @Test func `the limit of draining does not count time in which the process stood still`() throws {
+    @Test func `time in which the process stood still does not count towards the limit of draining`() throws {
         let host = DriverHarness()
         let client = try host.connect()
         client.channel.isWritable = false
@@ -282,7 +282,7 @@ import WireTestSupport
         #expect(!client.channel.isActive)
     }
 
-    @Test func `a deadline that has already passed counts after the loop has polled`() throws {
+    @Test func `a deadline that has already passed takes effect after the loop has polled`() throws {
         let host = DriverHarness()
         let late = try host.connect(greets: false)
         host.run()
@@ -339,7 +339,7 @@ import WireTestSupport
         #expect(host.driver.nextSequence == 2)
     }
 
-    @Test func `draining closes connections in slices, between which the loop polls`() throws {
+    @Test func `draining closes connections in slices, and the loop polls in between`() throws {
         let host = DriverHarness()
         let clients = try (0...EndingBudget.connectionsPerTurn).map { _ in try host.connect() }
         let drained = host.driver.drain(within: .seconds(30))

@@ -53,7 +53,7 @@ final class DriverHarness {
         }
     }
 
-    /// Advances the time in steps in which the loop wakes up when it asked to.
+    /// Advances the time in steps, so that the loop wakes up at the times that it has requested.
     func advance(_ duration: Duration) {
         var left = duration
         while left > .zero {
@@ -65,14 +65,14 @@ final class DriverHarness {
         }
     }
 
-    /// Advances the time in one step, as if the process was stopped and continued.
+    /// Advances the time in one step, as if the process were stopped and continued.
     func standStill(_ duration: Duration) {
         clock.now.monotonic += duration
         loop.advanceTime(by: TimeAmount(duration))
         run()
     }
 
-    /// Advances the clock alone, as a long tick does, which reads the clock.
+    /// Advances the clock without running the loop, as during a long tick that reads the clock.
     func takeTime(_ duration: Duration) {
         var left = duration
         while left > .zero {

@@ -3,7 +3,7 @@ import Testing
 @testable import NotifyServer
 
 struct EndingBudgetTests {
-    /// The number of ends after which others are served.
+    /// The number of connections that can end before others are served.
     private func ends(afterReading bytes: Int) -> Int {
         var budget = EndingBudget()
         var count = 0
@@ -14,7 +14,7 @@ struct EndingBudgetTests {
         return count
     }
 
-    @Test func `fewer connections end in a turn the more input was read from them`() {
+    @Test func `the more input is read from ending connections, the fewer end in a turn`() {
         #expect(ends(afterReading: 0) == EndingBudget.connectionsPerTurn)
         #expect(ends(afterReading: 100) == EndingBudget.connectionsPerTurn)
         #expect(ends(afterReading: 64 << 10) < EndingBudget.connectionsPerTurn / 4)

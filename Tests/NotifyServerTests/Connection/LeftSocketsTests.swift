@@ -4,9 +4,9 @@ import Testing
 
 @testable import NotifyServer
 
-/// The sockets that the daemon has left with bytes that the peers have not read.
+/// The sockets of ended connections whose peers have unread bytes.
 @Suite struct LeftSocketsTests {
-    /// A socket with unread bytes, and that of the peer. The caller closes the peer's.
+    /// A socket with unread bytes, and the socket of its peer. The caller closes the peer's socket.
     private func pair(_ bytes: Int) throws -> (own: CInt, peer: CInt) {
         var ends: [CInt] = [-1, -1]
         let status = socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &ends)
@@ -22,13 +22,14 @@ import Testing
         return count
     }
 
-    /// The inode of an open file; nil if the descriptor is closed. Its number may be that of another test's file by then.
+    /// The inode of an open file; nil if the descriptor is closed. The inode identifies the file, because another test
+    /// may have reused the number of a closed descriptor.
     private func inode(of descriptor: CInt) -> ino_t? {
         var status = stat()
         return fstat(descriptor, &status) == 0 ? status.st_ino : nil
     }
 
-    @Test func `a socket is kept until its peer has read everything, and then the end`() throws {
+    @Test func `a socket is kept until its peer has read everything, and the peer then reads the end`() throws {
         var left = LeftSockets()
         let (own, peer) = try pair(20_000)
         let socket = left.keep(own, of: 7, now: .zero)
@@ -75,7 +76,7 @@ import Testing
             close(own)
             peers.append(peer)
         }
-        // Those of even numbers are read.
+        // The peers with even numbers read their bytes.
         for peer in peers.enumerated() where peer.offset.isMultiple(of: 2) { #expect(read(peer.element) == 5_000) }
         let first = left.takeReleased(now: .seconds(1))
         #expect(left.deadline == .seconds(1), "the others follow in the next turn")

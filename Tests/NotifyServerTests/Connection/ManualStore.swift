@@ -34,7 +34,8 @@ final class ManualStore: LogStore {
                 statistics: StoreStatistics()))
     }
 
-    /// Keeps searches for a time. The log is sound and has nothing else; the store makes no backups.
+    /// Keeps requests for the sequence of a time. Answers other work at once: the log is empty and sound. Requests for
+    /// backups get no answer.
     func perform(_ work: StoreWork, answer: @escaping @Sendable (StoreAnswer) -> Void) {
         switch work {
         case .findSequence(let microseconds): requests.withLock { $0.searches.append((microseconds, answer)) }
@@ -49,7 +50,7 @@ final class ManualStore: LogStore {
     /// The times whose sequences were requested.
     var searches: [UInt64] { requests.withLock { $0.searches.map(\.microseconds) } }
 
-    /// Answers the oldest search.
+    /// Answers the oldest request for the sequence of a time.
     func answerSearch(_ result: Result<UInt64, StorageFailure>) {
         requests.withLock { $0.searches.isEmpty ? nil : $0.searches.removeFirst() }?.answer(.found(result))
     }

@@ -27,7 +27,7 @@ struct TickScheduleTests {
         #expect(schedule.request() == .beforePoll)
     }
 
-    @Test mutating func `events that a tick causes count as none`() {
+    @Test mutating func `events that a tick causes do not count`() {
         for _ in 0..<2 {
             #expect(schedule.request() == .beforePoll)
             schedule.scheduledTickBegan()

@@ -11,7 +11,7 @@ struct WakeUpPipeTests {
         let pipe = try await WakeUpPipe.open(on: loop) { continuation.yield("event") }
         try await loop.submit {
             pipe.signal()
-            // Tasks that other tasks add also run before the loop processes events.
+            // Tasks that are added by other tasks also run before the loop processes events.
             loop.execute {
                 continuation.yield("task")
                 loop.execute { continuation.yield("task") }

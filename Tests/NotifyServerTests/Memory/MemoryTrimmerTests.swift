@@ -5,7 +5,7 @@ import Testing
 struct MemoryTrimmerTests {
     private static let least = MemoryTrimmer.minimumFreedBytes
 
-    /// Calls the trimmer. Returns whether the trimmer trimmed memory, and the time at which it must be called again.
+    /// Calls the trimmer. Returns whether it has trimmed memory, and the time of the next call.
     private func call(
         _ trimmer: inout MemoryTrimmer, bytes: Int, after milliseconds: Int
     ) -> (hasTrimmed: Bool, again: Duration?) {

@@ -6,7 +6,7 @@ import Testing
 @testable import NotifyServer
 
 @Suite struct DaemonMetricsTests {
-    @Test func `totals become counters, present values meters`() throws {
+    @Test func `totals become counters, and present values become meters`() throws {
         let backend = TestMetrics()
         var metrics = try #require(DaemonMetrics(backend))
         let names = Statistic.allCases.map { "notifyd_\($0.rawValue)" }

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// A notifyd process that logs to standard error, as if started from a shell.
+/// A notifyd process that logs to standard error, as if it was started from a shell.
 final class DaemonProcess {
     private let process = Process()
     private let errors = Pipe()
