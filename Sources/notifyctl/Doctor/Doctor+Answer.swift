@@ -14,9 +14,11 @@ extension Doctor {
     }
 
     /// - Parameters:
-    ///   - damage: Damage besides messages; nil if there is none, or this user may not know.
-    ///   - storageProblem: Why storing fails, with the repair; nil if it works, or this user may not know.
-    ///   - configurationProblem: Why the last reload has failed; nil if it has not, or this user may not know.
+    ///   - damage: Damage of anything but messages; nil if there is none, or if this user may not know it.
+    ///   - storageProblem: The reason why storing fails, with the repair; nil if storing works, or if this user may not
+    ///     know the reason.
+    ///   - configurationProblem: The reason why the last reload failed; nil if it succeeded, or if this user may not
+    ///     know the reason.
     static func findings(
         storageWorks: Bool, damagedMessages: UInt64, damage: String?, storageProblem: String? = nil,
         configurationProblem: String? = nil
@@ -85,7 +87,7 @@ extension Doctor {
 }
 
 extension Doctor.Lag {
-    /// Returns nil if the daemon has not counted the messages, or knows only the most that there may be.
+    /// Returns nil if the daemon has not counted the messages, or knows only an upper bound.
     init?(_ subscription: Administration.DurableSubscription) {
         guard let pending = subscription.pending, !pending.count.isUpperBound else { return nil }
         self.init(name: subscription.name, uid: subscription.uid, behind: pending.count.messages)

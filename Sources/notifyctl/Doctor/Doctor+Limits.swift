@@ -3,7 +3,7 @@ import NotifyClient
 
 /// The limits of what a user may store.
 extension Doctor {
-    /// The findings that a user has 95 % or more of what may be stored.
+    /// A finding for each use of 95 % or more of a limit.
     static func findings(uses: [Administration.ResourceUse]) -> [Finding] {
         uses.compactMap { use in
             guard let limit = use.limit, limit > 0, use.used >= limit - limit / 20, let advice = advice(for: use.name)
@@ -20,15 +20,15 @@ extension Doctor {
         }
     }
 
-    /// The name of a limited resource, and the repair when its limit is reached; nil for a limit that changes by
-    /// itself.
+    /// The name of a limited resource, and the repair when its limit is reached; nil for a resource whose use falls
+    /// without a repair.
     private static func advice(for resource: String) -> (things: String, repair: String)? {
         switch resource.split(separator: ".").last {
         case "stored_bytes":
             (
                 "of stored messages (limits.per_user.stored_bytes)",
-                "start the consumers of waiting messages; read ones are deleted at their history_age (log.retention). Root "
-                    + "can delete some with notifyctl purge, or raise the limit"
+                "start the consumers of waiting messages; messages that are read are deleted after history_age "
+                    + "(log.retention). Root can delete some with notifyctl purge, or raise the limit"
             )
         case "failed_bytes":
             (

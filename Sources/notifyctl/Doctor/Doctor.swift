@@ -8,7 +8,7 @@ struct Doctor {
     private static let systemPath = "/run/notifyd/notifyd.sock"
 
     let path: String
-    /// The other places where the search for the socket has looked; empty if the path was given.
+    /// The paths where the search for the socket has looked; empty if the path was given.
     var searched: [String] = []
     let configuration: NotificationClient.Configuration
 
@@ -17,7 +17,7 @@ struct Doctor {
 
     private var isOfSystem: Bool { path == Self.systemPath }
 
-    /// Whether the socket is that of the user's units.
+    /// Whether this user's units open the socket.
     private var isOfUser: Bool { path == ServiceUnits.userSocketPath }
 
     /// The units that may start the daemon. For the system's socket, these include the units of this user, because
@@ -36,7 +36,8 @@ struct Doctor {
                 client in
                 let statistics = try await client.administration.statistics()
                 let durables = try await client.administration.durableSubscriptions()
-                // An older daemon may not know the request. Others refuse it to users who may not manage them.
+                // An older daemon may not know these requests. A newer one may refuse them to a user without the right
+                // to manage, and its errors are ignored.
                 let isOlder = Self.isOlder(statistics.version)
                 return (
                     statistics, durables, isOlder ? nil : try? await client.administration.check(),
@@ -44,7 +45,7 @@ struct Doctor {
                 )
             }
             findings += Self.findings(daemonVersion: statistics.version)
-            // An earlier figure may be wrong: the check finds out whether storing works.
+            // The figure of the statistics may be out of date. The check finds out whether storing works.
             let works = statistics["storage_works"] != 0 && check?.storageProblem == nil
             findings += Self.findings(
                 storageWorks: works, damagedMessages: statistics["damaged_messages"] ?? 0,
@@ -55,15 +56,15 @@ struct Doctor {
         } catch {
             failure = error
         }
-        // The files of a daemon that answers at another socket are not known.
+        // A daemon that answers at another socket than the two default ones may have other files.
         let startFindings = failure != nil || isOfSystem || isDefault ? await startFindings() : []
         if let failure { findings += await self.findings(for: failure, canStart: startFindings.isEmpty) }
-        // The search for the socket has passed over those whose file is missing.
+        // The search for the socket skips the paths without a file.
         for candidate in searched where candidate != path {
             if let lost = await lostSocketFinding(candidate) { findings.append(lost) }
         }
         for manager in units { findings += await manager.findings() }
-        // A daemon that answers reports some problems itself, with more words.
+        // A daemon that answers reports some of these problems, too: the same text after more words.
         let others = startFindings.filter { start in !findings.contains { $0.problem.hasSuffix(start.problem) } }
         return findings + others
     }
@@ -107,8 +108,8 @@ struct Doctor {
         return [Finding(problem: "no daemon listens on \(path)", repair: canStart ? startCommand : nil)]
     }
 
-    /// The finding that a connection failed for another reason than a missing daemon, which a start would not change;
-    /// nil if the daemon is missing.
+    /// The finding that a connection failed for a reason that a start of the daemon would not change; nil if the daemon
+    /// is missing.
     static func connectFinding(_ error: NotifyError) -> Finding? {
         switch (error.cause as? Errno)?.rawValue {
         case nil, ENOENT?, ECONNREFUSED?: nil
@@ -138,16 +139,16 @@ struct Doctor {
 
     /// The repair for a process that listens on a socket and does not answer.
     ///
-    /// - Parameter unit: The command that restarts the service. Without one, the process may be another program than
-    ///   notifyd. The service manager itself listens on the sockets of its units, so it must not be ended.
+    /// - Parameter unit: The command that restarts the service whose units open the socket. The service manager itself
+    ///   listens on such a socket, so the listening process must not be ended. If nil, the process may be another
+    ///   program than notifyd.
     static func listenerRepair(_ path: String, unit: String?, sudo: String) -> String {
         if let unit { return "restart notifyd: \(unit)" }
         return "find the process with '\(sudo)ss -xlp src \(path)' or '\(sudo)lsof \(path)'; restart it if it is "
             + "notifyd, and end it if it is not"
     }
 
-    /// The finding that a daemon runs, but the file of its socket was deleted; nil if there is no such daemon, or if
-    /// this is not known.
+    /// The finding that a daemon runs, but the file of its socket was deleted; nil if no such daemon is known.
     private func lostSocketFinding(_ path: String) async -> Finding? {
         guard !SocketFile(path).exists else { return nil }
         for units in units where units.isInstalled && units.isManagerRunning && units.socketPath == path {
@@ -162,7 +163,7 @@ struct Doctor {
             repair: "restart notifyd: end the process with 'kill \(process)', then start it as before")
     }
 
-    /// Whether the socket is the one of this user's daemon without options.
+    /// Whether a daemon that this user starts without options opens the socket.
     private var isDefault: Bool {
         (try? NotificationClient.socketPath(environment: Self.ownEnvironment)) == path
     }
@@ -173,7 +174,7 @@ struct Doctor {
         }
         if isOfSystem { return Self.sudo + "notifyd" }
         if isDefault { return "notifyd" }
-        // The lock file remains when a daemon ends, whose other options are unknown.
+        // A lock file was left by an earlier daemon. The other options of that daemon are unknown.
         return access(path + ".lock", F_OK) == 0
             ? "start notifyd as before, with its options" : "notifyd --socket \(path)"
     }

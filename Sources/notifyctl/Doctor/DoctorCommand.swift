@@ -6,13 +6,12 @@ struct DoctorCommand: AsyncParsableCommand {
         commandName: "doctor",
         abstract: "Find out why notifyd does not work, and how to repair it.",
         discussion: """
-            Connects to the daemon as every other command does, and finds the reason if that fails. Then checks the \
-            systemd units (whether notifyd.socket is enabled, and whether a unit has failed) and, with \
-            'notifyd --check-start', the configuration, the socket, the database and the disk. Checks the files of the \
-            system's daemon only for root. Reports that messages can't be stored or are damaged, and durable \
-            subscriptions that are far behind: those of this user or, with the right to manage, of every user. \
-            Reports why a reload of the configuration has failed, and that the socket's file of a daemon that runs was \
-            deleted. Changes nothing.
+            Connects to the daemon as every other command does. If that fails, finds the reason. Then checks the \
+            systemd units (whether notifyd.socket is enabled, and whether a unit has failed) and, with 'notifyd \
+            --check-start', the configuration, the socket, the database and the disk. Checks the files of the system's \
+            daemon only for root. Reports that messages can't be stored or are damaged, and durable subscriptions that \
+            are far behind: those of this user or, with the right to manage, of every user. Reports why a reload of \
+            the configuration has failed, and that the file of a running daemon's socket was deleted. Changes nothing.
 
             The exit status is 0 if no problem was found, else 1.
 

@@ -36,7 +36,7 @@ struct ServiceUnits {
     /// Whether a service manager of this user is running.
     static var hasUserManager: Bool { variable("XDG_RUNTIME_DIR").map { exists($0 + "/systemd/private") } ?? false }
 
-    /// Whether the service manager runs, as sd_booted(3) decides it for that of the system.
+    /// Whether the service manager runs. For the system's manager this is the test of sd_booted(3).
     var isManagerRunning: Bool { manager == .system ? Self.exists("/run/systemd/system") : Self.hasUserManager }
 
     var isInstalled: Bool { folders.contains { Self.exists("\($0)/notifyd.socket") } }

@@ -17,7 +17,7 @@ struct SocketFile {
     /// Whether a file that is not a socket is at the path.
     var isOtherFile: Bool { status.map { $0.st_mode & S_IFMT != S_IFSOCK } ?? false }
 
-    /// The finding that this user may not connect: the socket, or a directory above it, does not permit it.
+    /// The finding that the mode of the socket, or of a directory above it, does not let this user connect.
     var refusal: Finding {
         if let status {
             return Finding(

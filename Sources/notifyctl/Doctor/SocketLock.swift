@@ -1,12 +1,14 @@
 import Glibc
 import SystemPackage
 
-/// The lock file beside a daemon's socket, which a daemon that has opened its socket by itself holds.
+/// The lock file beside a daemon's socket. A daemon holds the lock if it has opened the socket itself, and did not get
+/// it from systemd.
 enum SocketLock {
-    /// The process that holds the lock of a socket; nil if none does, or if this user may not know. Also nil if the
-    /// file belongs to another user than root, because that user could have written any number to it. Changes nothing.
+    /// The process that holds the lock of a socket; nil if none does, or if this user may not read the file. Also nil
+    /// if the file belongs to another user than root or this one: that user could have written any number to it.
+    /// Changes nothing.
     static func holder(ofSocket path: String) -> Int32? {
-        // Does not wait for the writer of a pipe.
+        // Non-blocking: opening a pipe would wait for its writer.
         guard
             let file = try? FileDescriptor.open(
                 FilePath(path + ".lock"), .readOnly, options: [.closeOnExec, .noFollow, .nonBlocking])

@@ -4,7 +4,7 @@ import Glibc
 ///
 /// The check runs in a program of its own, because notifyctl does not contain the daemon's code.
 struct StartCheck {
-    /// Whether to check as the systemd service: as its user, and with its directories.
+    /// Whether the check runs as the systemd service does: as its user, and with its directories.
     let asService: Bool
 
     /// - Returns: The exit status, and the last line that notifyd has printed, without the prefix `notifyd: `.
@@ -16,13 +16,14 @@ struct StartCheck {
         return (status, line.hasPrefix("notifyd: ") ? String(line.dropFirst(9)) : line)
     }
 
-    /// Sets what `User=`, `StateDirectory=` and `ConfigurationDirectory=` of the unit set.
+    /// The start of a command line that runs a program with the user and the directories that `User=`,
+    /// `StateDirectory=` and `ConfigurationDirectory=` of the unit set.
     private static let serviceLauncher = [
         "setpriv", "--reuid=notifyd", "--regid=notifyd", "--init-groups", "env", "STATE_DIRECTORY=/var/lib/notifyd",
         "CONFIGURATION_DIRECTORY=/etc/notifyd",
     ]
 
-    /// The daemon beside this program, else the one in `PATH`.
+    /// The daemon beside this program, or else the daemon in `PATH`.
     private static var notifyd: String {
         var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
         let count = readlink("/proc/self/exe", &buffer, buffer.count)
