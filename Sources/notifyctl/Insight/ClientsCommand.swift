@@ -8,11 +8,11 @@ struct ClientsCommand: AsyncParsableCommand {
         abstract: "List the connected clients of this user or, with the right to manage, of every user.",
         discussion: """
             Prints one line for each client: the number of its connection, its user and process, the program that this \
-            process runs now, the messages that were dropped because it was too slow, and the memory of the output \
-            that waits until it reads. The next columns are the number of its subscriptions, its accepted posts, and the \
-            messages queued for it; the last ones, which --wide shows, the time since it connected and its refused \
-            requests. All counts begin when the client connects; --watch adds rates per second. The list contains this \
-            command itself.
+            process runs now, the messages that were dropped because the client was too slow, and the memory of the \
+            output that waits until the client reads. The next columns are the number of its subscriptions, its \
+            accepted posts, and the messages queued for it. The last columns, which --wide shows, are the time since \
+            the client connected, and its refused requests. All counts begin when the client connects; --watch adds \
+            rates per second. The list contains this command itself.
 
             \(ListOptions.discussion)
 

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// The output options of commands that list what the daemon holds.
+/// The output options of commands that list objects of the daemon, such as clients.
 struct ListOptions: ParsableArguments {
     /// The effect of the options, for the discussion of a command.
     static let discussion = """
@@ -32,7 +32,7 @@ struct ListOptions: ParsableArguments {
         }
     }
 
-    /// Refuses an interval for a command that prints one list at once.
+    /// Refuses `--interval` without `--watch`, for a command whose single list needs no interval.
     func checkInterval() throws {
         if interval != nil, !watch { throw ValidationError("--interval needs --watch") }
     }

@@ -17,19 +17,20 @@ struct ListPrinter<Item: Sendable>: Sendable {
     var emptyNotice: String?
     /// Requests the items from the daemon.
     let fetch: @Sendable (NotificationClient) async throws -> [Item]
-    /// Makes a table of the listed items. Its rates are since the earlier ``Look``, which is nil for the first table.
+    /// Makes a table of the listed items. The rates cover the time since the earlier list. Without an earlier list, the
+    /// table has no rates.
     let table: @Sendable (_ look: Look<Item>, _ earlier: Look<Item>?) -> Table
     /// Writes the JSON object of an item.
     let json: @Sendable (Item, inout JSONWriter) -> Void
 
     /// Lists the items.
     ///
-    /// - Returns: The number of items that were listed last; 0 if they were shown on the whole screen.
+    /// - Returns: The number of listed items; 0 with `--watch`.
     @discardableResult
     func run(configuration: NotificationClient.Configuration) async throws -> Int {
         guard options.watch else { return try await print(configuration) }
         var configuration = configuration
-        // The list must end soon, also if the daemon does not answer.
+        // After an interruption the command must end soon, even if the daemon does not answer.
         configuration.closingTimeout = Interruption.closingLimit
         if !options.json, let terminal = Terminal() {
             try await show(on: terminal, configuration)

@@ -10,7 +10,8 @@ struct StatsCommand: AsyncParsableCommand {
             The lines are those of this user or, with the right to manage, of every user. The limit of \
             user.UID.memory_bytes depends on the memory that the other users hold.
 
-            With --format openmetrics the output is OpenMetrics text, which Prometheus reads; the names begin with notifyd_.
+            With --format openmetrics the output is OpenMetrics text, which Prometheus reads. The names of the metrics \
+            begin with notifyd_.
 
             EXAMPLES
               notifyctl stats

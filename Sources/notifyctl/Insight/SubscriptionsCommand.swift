@@ -7,13 +7,13 @@ struct SubscriptionsCommand: AsyncParsableCommand {
         abstract: "List the subscriptions of this user or, with the right to manage, of every user.",
         discussion: """
             Prints one line for each durable subscription and for each volatile subscription of a connected client: \
-            its durable name, its user, the process of its client and the program that this runs, how far it is \
+            its durable name, its user, the process of its client and the program of that process, how far it is \
             behind, and its patterns. The last columns, which --wide shows, are its delivered but unacknowledged \
             messages, the number of its client (see 'notifyctl clients') and its object. '-' means none.
 
-            BEHIND is the number of messages that a durable subscription may receive and that are not acknowledged, like \
-            PENDING of 'notifyctl durable list', or '?' if the daemon has not counted them yet. '<=' marks the \
-            most messages that there can be. --watch adds acknowledged messages per second.
+            BEHIND is the number of messages that a durable subscription may receive and that are not acknowledged, \
+            like PENDING of 'notifyctl durable list', or '?' if the daemon has not counted them yet. '<=' marks an \
+            upper bound. --watch adds acknowledged messages per second.
 
             \(ListOptions.discussion)
 

@@ -17,12 +17,12 @@ struct TraceCommand: AsyncParsableCommand {
               before start  posted before the subscription began
               forbidden     the policy does not let the owner receive it
 
-            After the lines follow, for a subscription with failed deliveries of the message, their number, the reason \
-            of the last one, and when the next delivery is due.
+            For each subscription with failed deliveries of the message, further lines give their number, the reason \
+            of the last failure, and the time of the next delivery.
 
-            A dead letter that is deleted, or that you may not read, is shown as acknowledged. A dead letter that still \
-            exists is shown as such although its message was acknowledged after a reset. Without \
-            the right to manage, the lines are those of this user's subscriptions. Volatile messages, and deliveries to \
+            A dead letter that is deleted, or that you may not read, is shown as acknowledged. A dead letter that \
+            still exists is shown as a dead letter, even if the message was acknowledged after a reset. Without the \
+            right to manage, the lines are those of this user's subscriptions. Volatile messages, and deliveries to \
             volatile subscriptions, can't be traced: see 'notifyctl monitor'.
 
             \(TimeOptions.discussion) \(TableOptions.discussion)
@@ -57,8 +57,8 @@ struct TraceCommand: AsyncParsableCommand {
     /// The sequences of stored dead letters, by subscription.
     typealias DeadLetters = [Administration.Trace.Subscription: UInt64]
 
-    /// Finds the dead letters of a message, which the daemon does not distinguish from acknowledged messages. Those
-    /// that this user may not read are left out. Reads the dead letters of those subscriptions only.
+    /// Finds the dead letters of a message, except those that this user may not read. The daemon reports a dead letter
+    /// as acknowledged, so only the subscriptions in this state are searched.
     private static func deadLetters(of trace: Administration.Trace, _ client: NotificationClient) async throws
         -> DeadLetters
     {

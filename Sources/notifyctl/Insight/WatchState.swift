@@ -1,6 +1,6 @@
 /// The state of `--watch` on a terminal: the latest list, and the part of it that the user has scrolled to.
 struct WatchState<Item: Sendable>: LiveState {
-    /// There is one list to request.
+    /// The only request, for the list.
     enum Request: Equatable, Sendable { case list }
 
     /// The kind of the items.
@@ -17,7 +17,7 @@ struct WatchState<Item: Sendable>: LiveState {
     private var isCut = false
     private var pace = RequestPace()
 
-    /// - Parameter earlier: The list since which the first rates are; nil for a first list without rates.
+    /// - Parameter earlier: The list that the first rates are computed from; nil for a first list without rates.
     init(
         title: String, isWide: Bool, earlier: Look<Item>? = nil,
         table: @escaping @Sendable (_ look: Look<Item>, _ earlier: Look<Item>?) -> Table

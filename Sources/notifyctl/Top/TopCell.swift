@@ -5,7 +5,7 @@ enum TopCell: Equatable, Sendable {
     /// A number that names a thing, such as a pid.
     case identifier(UInt64)
     case number(UInt64)
-    /// A number that may be lower.
+    /// An upper bound of a number.
     case atMost(UInt64)
     /// A size in bytes.
     case bytes(UInt64)

@@ -8,16 +8,16 @@ struct TopLines: Sendable {
     let interval: Duration
     /// The number of reports to print; nil for no limit.
     let count: Int?
-    /// How much of a table is printed. Asked for each report, because a terminal may be resized.
+    /// How much of a table is printed. Evaluated for each report, because a terminal may be resized.
     var style: @Sendable () -> TableStyle = { .full }
 
-    /// The most time before the first report.
+    /// The maximum time before the first report.
     private static let firstInterval = Duration.seconds(1)
 
     /// Prints reports until the number is reached or the command is interrupted.
     ///
-    /// - Throws: `StandardOutput.Failure.readerClosed` if the output was closed before, `CommandFailure` if a signal
-    ///   came before, and errors of the client.
+    /// - Throws: `StandardOutput.Failure.readerClosed` if the output is closed before all reports are printed;
+    ///   `CommandFailure` if `count` is set and a signal arrives before that; errors of the client.
     func run(configuration: NotificationClient.Configuration) async throws {
         let signals = await Interruption.trapSignals()
         let interruption = Interruption()

@@ -55,7 +55,7 @@ struct TopState: LiveState {
     mutating func reportReceived(_ report: TopReport) -> Effect? {
         pace.answered()
         figures = report.figures(since: latest)
-        // If the user has switched the view meanwhile, the new one must be requested.
+        // The user may have switched the view since the request. The rows of the new view are requested then.
         guard report.viewName == view.name else {
             latest = report
             return request()

@@ -18,8 +18,8 @@ extension TopView {
         return subscriptions.map { subscription in
             let durable = subscription.durable
             return TopRow(
-                // With the client, because counts begin anew when a client attaches. Volatile subscriptions may share
-                // an id, because they have no counts.
+                // The id contains the client, because counts begin at 0 again when a client attaches. Volatile
+                // subscriptions have no counts, so they may share an id.
                 id: "\(subscription.uid) \(durable?.name ?? "") \(subscription.client ?? 0)",
                 cells: [
                     .text(durable?.name), .text(users[subscription.uid] ?? "\(subscription.uid)"),
