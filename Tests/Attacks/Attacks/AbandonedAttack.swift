@@ -1,11 +1,12 @@
 import NotifyWire
 
-/// Connections that fill their sockets without reading, and that the daemon ends because of a second greeting. Their
-/// client keeps its ends, and the kernel what was sent to them.
+/// Connections that fill their sockets without reading, and that the daemon ends because of a second greeting. The
+/// client keeps its ends open, so the kernel keeps the bytes that the daemon has sent.
 final class AbandonedAttack: Attack {
     private static let connectionsPerRound = 100
     private static let payload = 10_000
-    /// Their bytes fit in the send buffers, so that the daemon can write the error that ends a connection.
+    /// The number of posts per round. Their bytes fit in the send buffers, so that the daemon can write the error that
+    /// ends a connection.
     private static let postsPerRound = 10
 
     private let target: Target
@@ -20,11 +21,11 @@ final class AbandonedAttack: Attack {
         poster = try Connection(target.socket)
     }
 
-    /// The bytes that the daemon has sent on ended connections, and that the kernel keeps.
+    /// The bytes that the daemon has sent on ended connections and the kernel still keeps.
     var figures: [String: Int] { ["unreadBytes": ended.reduce(0) { $0 + $1.unreadBytes }] }
 
     func step() {
-        // The descriptors of this process.
+        // No connection can be opened when all descriptors of this process are in use.
         guard ended.count < target.size, let round = try? target.connections(Self.connectionsPerRound) else {
             return poster.awaitPong()
         }

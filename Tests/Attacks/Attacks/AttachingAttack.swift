@@ -43,8 +43,8 @@ final class AttachingAttack: Attack {
         Connection.serve(connections)
     }
 
-    /// Overwrites the numbers in the encoded frame: request (u64) and subscription (u32) at the start of the body, and
-    /// the digits at the end of the durable name. The durable name follows 24 bytes of fixed fields.
+    /// Overwrites the numbers in the encoded frame: the request (u64) and the subscription (u32) at the start of the
+    /// body, and the digits at the end of the durable name, which follows 24 bytes of fixed fields.
     private func writeNumbers(request: UInt64, subscription: UInt32, name: Int) {
         var rest = name
         attach.withUnsafeMutableBytes { bytes in

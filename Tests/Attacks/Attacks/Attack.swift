@@ -4,7 +4,7 @@ import TestSupport
 protocol Attack: AnyObject {
     /// Connects, subscribes and makes other preparations.
     init(_ target: Target) throws
-    /// Does a bounded amount of work; waits briefly if there is nothing to do.
+    /// Does a bounded amount of work. Waits briefly if there is no work.
     func step()
     /// The number of the attack's connections or subscriptions that the daemon admitted.
     var admitted: Int { get }
@@ -19,7 +19,7 @@ extension Attack {
 /// The daemon that is attacked, and the parameters of the attack.
 struct Target {
     let socket: String
-    /// The number of connections or subscriptions; each attack defines its meaning.
+    /// The size of the attack: a number of connections or subscriptions, depending on the attack.
     let size: Int
     let seed: UInt64
 
@@ -30,7 +30,7 @@ struct Target {
 
 extension AttackKind {
     /// The smallest ``Attack/admitted`` with which the row is meaningful: the attack's size if the attack is within all
-    /// limits, 1 if the attack exceeds a limit, and of poison the jobs that use up a share.
+    /// limits, 1 if the attack exceeds a limit, and for poison the number of jobs that use up a share.
     var leastAdmitted: Int {
         switch self {
         case .resolutions, .patterns, .abandoned: 1
@@ -45,8 +45,8 @@ enum AttackKind: String, CaseIterable {
     case names, resolutions, requests, fanOut, unread, stoppedDurable, stoppedVolatile, patterns, bursts, attaching
     case siblings, keepLatest, flood, members, crowd, abandoned, storm, halfClose, poison
 
-    /// The attacks that are mixed with others. Of the rest, crowd, storm and halfClose use up their user's share of the
-    /// memory by themselves, and poison needs a third user and a limit.
+    /// The attacks that are mixed with others. Not mixed are crowd, abandoned, storm and halfClose, each of which uses
+    /// up its user's share of the memory by itself, and poison, which needs a third user and a limit.
     static let mixed = allCases.filter { ![.crowd, .abandoned, .storm, .halfClose, .poison].contains($0) }
 
     func begin(_ target: Target) throws -> any Attack {

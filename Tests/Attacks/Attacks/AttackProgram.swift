@@ -14,7 +14,7 @@ struct AttackProgram: ParsableCommand {
     func run() throws {
         guard let kind = AttackKind(rawValue: kind) else { throw HarnessError("unknown attack \(kind)") }
         Descriptors.raiseLimit()
-        // Low priority: the daemon can't prevent many attackers from taking all CPU time.
+        // The priority is low, because the daemon can't prevent many attackers from taking all CPU time.
         setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 15)
         try User(rawValue: user)?.switchUser()
         var commands = CommandReader()

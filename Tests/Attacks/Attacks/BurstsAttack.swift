@@ -1,7 +1,7 @@
 import NotifyWire
 
-/// Connections that all send large messages at once, repeatedly. Each connection sends 686 kB, so the default of 1,000
-/// connections sends 686 MB.
+/// Connections that repeatedly send large messages, all at the same time. Each connection sends 686 kB, so the default
+/// of 1,000 connections sends 686 MB.
 final class BurstsAttack: Attack {
     private let connections: [Connection]
     private var block = PostBlock(names: [String](repeating: "burst", count: 10), payload: 68_600)

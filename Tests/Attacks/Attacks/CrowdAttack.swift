@@ -18,7 +18,7 @@ final class CrowdAttack: Attack {
 
     var admitted: Int { subscribers.count(.subscribed) }
 
-    /// The bytes that the daemon has sent to the subscribers, and that the kernel keeps.
+    /// The bytes that the daemon has sent to the subscribers and the kernel still keeps.
     var figures: [String: Int] { ["unreadBytes": subscribers.reduce(0) { $0 + $1.unreadBytes }] }
 
     func step() {

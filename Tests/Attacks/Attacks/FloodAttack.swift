@@ -1,11 +1,12 @@
 import NotifyWire
 
-/// Connections of one user. A third of them flood the daemon with posts of every durability, a third subscribe to
-/// everything, stop reading, and claim to have dropped all messages there are, and a third open as much as the limits of a user permit: subscriptions, durable
-/// subscriptions, names of stored messages, and connections.
+/// Connections of one user with three behaviours. A third of them flood the daemon with posts of every durability.
+/// Another third subscribe to everything, stop reading, and report all possible messages as dropped. The last third
+/// open as much as the limits of a user permit: subscriptions, durable subscriptions, names of stored messages, and
+/// connections.
 final class FloodAttack: Attack {
     private static let postsPerWrite = 256
-    /// More connections to open in each step. Their greetings are sent, and nothing else is.
+    /// The number of further connections to open in each step. They send their greetings and nothing else.
     private static let connectionsPerStep = 4
     private static let moreConnections = 12_000
 
@@ -82,7 +83,7 @@ private final class GreedyConnection {
         want = Want.allCases[number % Want.allCases.count]
     }
 
-    /// How much of the resource the daemon has granted.
+    /// The amount of the resource that the daemon has granted.
     var opened: Int { connection.scanner.count(want == .names ? .receipt : .subscribed) }
 
     private var answered: Int { opened + connection.scanner.count(.error) }

@@ -1,12 +1,13 @@
 import NotifyWire
 import WireTestSupport
 
-/// Very many connections whose client shuts down its direction, thousands at once. Then others whose sockets are full
-/// of requests: the daemon reads those to the end.
+/// Very many connections whose client shuts down its direction, thousands at once. Then connections with sockets full
+/// of requests do the same, which the daemon reads to the end.
 final class HalfCloseAttack: Attack {
     private static let endedAtOnce = 5_000
     private static let fullSockets = 2_000
-    /// More requests than a socket holds, for whose answers the daemon waits.
+    /// The number of requests per connection: more than a socket holds, so that the daemon waits for room for the
+    /// answers.
     private static let requests: UInt64 = 25_000
 
     private let target: Target

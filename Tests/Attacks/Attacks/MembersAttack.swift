@@ -1,7 +1,8 @@
 import NotifyWire
 
-/// Members of one group that process nothing. By connection in turn, they reject every message at once, give every
-/// message back, extend the deadlines of what they hold in a loop, and let the deadlines pass.
+/// Members of one group that process nothing. Each connection has one of four behaviours, in turn: its members reject
+/// every message at once, give every message back, extend the deadlines of their messages in a loop, or let the
+/// deadlines pass.
 final class MembersAttack: Attack {
     private static let connectionCount = 8
     private static let messages = 20_000
@@ -90,7 +91,7 @@ private final class HostileMembers {
         }
     }
 
-    /// Answers what was received, if the connection has sent the earlier answers.
+    /// Answers the received messages, if the connection has sent all earlier answers.
     func answer() {
         guard connection.isFlushed else { return connection.flush() }
         switch behaviour {
@@ -124,7 +125,7 @@ private final class HostileMembers {
 }
 
 extension Array {
-    /// The elements again and again.
+    /// The elements, repeated without end.
     fileprivate func cycled() -> some Sequence<Element> {
         sequence(state: 0) { index in
             defer { index += 1 }

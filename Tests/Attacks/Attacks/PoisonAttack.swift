@@ -1,15 +1,15 @@
 import Glibc
 import NotifyWire
 
-/// Jobs that cannot be processed. Two users post them, each as many as its share of the log permits. The worker of a
-/// third user fails them until its share for failed jobs is used up, and then posts messages of its own.
+/// Jobs that cannot be processed. Two users post jobs, each as many as its share of the log permits. The worker of a
+/// third user fails the jobs until its share for failed jobs is used up, and then posts messages of its own.
 final class PoisonAttack: Attack {
-    /// The share of each user: the limit of what it has posted, and of what its jobs have failed on.
+    /// The share of each user: the limit of its stored messages, and also of the messages that its worker has failed.
     static let storedBytes = 1 << 20
     /// The number of jobs that use up the share.
     static let jobsOfShare = storedBytes / jobBytes + 1
-    /// The most bytes that the worker's failed jobs may take: its share, 1 MiB of copies that wait for room, and the
-    /// jobs that were in flight when the room ended.
+    /// The most bytes that the worker's failed jobs may take: the worker's share, 1 MiB of copies that wait for room,
+    /// and the jobs that were in flight when the share was used up.
     static let maximumFailedBytes = storedBytes + (1 << 20) + window * jobBytes
     fileprivate static let window = 8
     static let posters = [User.attacker, .accomplice]
@@ -45,7 +45,7 @@ private protocol PoisonRole: AnyObject {
     func step()
 }
 
-/// Posts jobs, and goes on when the daemon refuses them.
+/// Posts jobs, and continues when the daemon refuses them.
 private final class PoisonPoster: PoisonRole {
     let connection: Connection
     private var block: PostBlock
@@ -88,7 +88,7 @@ private final class PoisonedWorker: PoisonRole {
         connection.onFrame = { [unowned self] kind, body in read(kind, body) }
     }
 
-    /// The errors are answers to its posts.
+    /// The results of the worker. The errors are answers to its posts.
     var figures: [String: Int] {
         [
             "posted": posted, "receipts": connection.scanner.count(.receipt),

@@ -1,7 +1,7 @@
 import NotifyWire
 
-/// Posts stored messages to durable subscribers that stop reading one after another, so that different messages are in
-/// flight to each.
+/// Posts of stored messages to durable subscribers that stop reading one after another, so that different messages are
+/// in flight to each.
 final class StoppedDurableAttack: Attack {
     private static let window: UInt32 = 16_384
     private static let messagesBetweenStops = 400
@@ -32,7 +32,7 @@ final class StoppedDurableAttack: Attack {
     }
 }
 
-/// Posts messages to volatile subscribers that stop reading one after another.
+/// Posts of messages to volatile subscribers that stop reading one after another.
 final class StoppedVolatileAttack: Attack {
     private static let messagesBetweenStops = 6000
 
@@ -58,7 +58,7 @@ final class StoppedVolatileAttack: Attack {
     }
 }
 
-/// Posts under very many names to subscribers that never read and have the overflow policy `keepLatest`.
+/// Posts under very many names to subscribers that never read. The subscribers have the overflow policy `keepLatest`.
 final class KeepLatestAttack: Attack {
     private static let names = 20_000
 

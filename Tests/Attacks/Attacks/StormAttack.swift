@@ -1,6 +1,6 @@
 import NotifyWire
 
-/// Very many connections that subscribe and are closed, thousands at once, again and again.
+/// Very many connections that subscribe and are then closed, thousands at once, repeatedly.
 final class StormAttack: Attack {
     private static let closedAtOnce = 5_000
 
@@ -19,7 +19,7 @@ final class StormAttack: Attack {
         if let opened = try? target.subscribers(to: "storm.>") { connections = opened }
     }
 
-    /// Closes the connections in rounds, each after the daemon has served the last one.
+    /// Closes the connections in rounds. Each round begins when the daemon has served the previous one.
     private func close() {
         while !connections.isEmpty {
             connections.removeLast(min(Self.closedAtOnce, connections.count))

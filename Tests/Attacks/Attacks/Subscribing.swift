@@ -34,8 +34,8 @@ extension Connection {
 extension Target {
     private static let connectionsPerRound = 500
 
-    /// Opens as many connections as the size of the attack, with one subscription each, in rounds: each begins when the
-    /// daemon has answered all subscriptions of the one before.
+    /// Opens as many connections as the size of the attack, with one subscription each. Works in rounds: each round
+    /// begins when the daemon has answered all subscriptions of the previous round.
     func subscribers(to pattern: String) throws -> [Connection] {
         var connections: [Connection] = []
         while connections.count < size {

@@ -13,7 +13,7 @@ final class UnreadAttack: Attack {
     private var posts = PostBlock(names: [String](repeating: "unread.post", count: 4096), payload: 0, receipt: true)
 
     init(_ target: Target) throws {
-        // Many durable subscriptions, so that the answer to a list request is long.
+        // There are many durable subscriptions, so that the answer to a list request is long.
         let owner = try Connection(target.socket)
         for number in 0..<Self.durables {
             owner.write(

@@ -15,7 +15,7 @@ struct SystemError: Error, CustomStringConvertible {
     var description: String { "\(call): \(String(cString: strerror(code)))" }
 }
 
-/// A client connection, non-blocking once it is connected. It buffers written frames, counts received frames, and
+/// A client connection, which is non-blocking once it is connected. Buffers written frames, counts received frames, and
 /// passes received frames to `onFrame` if that is set.
 ///
 /// The daemon may close the connection at any time, for example to refuse an attack. After that, writes are discarded
@@ -98,7 +98,7 @@ final class Connection {
         written = 0
     }
 
-    /// Shuts down the client's direction. What is not flushed is discarded.
+    /// Shuts down the client's direction. Unflushed bytes are discarded.
     func shutDown() {
         outgoing = []
         written = 0
@@ -154,7 +154,8 @@ extension Connection {
         }
     }
 
-    /// Sends a ping, and serves the connection until it is answered, the connection is closed or the time has passed.
+    /// Sends a ping, and serves the connection until the ping is answered, the connection is closed or the time has
+    /// passed.
     func awaitPong(within limit: Duration = .seconds(10)) {
         write(Ping(request: newRequest()))
         flush()

@@ -5,7 +5,7 @@ struct FrameScanner {
     typealias Handler = (_ kind: UInt8, _ body: UnsafeRawBufferPointer) -> Void
 
     private(set) var counts = [Int](repeating: 0, count: 256)
-    /// The received part of an incomplete frame.
+    /// The beginning of an incomplete frame, as far as it was received.
     private var rest: [UInt8] = []
 
     mutating func scan(_ bytes: UnsafeRawBufferPointer, _ handler: Handler?) {

@@ -74,7 +74,7 @@ final class Innocents {
 
     /// Measures the throughput by posting as fast as possible for the given time.
     ///
-    /// - Parameter step: Called again and again meanwhile.
+    /// - Parameter step: Called repeatedly during the measurement.
     /// - Returns: Deliveries per second.
     func measureCapacity(for time: Duration = .seconds(3), _ step: () -> Void) -> Double {
         let begin = ContinuousClock.now

@@ -4,12 +4,13 @@ import Glibc
 /// The process of the ``Innocents``, the clients that are measured during an attack.
 ///
 /// Measures and prints the daemon's capacity. From the command "go" until "stop", posts at a share of that rate; with
-/// the share 0, posts as fast as possible. After "stop", prints the results, and which part of the machine was
-/// available for them.
+/// the share 0, posts as fast as possible. After "stop", prints the results, and the part of the machine that was
+/// available to the innocents and the daemon.
 struct InnocentsProgram: ParsableCommand {
     static let configuration = CommandConfiguration(commandName: "innocents", shouldDisplay: false)
 
-    /// The least part of the machine that is assumed, so that a rate is demanded also of a machine without any.
+    /// The least available part of the machine that is assumed, so that the rate has a lower limit even on a fully
+    /// loaded machine.
     private static let leastAvailable = 0.4
 
     @Option var socket: String
@@ -18,7 +19,7 @@ struct InnocentsProgram: ParsableCommand {
     @Option var share: Double
 
     func run() throws {
-        // High priority, so that the results depend on the daemon rather than on the kernel's scheduler.
+        // The priority is high, so that the results depend on the daemon rather than on the kernel's scheduler.
         setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, -10)
         guard let loop = LoopThread(daemon: daemon) else { throw HarnessError("notifyd has no event loop") }
         try User(rawValue: user)?.switchUser()

@@ -11,7 +11,8 @@ final class LedgerProbe {
     private var isWaiting = false
     /// The latest counters.
     private(set) var counters: [String: UInt64] = [:]
-    /// The maximum of the charged bytes, without those in sockets; nil if the daemon has not reported `memory_bytes`.
+    /// The maximum of the charged bytes, without the bytes in sockets; nil if the daemon has not reported
+    /// `memory_bytes`.
     private(set) var peakCharged: Int?
     /// Resident memory in bytes at the time of ``peakCharged``.
     private(set) var residentAtPeak = 0
@@ -43,7 +44,7 @@ final class LedgerProbe {
         // Only the report of limits has this key.
         guard figures["connections.limit"] == nil else { return resources = figures }
         counters = figures
-        // The memory of sockets belongs to the kernel.
+        // The memory of sockets is not part of the resident memory, because it belongs to the kernel.
         let inSockets = Int(counters["socket_bytes"] ?? 0)
         guard let charged = counters["memory_bytes"].map({ Int($0) - inSockets }), charged > peakCharged ?? -1 else {
             return

@@ -1,9 +1,9 @@
 import Glibc
 
-/// The speed of the machine for one thread: how often a fixed computation runs in the thread's CPU time.
+/// The speed of the machine for one thread: the number of fixed computations per second of the thread's CPU time.
 ///
-/// It falls while another thread shares the CPU's core or caches, and while the host of a virtual machine runs other
-/// work, which the kernel counts as CPU time of the interrupted thread.
+/// The speed falls while another thread shares the CPU's core or caches. It also falls while the host of a virtual
+/// machine runs other work, because the kernel counts that time as CPU time of the interrupted thread.
 struct MachineSpeed {
     private static let interval = Duration.milliseconds(10)
 

@@ -16,7 +16,7 @@ final class Pinger {
     private(set) var count = 0
     private(set) var worst = Duration.zero
     private(set) var worstOfProcessor = Duration.zero
-    /// When the ping of ``worstOfProcessor`` was sent.
+    /// The time at which the ping of ``worstOfProcessor`` was sent.
     private(set) var worstBegin = ContinuousClock.now
 
     init(_ socket: String, _ loop: LoopThread) throws {

@@ -2,11 +2,11 @@ import Glibc
 
 /// Memory that no process has used since the machine started.
 ///
-/// The host of a virtual machine provides it page by page. A page then takes 10 us instead of 1 us, and the kernel
-/// counts that as work of the thread that needs the page: a turn of the event loop that fills socket buffers of 40 MB
-/// takes 100 ms instead of 5 ms.
+/// The host of a virtual machine provides such memory page by page. The first use of a page then takes 10 us instead of
+/// 1 us, which the kernel counts as work of the thread that needs the page: a turn of the event loop that fills socket
+/// buffers of 40 MB takes 100 ms instead of 5 ms.
 enum UnusedMemory {
-    /// More than the daemon and its sockets use during attacks, in bytes.
+    /// The bytes to use, which are more than the daemon and its sockets use during attacks.
     private static let size = 1 << 30
 
     /// Uses and frees memory, which the kernel then gives to the daemon and its sockets.

@@ -63,7 +63,7 @@ final class Child {
         }
     }
 
-    /// The numbers in the last line that begins with the word, in the form `word key=value key=value`.
+    /// The numbers in the last line of the form `word key=value key=value` with this word.
     func fields(_ word: String) -> [String: Double]? {
         guard let line = lines.last(where: { $0.hasPrefix(word + " ") }) else { return nil }
         let pairs = line.split(separator: " ").dropFirst().compactMap { pair -> (String, Double)? in

@@ -15,7 +15,7 @@ final class DaemonUnderAttack {
     private var hangFile: String { folder.file("hang") }
 
     /// - Parameters:
-    ///   - canHang: Whether ``hang(_:)`` can be used. If true, clang must be installed.
+    ///   - canHang: Whether ``hang(_:)`` can be used, which requires clang.
     ///   - storedBytes: The limit of each user's stored bytes; nil for no limit.
     init(_ program: DaemonProgram, canHang: Bool = false, storedBytes: Int? = nil) throws {
         folder = try TemporaryFolder()

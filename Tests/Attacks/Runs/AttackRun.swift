@@ -45,8 +45,8 @@ final class AttackRun {
     ///
     /// - Parameters:
     ///   - isSetUpMeasured: Whether the innocents also post while the attacks are set up.
-    ///   - hangingAfter: The time after which the daemon's disk writes block until the attacks have ended. With zero,
-    ///     the writes block even before the attacks are set up; with nil, they never block.
+    ///   - hangingAfter: The time after which the daemon's disk writes block, until the attacks have ended. If zero,
+    ///     the writes block even before the attacks are set up; if nil, they never block.
     func measure(
         _ attacks: [Attacker], for time: Duration, isSetUpMeasured: Bool = true, hangingAfter: Duration? = nil
     ) throws -> Measurement {
@@ -100,7 +100,8 @@ final class AttackRun {
         measurement.exitProblem = status == 0 ? "" : "notifyd exited with status \(status)"
     }
 
-    /// The resident memory of the daemon once it is within 16 MB of that before the attack, or after a minute.
+    /// The resident memory of the daemon when it is within 16 MB of the memory before the attack again, or after a
+    /// minute.
     private func settledBytes() -> Int {
         let deadline = ContinuousClock.now + .seconds(60)
         while daemon.residentBytes - measurement.residentBefore > 16 << 20, ContinuousClock.now < deadline { step() }

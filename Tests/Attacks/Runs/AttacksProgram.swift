@@ -17,8 +17,8 @@ struct DaemonProgram: Sendable {
     var path: String
     var isOptimized: Bool
 
-    /// The limit of the CPU time that the event loop uses until it answers a ping, in milliseconds. In a debug build,
-    /// most work takes 10 to 60 times as long.
+    /// The limit of the event loop's CPU time until it answers a ping, in milliseconds. In a debug build, most work
+    /// takes 10 to 60 times as long.
     var workLimit: Double { isOptimized ? 100 : 3000 }
 
     /// The outbox limit per connection in bytes. Finding the latest message of each name in an outbox is one

@@ -17,7 +17,7 @@ struct Measurement {
     var innocents: [String: Double] = [:]
     /// The results of the attacks: the sums of ``Attack/figures``.
     var figures: [String: Double] = [:]
-    /// The messages that clients reported as dropped, as the daemon counts them, and those that it delivered.
+    /// The daemon's counts of the messages that clients reported as dropped, and of the messages that it delivered.
     var (droppedByClients, delivered): (UInt64, UInt64) = (0, 0)
     /// Whether the daemon released all connections and subscriptions after the attacks.
     var isReleased = true
@@ -35,17 +35,16 @@ struct Measurement {
     var rate: Double { innocents["rate"] ?? 0 }
     /// The CPU time of the event loop for each delivery to the innocents, in microseconds.
     var cost: Double { innocents["cost"] ?? .infinity }
-    /// ``rate`` as a share of the rate at which the innocents were to post and could, on the available part of the
-    /// machine.
+    /// ``rate`` as a share of the wanted rate, reduced to the available part of the machine; at most 1.
     var rateShare: Double { min(1, rate / (innocents["wanted"] ?? .infinity) / available) }
-    /// The part of the machine that was available to the innocents and to the event loop, compared with the time in
-    /// which the capacity was measured: the speed of the CPUs, without the time in which they did other work.
+    /// The part of the machine that was available to the innocents and to the event loop, relative to the time in which
+    /// the capacity was measured: the speed of the CPUs, reduced by the time in which they did other work.
     var available: Double { innocents["available"] ?? 1 }
     /// The maximum elapsed time of a ping, in milliseconds.
     var ping: Double { innocents["ping"] ?? .infinity }
     /// The maximum CPU time of the event loop during a ping, in milliseconds.
     var work: Double { innocents["work"] ?? .infinity }
-    /// When the ping of ``work`` was sent, in seconds after the innocents began to post.
+    /// The time at which the ping of ``work`` was sent, in seconds after the innocents began to post.
     var workBegin: Double { innocents["workBegin"] ?? 0 }
 
     var growth: Int { peak - residentBefore }

@@ -5,9 +5,9 @@ struct Mixture {
     /// The share of the daemon's capacity at which the innocents post.
     ///
     /// The innocents are promised their fair share of the work, which is a third, because two other users compete. The
-    /// daemon also flushes outboxes and reads the log, which takes up to two thirds of the time in a mixture, and a
-    /// message costs two to three times as much as when the capacity was measured, because fewer of them arrive at a
-    /// time. So the innocents can get about a tenth of the capacity, and less on a machine with slow system calls.
+    /// daemon also flushes outboxes and reads the log, which takes up to two thirds of the time in a mixture. A message
+    /// costs two to three times as much as when the capacity was measured, because fewer messages arrive at a time. So
+    /// the innocents can get about a tenth of the capacity, and less on a machine with slow system calls.
     private static let share = 0.05
 
     let title: String

@@ -1,4 +1,4 @@
-/// A row of the table of attacks: how the attack is run, and the limits that must hold.
+/// A row of the table of attacks: the way to run an attack, and the limits that must hold.
 struct Row: Sendable {
     let kind: AttackKind
     let title: String
