@@ -1,6 +1,7 @@
 import TestSupport
 
-/// Several attacks at once by two users, while the innocents, a third user, post at a twentieth of the daemon's capacity.
+/// Several attacks at once by two users, while the innocents, a third user, post at a twentieth of the daemon's
+/// capacity.
 struct Mixture {
     /// The share of the daemon's capacity at which the innocents post.
     ///

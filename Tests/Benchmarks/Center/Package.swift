@@ -4,8 +4,8 @@ import PackageDescription
 let center = Target.Dependency.product(name: "NotifyCenter", package: "notifyd")
 let foundation = Target.Dependency.product(name: "NotifyFoundation", package: "notifyd")
 
-/// The name that the compiler uses for the project's package. Targets that are compiled with this name may use the
-/// project's `package` declarations.
+/// The compiler's name for the project's package. Targets that are compiled with this name may use the project's
+/// `package` declarations.
 let folder = Context.packageDirectory.split(separator: "/").dropLast(3).last ?? "notifyd"
 let project = String(folder.lowercased().map { $0.isLetter || $0.isNumber ? $0 : "_" })
 let asProject: [SwiftSetting] = [

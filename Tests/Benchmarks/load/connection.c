@@ -1,4 +1,4 @@
-// A connection to the daemon: its frames, and the checks of what comes back.
+// A connection to the daemon: the frames to send, and the checks of received frames.
 #include "load.h"
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-// Declarations shared by the files of the load generator. Frames are those of NotifyWire.docc/Protocol.md; the
-// machine is assumed to be little-endian, as they are.
+// Declarations shared by the files of the load generator. Frames are those of NotifyWire.docc/Protocol.md, which are
+// little-endian. The machine is assumed to be little-endian, too.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,13 +39,13 @@ struct connection {
 struct connection connect_to(const char *path);
 // Reads once and checks every complete frame. Returns without an effect when there is nothing to read.
 void receive(struct connection *c);
-// Sends all of the bytes; the connection blocks.
+// Sends all bytes. The connection must be blocking.
 void send_all(int fd, const char *bytes, size_t count);
-// Reads one frame of this kind, which is the next of the connection; `input` holds it until the next read.
+// Reads the next frame of the connection, which must be of this kind. `input` holds the frame until the next read.
 const char *expect(int fd, uint8_t kind);
 // Writes a frame's header and clears its body. Returns the size of the frame.
 size_t frame(char *at, uint32_t body, uint8_t kind, uint8_t flags);
-// Writes the number of a request other than a post. It increases on each connection, as it must.
+// Writes the number of a request other than a post. The numbers increase on each connection, as the protocol requires.
 void number_request(char *at);
 // Subscribes to NAME. An empty durable name means a volatile subscription.
 void subscribe(int fd, const char *durable, long window);
@@ -63,7 +63,7 @@ struct result {
     double *trips;        // of each message if the window is 1, or if it is stored
 };
 
-// Posts all messages and waits until every subscriber has them and every receipt has come.
+// Posts all messages, and waits until every subscriber has them and every receipt has arrived.
 struct result post_all(struct load *load);
 // Posts all messages again on the same connections for each line of the standard input, and prints a line after each
 // round.
@@ -76,11 +76,11 @@ void create_subscriptions(struct load *load);
 
 // replay.c
 
-// Stores the messages for a durable subscription that is not attached, and measures how it gets them when it attaches.
+// Stores the messages for a durable subscription without a client, and measures their delivery after a client attaches.
 struct result replay(struct load *load);
 
 // spawn.c
 
-// Runs the program with so many bytes on its standard input, again and again for the given time. Returns the runs per
+// Runs the program repeatedly for the given time, with so many bytes on its standard input. Returns the runs per
 // second.
 double spawn_all(long seconds, long size, const char *program);

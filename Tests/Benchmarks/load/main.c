@@ -7,19 +7,20 @@
 //   load subscriptions SOCKET SUBSCRIPTIONS
 //   load spawn SECONDS PAYLOAD PROGRAM
 //
-// With --each, every subscriber's connection has so many subscriptions that match, and still gets a message once.
+// With --each, every subscriber's connection has so many matching subscriptions, and still gets each message once.
 //
-// `names` spreads its posts over so many names, to which nobody subscribes.
+// `names` spreads its posts over so many names, which match no subscription.
 //
-// At most WINDOW messages are in flight, written BATCH at a time; with a WINDOW of 1, and for `durable`, it prints
-// how long each took from its write to its receipt. `replay` stores the messages first and measures how a durable
-// subscription with that window gets them when it attaches; with --group, when so many clients attach that share them.
-// `subscriptions` creates durable subscriptions without clients. `spawn` needs no daemon: it runs PROGRAM with a payload
-// on its standard input, again and again, and prints how often in a second. PID is the daemon's, whose processor time and memory are read from /proc.
+// At most WINDOW messages are in flight, written BATCH at a time. With a WINDOW of 1, and for `durable`, load prints
+// the times from the write of a message to its receipt. `replay` stores the messages first, and measures their delivery
+// to a durable subscription with that window after a client attaches; with --group, after so many clients attach that
+// share the messages. `subscriptions` creates durable subscriptions without clients. `spawn` needs no daemon: it runs
+// PROGRAM repeatedly with a payload on its standard input, and prints the runs per second. PID is the process id of the
+// daemon, whose processor time and memory are read from /proc.
 //
 // With --rounds, each line of the standard input starts a round of MESSAGES on the same connections, and a line is
-// printed when it is complete. Then a batch is written only when everything about the batch before has come back, so
-// that the daemon's reads, batches and flushes are the same in every round.
+// printed when the round is complete. A batch is then written only when all deliveries and receipts of the previous
+// batch have arrived, so that the daemon's reads, batches and flushes are the same in every round.
 #include "load.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,7 +53,7 @@ static bool take_option(int *count, char **arguments, const char *option) {
     return true;
 }
 
-// The number behind the option, which is at least 1; 0 without the option.
+// The number after the option, which is at least 1; 0 without the option.
 static long take_number(int *count, char **arguments, const char *option) {
     if (*count < 3 || strcmp(arguments[*count - 2], option)) return 0;
     *count -= 2;

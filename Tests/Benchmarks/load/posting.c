@@ -50,7 +50,7 @@ static struct poster poster_on(struct connection *connection, struct load *load)
     return p;
 }
 
-// How many posts the next write carries; 0: not yet.
+// The number of posts of the next write; 0 if nothing can be written yet.
 static long next_batch(struct poster *p, struct load *load, long done) {
     long left = load->messages - p->sent, in_flight = p->sent - done, count = load->window - in_flight;
     if (load->rounds && in_flight) return 0;
@@ -80,7 +80,7 @@ static bool post(struct poster *p, struct load *load, long done) {
     }
 }
 
-// How many messages every subscriber has, with a receipt if receipts are requested.
+// The number of messages that every subscriber has, and that have a receipt if receipts are requested.
 static long finished(struct connection *connections, struct load *load) {
     long least = load->messages;
     for (long i = 0; i < load->subscribers; i++)
@@ -133,7 +133,7 @@ static void close_all(struct posting *posting, struct load *load) {
     close(posting->epoll);
 }
 
-// Posts until `messages` of the load have been sent, and everything about them has come back.
+// Posts until `messages` of the load have been sent, and all their deliveries and receipts have arrived.
 static void run(struct posting *posting, struct load *load, double *trips) {
     struct connection *connection = posting->poster.connection;
     bool was_full = false;

@@ -1,4 +1,4 @@
-// Figures come from /proc.
+// The figures come from /proc.
 #define _GNU_SOURCE
 #include "process.h"
 #include <dirent.h>

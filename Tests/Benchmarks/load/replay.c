@@ -32,7 +32,7 @@ static void attach(int fd, struct load *load) {
     (load->members ? join : subscribe)(fd, DURABLE, load->window);
 }
 
-// Receives all messages, on the connections of as many readers, and acknowledges them. Returns when all have come.
+// Receives all messages on the connections of the readers, and acknowledges them. Returns when all have arrived.
 static void receive_all(struct connection *readers, long count, struct load *load) {
     struct pollfd *waiting = calloc(count, sizeof *waiting);
     for (long i = 0; i < count; i++) waiting[i] = (struct pollfd){.fd = readers[i].fd, .events = POLLIN};
@@ -66,7 +66,7 @@ struct result replay(struct load *load) {
     struct result result = {0};
     long count = load->members ? load->members : 1;
     struct connection *readers = calloc(count, sizeof *readers);
-    // Each number at most once, and as many messages as numbers: none is missing.
+    // No number has arrived twice, and there are as many messages as numbers, so no message is missing.
     uint8_t *received = load->members ? calloc(load->messages, 1) : NULL;
     for (long i = 0; i < count; i++) {
         readers[i] = connect_to(load->socket);

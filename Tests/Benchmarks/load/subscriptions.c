@@ -1,4 +1,4 @@
-// Many durable subscriptions to one name, to which no client is attached.
+// Many durable subscriptions to one name, without attached clients.
 #include "load.h"
 #include <stdio.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// A connection to a server: bytes in, bytes out, and the check of what is delivered.
+// A connection to a server: reading and writing bytes, and the check of deliveries.
 #define _GNU_SOURCE
 #include "peers.h"
 #include <arpa/inet.h>

@@ -2,12 +2,12 @@
 //
 // PROTOCOL is one of those below, ADDRESS a path or HOST:PORT, PID the server's process, whose processor time is read
 // from /proc. One connection posts, each of SUBSCRIBERS connections receives and acknowledges where the mode has
-// acknowledgements. A message is complete when every subscriber has it and the poster has its receipt, where the mode
-// has receipts. The load fails on a message that is missing or out of order.
+// acknowledgements. A message is complete when every subscriber has it and, if the mode has receipts, the poster has
+// its receipt. The load fails if a message is missing or out of order.
 //
 // For each PAYLOAD, messages are posted for SECONDS one at a time, and for SECONDS pipelined: at most 1,000 messages
-// are in flight, fewer where that is over 2 MiB for one subscriber or 32 MiB for all. A line is printed for each; the
-// 99th percentile of round trips only with 100 of them or more.
+// are in flight, and fewer if those exceed 2 MiB for one subscriber or 32 MiB for all. A line is printed for each
+// measurement. It has the 99th percentile of round trips only if there were 100 or more.
 #include "peers.h"
 #include <stdio.h>
 #include <stdlib.h>

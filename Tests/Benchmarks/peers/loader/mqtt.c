@@ -68,7 +68,7 @@ static size_t post_qos1(char *at, long payload, size_t *payload_at) { return pos
 
 static uint16_t identifier(uint64_t number) { return number % IDENTIFIERS + 1; }
 
-// The identifier follows the name, and that the length, whose last byte is below 128.
+// The identifier follows the name. The name follows the length, whose last byte is below 128.
 static void number_qos1(char *at, uint64_t number) {
     do at++; while (*at & 128);
     at += 1 + 2 + NAME_BYTES;

@@ -31,7 +31,7 @@ static void subscribe_core(struct connection *c) {
     expect_pong(c);
 }
 
-// Sends a request to JetStream and awaits its answer, which comes to the subject `answer`.
+// Sends a request to JetStream, and waits for the answer on the subject `answer`.
 static void request(struct connection *c, const char *subject, const char *answer, const char *body) {
     char text[LINE_BYTES];
     snprintf(text, sizeof text, "PUB $JS.API.%s %s %zu\r\n%s\r\n", subject, answer, strlen(body), body);
@@ -74,13 +74,13 @@ static size_t post_stored(char *at, long payload, size_t *payload_at) {
     return write_post(at, payload, payload_at, "receipts ");
 }
 
-// Whether a receipt is one: {"stream":"S","seq":N}.
+// Whether a message is a receipt: {"stream":"S","seq":N}.
 static void take_receipt(struct connection *c, const char *body, size_t size) {
     if (memmem(body, size, "\"error\"", 7)) fail("%.*s", (int)size, body);
     c->count++;
 }
 
-// The last two words of a message's line are where it is acknowledged, and its size.
+// The last two words of a message's line are the subject of its acknowledgement, and its size.
 static size_t take_message(struct connection *c, const char *line, const char *end, size_t left) {
     const char *word = memrchr(line, ' ', end - line), *before = memrchr(line, ' ', word - line);
     size_t size = strtoul(word + 1, NULL, 10);

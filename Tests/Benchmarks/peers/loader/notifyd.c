@@ -29,7 +29,7 @@ static char *frame(char *at, uint32_t body, uint32_t fixed, uint8_t kind, uint8_
     return at + HEADER;
 }
 
-// Reads one frame, which is of this kind.
+// Reads one frame, which must be of this kind.
 static void expect(int fd, uint8_t kind) {
     char bytes[1024];
     read_exactly(fd, bytes, HEADER);

@@ -22,20 +22,21 @@ struct connection {
     void *state;          // the protocol's own
 };
 
-// How one server is spoken to in one mode. Callbacks marked "blocking" run before the connection is watched.
+// The protocol of one server in one mode. Callbacks marked "blocking" run before the connection is polled.
 struct protocol {
     const char *name;
     bool has_receipts;    // each post is answered, and is complete only then
     void (*greet)(struct connection *);                       // blocking
     void (*open_poster)(struct connection *);                 // blocking; may be null
     void (*subscribe)(struct connection *);                   // blocking
-    // Writes a post with room for the payload to `at`, and where the payload begins. Returns the size of the post.
+    // Writes a post with room for the payload to `at`, and sets the place of the payload. Returns the size of the post.
     size_t (*post)(char *at, long payload, size_t *payload_at);
     // Gives a post its request number; may be null. Numbers begin with 0.
     void (*number)(char *at, uint64_t number);
     // Processes the first frame of the bytes. Returns its size, or 0 if it is not complete.
     size_t (*take)(struct connection *, const char *bytes, size_t size);
-    // Acknowledges what was taken since the last call, whose bytes are still there; may be null.
+    // Acknowledges the messages that were processed since the last call. Their bytes are still in the buffer. May be
+    // null.
     void (*acknowledge)(struct connection *);
 };
 
@@ -45,15 +46,15 @@ extern const struct protocol notifyd_volatile, notifyd_stored, notifyd_synced, n
 // connection.c
 
 extern const struct protocol *protocol;
-// Of each message that is under way.
+// The state of each message that is in flight.
 extern long payload_bytes;
 
 // Connects to a path, or to HOST:PORT.
 struct connection connect_to(const char *address, long number);
 void send_all(int fd, const void *bytes, size_t count);
-// Reads exactly so many bytes; the connection blocks.
+// Reads exactly so many bytes. The connection must be blocking.
 void read_exactly(int fd, void *bytes, size_t count);
-// Reads a line up to its newline, which is replaced by a zero; the connection blocks.
+// Reads a line up to its newline, and replaces the newline by a zero. The connection must be blocking.
 void read_line(int fd, char *line, size_t capacity);
 // Reads once and processes every complete frame. Returns without an effect when there is nothing to read.
 void receive(struct connection *c);
@@ -75,6 +76,6 @@ struct measurement {
 };
 
 struct session open_session(const char *address, long subscribers);
-// Posts for so many seconds, three messages at least, and waits until every subscriber has all messages and
-// every receipt has come.
+// Posts for so many seconds, at least three messages, and waits until every subscriber has all messages and every
+// receipt has arrived.
 struct measurement measure(struct session *session, int pid, double seconds, long window);

@@ -36,7 +36,7 @@ static void number_post(struct poster *p, char *at, uint64_t number) {
     memcpy(at + p->payload_at, &number, sizeof number);
 }
 
-// How many posts the next write carries; 0: none yet, or no more.
+// The number of posts of the next write; 0 if nothing can be written yet, or all were posted.
 static long next_batch(struct poster *p, struct session *s) {
     long posted = s->sent - p->first, count = p->window - (s->sent - s->done);
     if (posted >= MOST_MESSAGES || (posted >= LEAST_MESSAGES && now() >= p->end)) return 0;
@@ -64,7 +64,7 @@ static bool post(struct poster *p, struct session *s) {
     }
 }
 
-// How many messages every subscriber has, with a receipt where the protocol has receipts.
+// The number of messages that every subscriber has, and that have a receipt if the protocol has receipts.
 static long finished(struct session *s) {
     long connections = s->subscribers + protocol->has_receipts, least = s->sent;
     for (long i = 0; i < s->subscribers; i++)

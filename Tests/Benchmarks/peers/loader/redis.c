@@ -1,5 +1,5 @@
-// Redis: publish and subscribe, whose replies are not waited for, and streams, whose replies are the receipts, with a
-// consumer group for each subscriber, which acknowledges every message.
+// Redis in two modes: PUBLISH and SUBSCRIBE, whose replies are ignored; and streams, whose replies are the receipts,
+// with a consumer group for each subscriber, which acknowledges every message.
 #define _GNU_SOURCE
 #include "peers.h"
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 enum { AT_ONCE = 100, ID_BYTES = 48, BULK_BYTES = ID_BYTES + 8, BEFORE_ENTRIES = 4, ENTRY_TOKENS = 5, PUSH_TOKENS = 4 };
 
-// Where a subscriber is in a reply or a pushed message, and what it has to acknowledge.
+// The position of a subscriber in a reply or a pushed message, and the messages that it has to acknowledge.
 struct reader {
     long token, entries;  // tokens so far, messages in the reply
     int ids;
@@ -16,8 +16,8 @@ struct reader {
     char id[AT_ONCE * BULK_BYTES];
 };
 
-// The first character of each token of a reply to XREADGROUP: one stream, its name and its entries; an entry is an id
-// and the fields. And of a pushed message: "message", the channel and the payload.
+// The first character of each token of a reply to XREADGROUP (one stream, its name and its entries, each with an id and
+// fields), and of a pushed message ("message", the channel and the payload).
 static const char before_entries[] = "**$*", entry[] = "*$*$$", push[] = "*$$$";
 
 static void send_text(struct connection *c, const char *text) { send_all(c->fd, text, strlen(text)); }
@@ -65,7 +65,7 @@ static size_t post_stream(char *at, long payload, size_t *payload_at) {
     return post(at, payload, payload_at, "*5\r\n$4\r\nXADD\r\n$11\r\nbench.topic\r\n$1\r\n*\r\n$1\r\np\r\n");
 }
 
-// A token: a line, and the bytes it announces.
+// A token: a line, and the bytes that the line announces.
 struct token {
     const char *bytes;
     long number;          // size of the bytes, or of an array
@@ -116,7 +116,7 @@ static size_t take_reply(struct connection *c, const char *at, size_t size) {
     return token.size;
 }
 
-// Where a reply is complete, acknowledges all of it and reads on.
+// When a reply is complete, acknowledges all of its messages, and requests the next ones.
 static void acknowledge(struct connection *c) {
     struct reader *r = c->state;
     if (!r || r->token < BEFORE_ENTRIES || r->token < BEFORE_ENTRIES + r->entries * ENTRY_TOKENS) return;

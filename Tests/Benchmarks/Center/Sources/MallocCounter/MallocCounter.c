@@ -1,5 +1,5 @@
-// Interposes malloc in programs that link this: the program's definitions take precedence over those of the C library.
-// Needs glibc, whose own functions are also available under other names.
+// Replaces malloc in programs that link this file: the program's definitions take precedence over those of the C
+// library. Needs glibc, which also provides its own functions under other names.
 #include "MallocCounter.h"
 #include <errno.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 import NotifyCenter
 
-/// Posts many names to the core of a center in the same way as the daemon's broker.
+/// A core of a center to which many names are posted in the same way as by the daemon's broker.
 final class CoreNames {
     private var core = CenterCore(reservedFirstToken: "notifyd")
     private let names: [[UInt8]]
@@ -15,7 +15,7 @@ final class CoreNames {
         for _ in names { post() }
     }
 
-    /// Whether the cache holds fewer names than there are.
+    /// Whether the cache holds fewer names than were posted.
     var isFull: Bool { core.cachedResolutionCount < names.count }
 
     func post() {

@@ -8,7 +8,7 @@ func compatibleCases() -> [Case] {
         Case("post under a new name, CompatibleNotificationCenter", .atLeast(1)) {
             let centers = Centers()
             let compatible = CompatibleNotificationCenter()
-            // As with Foundation, releasing these tokens does not end the observations.
+            // The tokens are not kept: as with Foundation, releasing them does not end the observations.
             _ = (compatible.observe(centers.tally), centers.foundationObserve())
             let names = NewNames()
             return (

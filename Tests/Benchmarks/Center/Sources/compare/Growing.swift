@@ -1,7 +1,7 @@
 import Foundation
 import NotifyCenter
 
-/// How the cost of a post grows with the number of names and patterns.
+/// The growth of the cost of a post with the number of names and patterns.
 func growingCases() -> [Case] {
     [
         Case("post, 10 to 100000 names, against a dictionary", .atMost(2)) { try growth(to: 100_000) },

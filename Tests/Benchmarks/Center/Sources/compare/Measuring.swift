@@ -14,7 +14,8 @@ struct Case {
 
     let title: String
     let budget: Budget
-    /// Creates the contenders, ours first, when the case begins. The contenders are released before the next case.
+    /// Creates the contenders, ours first. Called when the case begins. The contenders are released before the next
+    /// case.
     let prepare: () throws -> (Contender, Contender)
 
     init(_ title: String, _ budget: Budget, prepare: @escaping () throws -> (Contender, Contender)) {
@@ -87,7 +88,7 @@ extension String {
 
 // MARK: - Clocks
 
-/// Returns the CPU time in nanoseconds that this thread uses for `body`, without that of other threads and processes.
+/// Returns the CPU time in nanoseconds that this thread uses for `body`. Other threads and processes do not count.
 func processorTime(_ body: () -> Void) -> Double {
     let start = nanoseconds(CLOCK_THREAD_CPUTIME_ID)
     body()

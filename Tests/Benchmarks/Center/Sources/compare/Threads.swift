@@ -14,7 +14,8 @@ func threadCases() -> [Case] {
                 { posting([names[0]], to: [center]) }
             )
         },
-        // Two threads without shared state. If this ratio is also missed, the machine does not provide two full cores.
+        // Two threads without shared state, as a control: if they also miss the ratio, the machine does not provide two
+        // full cores.
         Case("the same with a center for each thread", .atLeast(1.7)) {
             let centers = [LocalCenter(), LocalCenter()]
             let names = try namesOfTwoThreads()
@@ -29,7 +30,7 @@ func threadCases() -> [Case] {
 
 /// Eight names for each of two threads. Padding between the threads' names keeps them in different cache lines.
 private func namesOfTwoThreads() throws -> [[NotificationName]] {
-    // Freed at the end, so that no name gets the padding's memory.
+    // The padding is freed at the end, so that no name gets its memory.
     var padding: [UnsafeMutableRawPointer] = []
     defer { for block in padding { block.deallocate() } }
     return try (0..<2).map { thread in
@@ -55,7 +56,7 @@ private func posting(_ names: [[NotificationName]], to centers: [LocalCenter]) -
     return time { done.wait() } / Double(posts * names.count)
 }
 
-/// A barrier: the threads and the measuring thread begin together.
+/// A barrier at which the threads and the measuring thread begin together.
 private final class Gate: Sendable {
     private let missing: Atomic<Int>
 
@@ -63,7 +64,7 @@ private final class Gate: Sendable {
 
     func pass() {
         missing.wrappingSubtract(1, ordering: .acquiringAndReleasing)
-        // Yields, because there may be more threads than processors.
+        // Waiting threads yield, because there may be more threads than processors.
         while missing.load(ordering: .acquiring) > 0 { sched_yield() }
     }
 }

@@ -1,4 +1,4 @@
-// Compares LocalCenter and CompatibleNotificationCenter with Foundation's NotificationCenter at the same work, and
+// Compares LocalCenter and CompatibleNotificationCenter with Foundation's NotificationCenter on the same work, and
 // fails if a ratio is not as required.
 //
 //   compare [ROUNDS [TEXT]]: with TEXT, runs only the cases whose titles contain it.

@@ -26,7 +26,7 @@ extension String {
     }
 }
 
-/// Returns the CPU time in nanoseconds that this thread uses for `body`, without that of other threads and processes.
+/// Returns the CPU time in nanoseconds that this thread uses for `body`. Other threads and processes do not count.
 private func processorTime(_ body: () -> Void) -> Double {
     func now() -> Double {
         var time = timespec()

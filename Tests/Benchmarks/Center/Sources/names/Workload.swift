@@ -15,7 +15,8 @@ struct Workload: Sendable {
     static let all = [
         // The baseline that a center is compared with.
         Workload(title: "dictionary") { names in
-            // Copies in another order, because the name in a received post is not the same string as the stored name.
+            // The dictionary has copies of the names in another order, because a received name is not the same string
+            // as the stored one.
             var random = SplitMix(state: 43)
             let values = Dictionary(
                 uniqueKeysWithValues: names.strings.shuffled(using: &random).map {
@@ -29,7 +30,7 @@ struct Workload: Sendable {
                 }
             }
         },
-        // Registrations for four patterns and for ten of the names.
+        // A core with registrations for four patterns and for ten of the names.
         Workload(title: "few") { names in
             var core = CenterCore(reservedFirstToken: "notifyd")
             for (slot, pattern) in ["orders.3.>", "*.5.created.*", "orders.*.paid.*", "sensors.>"].enumerated() {
@@ -39,7 +40,7 @@ struct Workload: Sendable {
             for slot in 0..<10 { _ = core.addExact(name: names.strings[slot], slot: Int32(slot)) }
             return post(names, core: core)
         },
-        // A registration for each name.
+        // A core with a registration for each name.
         Workload(title: "own") { names in
             var core = CenterCore(reservedFirstToken: "notifyd")
             var random = SplitMix(state: 43)
