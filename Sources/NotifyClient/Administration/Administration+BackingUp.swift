@@ -2,7 +2,7 @@ import NIOCore
 import NotifyWire
 
 extension NotificationClient.Administration {
-    /// How much of a backup is written.
+    /// The progress of a backup.
     public struct BackupProgress: Hashable, Sendable {
         /// The bytes written so far.
         public let written: UInt64
@@ -11,17 +11,18 @@ extension NotificationClient.Administration {
     }
 
     /// Writes a backup of the daemon's log to a file: all stored messages and durable subscriptions. Posts and
-    /// deliveries continue meanwhile. The daemon makes one backup at a time: requests of other clients wait. `notifyd
-    /// --restore` puts a backup in the place of the log.
+    /// deliveries continue meanwhile. The daemon makes one backup at a time, and requests of other clients wait.
+    /// `notifyd --restore` replaces the log by a backup.
     ///
-    /// The daemon first copies the log beside its database. The file is written with mode 0600, and gets its name once
-    /// it is complete and flushed, so that `path` is never an incomplete backup. Until then it has no name or, on file
-    /// systems without such files, another one in the same folder. Blocks the caller's thread while it writes.
+    /// The daemon first copies the log beside its database. The client writes the file with mode 0600, and names it
+    /// once it is complete and flushed, so that `path` is never an incomplete backup. Until then, the file has no name
+    /// or, on file systems without such files, another name in the same folder. The method blocks the caller's thread
+    /// while it writes.
     ///
     /// - Parameters:
     ///   - path: The file to write.
-    ///   - replacesFile: Whether to replace an existing backup or empty file. Otherwise, the backup fails if there is
-    ///     one. A file of another kind is never replaced.
+    ///   - replacesFile: Whether to replace an existing backup or empty file. If false, the backup fails if the file
+    ///     exists. A file of another kind is never replaced.
     ///   - progress: Called when the daemon has copied its log, and after each piece that was written.
     /// - Throws: ``NotifyError``, such as `forbidden` for a user who may not manage everything, `limitReached` if 8
     ///   others wait for a backup, or if this client read nothing of its backup for 30 s while another one waited,
@@ -34,10 +35,11 @@ extension NotificationClient.Administration {
     }
 
     /// Writes a backup of the daemon's log to an open file, such as a pipe, as ``backUp(to:replacingFile:progress:)``
-    /// does to a file with a path. After an error, what was written is incomplete.
+    /// does to a file with a path. After an error, the written bytes are an incomplete backup.
     ///
     /// - Parameters:
-    ///   - descriptor: The open file, which stays open. A broken pipe ends the process, unless it ignores `SIGPIPE`.
+    ///   - descriptor: The open file. It stays open. A broken pipe ends the process, unless the process ignores
+    ///     `SIGPIPE`.
     ///   - progress: Called when the daemon has copied its log, and after each piece that was written.
     /// - Throws: ``NotifyError``, as for a file with a path.
     public nonisolated(nonsending) func backUp(
@@ -52,7 +54,7 @@ extension NotificationClient.Administration {
         do {
             try await copyBackup(to: target, progress)
         } catch {
-            // Otherwise the daemon would keep its copy until the connection ends.
+            // Without this, the daemon would keep its copy until the connection ends.
             if !error.isRefusal, error.code != .connectionLost { client.core.endBackup() }
             throw error
         }

@@ -21,7 +21,7 @@ extension NotificationClient.Administration {
         }
     }
 
-    /// Reads dead letters: messages of durable subscriptions that were rejected too often or have failed.
+    /// Reads dead letters: messages of durable subscriptions that could not be processed.
     ///
     /// ```swift
     /// for try await letter in try await client.administration.deadLetters(of: "billing") {
@@ -34,11 +34,12 @@ extension NotificationClient.Administration {
     ///   - start: The position in the log of the first dead letter.
     ///   - limit: The number of dead letters after which the sequence ends; `nil` for no limit.
     ///   - follows: Whether to continue with each dead letter as it is stored.
-    ///   - order: Which dead letter comes first. Only the oldest one if the sequence follows the log.
-    ///   - uid: The uid of the owner of the durable subscriptions; `nil` for this user. Only root may read those of
-    ///     other users, unless the policy says otherwise.
-    ///   - onGap: Called with each gap: damaged dead letters, and those deleted before the sequence gets to them. Runs
-    ///     in the task that reads the sequence. If it is nil, the client's logger logs gaps as warnings.
+    ///   - order: Whether the oldest or the newest dead letter comes first. A sequence that follows the log must begin
+    ///     with the oldest.
+    ///   - uid: The uid of the owner of the durable subscriptions; `nil` for this user. Only root may read dead letters
+    ///     of other users, unless the policy permits it.
+    ///   - onGap: Called with each gap for dead letters that are damaged or were deleted before the sequence reached
+    ///     them. Runs in the task that reads the sequence. If nil, the client's logger logs gaps as warnings.
     /// - Throws: ``NotifyError``, such as `invalidSubscriptionName`; the sequence throws `forbidden` if this user may
     ///   not read the dead letters.
     public nonisolated(nonsending) func deadLetters(
@@ -52,7 +53,7 @@ extension NotificationClient.Administration {
         var owner = uid ?? core.uid
         if owner == nil {
             do throws(NotifyError) {
-                // Any answer shows that there was a connection, on which the daemon has reported the uid.
+                // The daemon reports the uid on each connection, and any answer shows that there was one.
                 _ = try await core.answer(to: FrameCall(Ping(), timeout: timeout), endsOnShutdown: follows)
                 owner = core.uid
             } catch {
@@ -67,8 +68,8 @@ extension NotificationClient.Administration {
             onGap: onGap)
     }
 
-    /// Delivers dead letters again. Each one goes to its durable subscription alone, with no failure recorded, and is
-    /// no longer a dead letter.
+    /// Delivers dead letters again. Each message goes only to its durable subscription, without recorded failures, and
+    /// is no longer a dead letter.
     ///
     /// - Parameters:
     ///   - name: The durable subscription; `nil` for all.
@@ -94,7 +95,7 @@ extension NotificationClient.Administration {
     private nonisolated(nonsending) func change(
         _ action: NotifyWire.DeadLetters.Action, _ name: String?, _ sequences: [UInt64]?, _ uid: UInt32?
     ) async throws(NotifyError) -> DeadLetterResult {
-        // Any valid name serves to check the uid.
+        // The check of the uid needs a name, and any valid one will do.
         var request = NotifyWire.DeadLetters(
             uid: try Self.owner(uid, of: name ?? "all"), action: action, durableName: name ?? "")
         guard let sequences else { return DeadLetterResult(try await ask(request)) }

@@ -14,7 +14,7 @@ extension NotificationClient.Administration {
     ///   - object: The object to match; `nil` for messages with any object or none.
     ///   - start: Where the subscription begins.
     ///   - sharing: Whether several clients share its messages.
-    ///   - settings: How it repeats its messages.
+    ///   - settings: When and how often the subscription repeats its messages.
     /// - Returns: The subscription, with ``DurableDetails/existed``.
     /// - Throws: ``NotifyError``, such as `subscriptionMismatch` if the subscription exists with other patterns,
     ///   another object, or another sharing.
@@ -43,8 +43,8 @@ extension NotificationClient.Administration {
     ///
     /// - Parameters:
     ///   - name: The subscription's name.
-    ///   - endsMembers: Whether to end the attachments of clients first, whose subscriptions then fail with
-    ///     `unknownSubscription`. Otherwise no client may be attached.
+    ///   - endsMembers: Whether to end the attachments of clients first. Their subscriptions then fail with
+    ///     `unknownSubscription`. If false, no client may be attached.
     ///   - uid: The uid of the owner; `nil` for this user. To name another user, this user needs the right to manage
     ///     everything.
     /// - Throws: ``NotifyError``, such as `unknownSubscription`, `subscriptionInUse` while a client is attached to it,
@@ -88,10 +88,10 @@ extension NotificationClient.Administration {
     }
 
     /// Moves the cursor of a durable subscription forwards or backwards. Acknowledgements of messages after the
-    /// position are forgotten, and what was lost is no longer reported.
+    /// position are forgotten, and earlier losses are no longer reported.
     ///
-    /// A client that is attached continues at the new position, after a gap with the reason `recreated`. Stored
-    /// messages are delivered again if a client has received them before, marked as redelivered.
+    /// An attached client continues at the new position, after a gap with the reason `recreated`. Stored messages after
+    /// the position are delivered again, marked as redelivered if a client has received them before.
     ///
     /// - Parameters:
     ///   - name: The subscription's name.
@@ -109,10 +109,10 @@ extension NotificationClient.Administration {
         return DurableDetails(try await ask(Reset(uid: owner, durableName: name, to: start.position())))
     }
 
-    /// Replaces the patterns of a durable subscription. Its cursor and its acknowledgements stay: it delivers the
-    /// stored messages after them that the new patterns match.
+    /// Replaces the patterns of a durable subscription. Its cursor and its acknowledgements stay, so it delivers the
+    /// unacknowledged stored messages that the new patterns match.
     ///
-    /// A client that is attached stays so, and receives by the new patterns. A client that attaches later must name the
+    /// An attached client stays attached, and receives by the new patterns. A client that attaches later must name the
     /// new patterns.
     ///
     /// - Parameters:
@@ -121,8 +121,7 @@ extension NotificationClient.Administration {
     ///   - uid: The uid of the owner; `nil` for this user. To name another user, this user needs the right to manage
     ///     everything.
     /// - Returns: The subscription with its new patterns.
-    /// - Throws: ``NotifyError``, such as `unknownSubscription`, or `forbidden` if the owner may not receive what a
-    ///   pattern matches.
+    /// - Throws: ``NotifyError``, such as `unknownSubscription`, or `forbidden` if the owner may not receive a pattern.
     @discardableResult
     public nonisolated(nonsending) func editDurableSubscription(
         _ name: String, patterns: [String], uid: UInt32? = nil
@@ -137,7 +136,7 @@ extension NotificationClient.Administration {
     ///
     /// - Parameters:
     ///   - name: The subscription's name.
-    ///   - settings: The settings to change; those that are `nil` stay as they are.
+    ///   - settings: The settings to change. Settings that are `nil` stay as they are.
     ///   - uid: The uid of the owner; `nil` for this user. To name another user, this user needs the right to manage
     ///     everything.
     /// - Returns: The subscription with its new settings.

@@ -26,7 +26,7 @@ extension NotificationClient.Administration {
     ///
     /// The daemon counts only while clients request the list: the first list is empty, and later ones contain the
     /// counts since the first request. Counting ends when no client has requested the list for 10 seconds. At most
-    /// 16,384 names are counted; the half with the fewest posts makes room for others.
+    /// 16,384 names are counted. To make room for others, the half with the fewest posts is dropped.
     ///
     /// - Throws: ``NotifyError``.
     public nonisolated(nonsending) func names() async throws(NotifyError) -> [NameStatus] {
@@ -38,9 +38,9 @@ extension NotificationClient.Administration {
     /// The daemon records posts only for clients that call this repeatedly: the first result is empty, and recording
     /// ends when there is no call for 10 seconds, when the patterns change, or when the connection ends. The daemon
     /// records at most 5,000 posts per second for each client and keeps at most 256 KiB of them. For a client that may
-    /// not manage everything, it compares at most 20,000 posts per second with the patterns. Other posts are skipped
-    /// and counted; those at the end are reported with the next recorded post. At most 8 clients may monitor posts at
-    /// the same time. At most 4 of them, and 2 of each user, may be clients that may not manage everything.
+    /// not manage everything, it compares at most 20,000 posts per second with the patterns. Other posts are skipped,
+    /// and their number is reported with the next recorded post. At most 8 clients may monitor posts at the same time.
+    /// At most 4 of these clients, and 2 of each user, may lack the right to manage everything.
     ///
     /// - Parameter patterns: 1 to 16 patterns of names. Accepted posts are recorded if this user may receive their
     ///   name, and refused posts if they are this user's or if this user may manage everything.

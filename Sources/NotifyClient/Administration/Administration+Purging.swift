@@ -6,7 +6,7 @@ extension NotificationClient.Administration {
     public struct PurgeResult: Hashable, Sendable {
         /// The number of deleted messages, dead letters included.
         public let messages: UInt64
-        /// The bytes that they took in the daemon's log.
+        /// The bytes that the messages took in the daemon's log.
         public let bytes: UInt64
         /// The number of durable subscriptions that lost messages which they had not acknowledged. Each of them gets a
         /// ``NotificationClient/Gap``.
@@ -23,10 +23,10 @@ extension NotificationClient.Administration {
         }
     }
 
-    /// Deletes stored messages, also those that durable subscriptions have not acknowledged, with the copies of
-    /// messages that wait for their next delivery after a failure, and the dead letters that were made of them.
+    /// Deletes stored messages, even if durable subscriptions have not acknowledged them. Deletes their dead letters,
+    /// too, and the copies of messages that wait for their next delivery after a failure.
     ///
-    /// A message that a client is processing meanwhile is not taken from it, but not delivered again if it fails.
+    /// A client that is processing a deleted message keeps it, but the message is not delivered again if it fails.
     /// Messages that are posted meanwhile remain. A purge continues to its end even if this client is stopped.
     ///
     /// - Parameters:

@@ -3,15 +3,15 @@ import NotifyWire
 extension NotificationClient.Administration {
     /// Sums up the messages of the daemon's log by name, to see which names fill the disk.
     ///
-    /// Only stored messages are counted, and only names that this user may receive. The daemon counts while others post
-    /// and while it deletes, so the sum is of no single moment.
+    /// Only stored messages are counted, and only names that this user may receive. Posts and deletions continue while
+    /// the daemon counts, so the result is not a snapshot of one moment.
     ///
     /// - Parameters:
     ///   - patterns: The patterns of names to match, 1 to 64.
     ///   - start: The position of the first message.
     ///   - end: The end, as for
     ///     ``NotificationClient/log(_:from:to:object:limit:follows:order:timeout:)-([String],_,_,_,_,_,_,_)``.
-    ///   - limit: The number of names to return, those with the most bytes; at most 10,000.
+    ///   - limit: The maximum number of names to return, at most 10,000. Names with more bytes come first.
     /// - Throws: ``NotifyError``, such as `forbidden` if this user may not receive a pattern.
     public nonisolated(nonsending) func logSummary(
         _ patterns: [String] = [">"], from start: NotificationClient.Start = .oldest,

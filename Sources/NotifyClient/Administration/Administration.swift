@@ -10,8 +10,8 @@ extension NotificationClient {
     /// print(statistics["subscriptions"] ?? 0)
     /// ```
     ///
-    /// Lists contain what belongs to this user or, if this user may manage everything, to all users. A few requests
-    /// need that right, which root has by default.
+    /// Lists contain the entries of this user or, if this user may manage everything, of all users. A few requests need
+    /// the right to manage everything, which root has by default.
     public struct Administration: Sendable {
         let client: NotificationClient
         var timeout: Duration?
@@ -26,8 +26,8 @@ extension NotificationClient {
     /// Requests that manage durable subscriptions and dead letters, and requests about the daemon as a whole.
     public var administration: Administration { Administration(client: self) }
 
-    /// The requests of ``administration``, each with this time limit instead of ``Configuration/requestTimeout``. It
-    /// includes the wait for a connection.
+    /// The requests of ``administration``, each with this time limit instead of ``Configuration/requestTimeout``. The
+    /// limit includes the wait for a connection.
     public func administration(timeout: Duration) -> Administration {
         Administration(client: self, timeout: timeout)
     }
@@ -39,10 +39,10 @@ extension NotificationClient.Administration {
         /// The keys of the changed settings that take effect at the daemon's next start.
         public let pendingSettings: [String]
         /// A step that failed although the configuration is in effect, such as the repair of the log, and how to
-        /// correct it; nil if it did everything.
+        /// correct it; `nil` if every step succeeded.
         public let problem: String?
 
-        /// Creates an outcome, for a test of code that uses one.
+        /// Creates an outcome, for example in a test.
         public init(pendingSettings: [String] = [], problem: String? = nil) {
             self.pendingSettings = pendingSettings
             self.problem = problem
@@ -64,14 +64,14 @@ extension NotificationClient.Administration {
         ReloadOutcome(try await ask(Reload()))
     }
 
-    /// Reports the damage of the log that the daemon knows of.
+    /// Reports the known damage of the daemon's log.
     ///
     /// A full check does not find damage of the database's indexes and free pages, which `notifyd --check` finds.
     ///
     /// - Parameters:
-    ///   - full: Whether the daemon checks every row of the log first, in short pieces between other work. If a check
-    ///     is under way already, this call gets its result.
-    ///   - progress: Called with the percentage of the messages that are checked, on the client's event loop. Must
+    ///   - full: Whether the daemon first checks every row of the log, in short pieces between other work. If a check
+    ///     is already under way, this call gets the result of that check.
+    ///   - progress: Called on the client's event loop with the percentage of the messages that have been checked. Must
     ///     return soon.
     /// - Throws: ``NotifyError``, such as `forbidden` for a user who may not manage everything, or `limitReached` if 8
     ///   requests wait for a check.
@@ -83,7 +83,7 @@ extension NotificationClient.Administration {
         return LogCheck(report)
     }
 
-    /// Asks how the daemon's policy decides about a right.
+    /// Asks for the decision of the daemon's policy about a right.
     ///
     /// - Parameters:
     ///   - right: The right to ask about.

@@ -4,9 +4,9 @@ import NotifySystem
 import NotifyWire
 import SystemPackage
 
-/// Where a backup is written.
+/// An output to which a backup is written.
 protocol BackupOutput: AnyObject {
-    /// Where the file will be, for the daemon.
+    /// The location of the file, which the daemon compares with its own files.
     var location: FileLocation { get }
     /// Appends bytes.
     func write(_ bytes: ByteBuffer) throws(NotifyError)
@@ -14,15 +14,15 @@ protocol BackupOutput: AnyObject {
     func finish() throws(NotifyError)
 }
 
-/// The file of a backup. Until it is complete, it has no name, so that nothing of it remains if the process is killed.
-/// Where the file system has no files without names, it has another name, and is removed if it is not finished.
+/// The file of a backup. Until the file is complete, it has no name, so that nothing remains if the process is killed.
+/// If the file system has no files without names, the file has a temporary name, and is removed if the backup fails.
 final class BackupTarget: BackupOutput {
-    /// Where the file will be, for the daemon.
+    /// The location of the file, which the daemon compares with its own files.
     let location: FileLocation
     private let path: String
     private let folder: String
     private let replacesFile: Bool
-    /// The other name; nil for a file without a name.
+    /// The path of the temporary name; nil for a file without a name.
     private let temporaryPath: String?
     private let descriptor: Int32
 
@@ -58,7 +58,7 @@ final class BackupTarget: BackupOutput {
     /// `O_TMPFILE`, which Swift does not import.
     private static let unnamedOption: Int32 = 0o20_000_000 | O_DIRECTORY
 
-    /// Creates a file without a name; nil if that is not possible, or if the file could not get a name later.
+    /// Creates a file without a name. Returns nil if that is not possible, or if the file could not be named later.
     static func unnamedFile(in folder: String) -> Int32? {
         let descriptor = open(folder, unnamedOption | O_WRONLY | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { return nil }
@@ -69,11 +69,11 @@ final class BackupTarget: BackupOutput {
         return descriptor
     }
 
-    /// A path of the open file.
+    /// The path of the open file in `/proc`.
     private static func source(of descriptor: Int32) -> String { "/proc/self/fd/\(descriptor)" }
 
-    /// Checks that no file exists, or one that may be replaced: a backup or an empty file. Any other one may be a file
-    /// of the daemon, whatever its name, or a file with other content.
+    /// Checks that there is no file at the path, or a file that may be replaced: a backup or an empty file. Another
+    /// file is never replaced, because it could belong to the daemon.
     private static func check(_ path: String, replacesFile: Bool) throws(NotifyError) {
         var status = stat()
         guard lstat(path, &status) == 0 else { return }
@@ -93,15 +93,15 @@ final class BackupTarget: BackupOutput {
         let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
         guard descriptor >= 0 else { throw failure("can't read", path) }
         defer { close(descriptor) }
-        // The daemon holds its lock files, which may be empty.
+        // An empty file may be a lock file of the daemon, which holds a lock on it.
         guard flock(descriptor, LOCK_SH | LOCK_NB) == 0 else { return false }
         var header = [UInt8](repeating: 0, count: 100)
         let count = pread(descriptor, &header, header.count, 0)
         return count == 0 || (count == header.count && isBackup(header))
     }
 
-    /// Whether the header of an SQLite database is that of a backup. The database of a daemon has a write-ahead log,
-    /// and a backup has none.
+    /// Whether a header is that of a backup: an SQLite database without a write-ahead log. The database of a daemon has
+    /// one.
     private static func isBackup(_ header: [UInt8]) -> Bool {
         header.starts(with: Array("SQLite format 3\0".utf8)) && header[18] == 1 && header[19] == 1
             && header[68..<72].elementsEqual("ntfd".utf8)
@@ -115,7 +115,7 @@ final class BackupTarget: BackupOutput {
         }
     }
 
-    /// Flushes the file and gives it its name.
+    /// Flushes the file, and names it.
     func finish() throws(NotifyError) {
         guard fsync(descriptor) == 0 else { throw Self.failure("can't flush", path) }
         try giveName()
@@ -126,7 +126,7 @@ final class BackupTarget: BackupOutput {
     }
 
     private func giveName() throws(NotifyError) {
-        // Unlike `rename`, never replaces a file that was created meanwhile.
+        // Unlike `rename`, a link never replaces a file that was created meanwhile.
         if link(to: path) {
             if let temporaryPath { unlink(temporaryPath) }
             return
@@ -160,7 +160,7 @@ final class BackupTarget: BackupOutput {
 /// A backup that is written to an open file, such as a pipe.
 final class BackupStream: BackupOutput {
     private let descriptor: Int32
-    /// No file, or the one that is open: its name is unknown.
+    /// No location, because the name of the open file is unknown.
     let location = FileLocation(device: 0, inode: 0, name: "")
 
     init(descriptor: Int32) { self.descriptor = descriptor }

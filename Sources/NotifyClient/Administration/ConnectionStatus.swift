@@ -15,15 +15,16 @@ extension NotificationClient.Administration {
         public let connectedMicroseconds: UInt64
         /// The number of volatile subscriptions, and of durable subscriptions to which the client is attached.
         public let subscriptionCount: Int
-        /// Posts that the daemon accepted.
+        /// The number of posts that the daemon accepted.
         public let posts: UInt64
-        /// Requests that the daemon refused, posts included.
+        /// The number of requests that the daemon refused, including posts.
         public let refused: UInt64
-        /// Messages queued for the client, including ``dropped`` messages. Redelivered messages count again.
+        /// The number of messages queued for the client, including ``dropped`` messages. Redelivered messages count
+        /// again.
         public let delivered: UInt64
-        /// Messages that the daemon dropped because the client did not read them in time.
+        /// The number of messages that the daemon dropped because the client did not read them in time.
         public let dropped: UInt64
-        /// Messages that the client dropped from its own buffers, according to its reports.
+        /// The number of messages that the client dropped from its own buffers, according to its reports.
         public let droppedByClient: UInt64
         /// The memory of messages and answers that wait in the daemon until the client reads, in bytes.
         public let waitingBytes: UInt64
@@ -52,29 +53,29 @@ extension NotificationClient.Administration {
             public let name: String
             /// The sequence up to which every message is acknowledged.
             public let cursor: UInt64
-            /// The messages that it may receive and that are not acknowledged; `nil` if the daemon has not counted them
-            /// yet. See ``DurableSubscription/pending``.
+            /// The number of unacknowledged messages that the subscription may receive; `nil` if the daemon has not
+            /// counted them yet. See ``DurableSubscription/pending``.
             public let behind: UInt64?
-            /// Whether there may be fewer of these messages, for example because the subscription has an object.
+            /// Whether ``behind`` is only an upper bound, for example because the subscription has an object.
             public let isBehindUpperBound: Bool
-            /// Messages that the attached client has acknowledged.
+            /// The number of messages that the attached client has acknowledged.
             public let acknowledged: UInt64
-            /// Messages that were delivered to the attached client and are not acknowledged yet.
+            /// The number of messages that were delivered to the attached client and are not acknowledged yet.
             public let unacknowledged: Int
         }
 
         /// The state of a durable subscription; `nil` for a volatile one.
         public let durable: Durable?
-        /// The uid of its owner.
+        /// The uid of the subscription's owner.
         public let uid: UInt32
         /// The ``ClientStatus/id`` of the subscribed client; `nil` if no client is attached to the durable
         /// subscription.
         public let client: UInt64?
         /// The pid of that client.
         public let pid: UInt32?
-        /// The patterns of names that it matches.
+        /// The patterns of names that the subscription matches.
         public let patterns: [String]
-        /// The object that it matches; `nil` if it matches messages with any object or none.
+        /// The object that the subscription matches; `nil` if it matches messages with any object or none.
         public let object: String?
 
         init(_ entry: SubscriptionEntry) {

@@ -4,8 +4,8 @@ import NotifyWire
 extension NotificationClient.Administration {
     /// A message of a durable subscription that could not be processed, with the reason.
     public struct DeadLetter: Sendable {
-        /// The dead letter as a message, under `notifyd.dead.` and the uid of the subscription's owner. Its payload is
-        /// that of the original message.
+        /// The dead letter as a message, with the name `notifyd.dead.` and the uid of the subscription's owner. Its
+        /// payload is the payload of the original message.
         public let message: NotificationClient.Message
         private let description: DeadLetterHeaders
 
@@ -24,12 +24,12 @@ extension NotificationClient.Administration {
         public var durableName: String { message.object ?? "" }
         /// The number of deliveries that failed.
         public var deliveries: Int { Int(description.deliveries) }
-        /// Why the last of them failed; `nil` if unknown.
+        /// The reason why the last delivery failed; `nil` if unknown.
         public var reason: String? { description.reason.isEmpty ? nil : description.reason }
 
         /// The sequence of the original message.
         public var originalSequence: UInt64 { description.stamp.sequence }
-        /// The name that the original message was posted under.
+        /// The name under which the original message was posted.
         public var name: String { description.name }
         /// The object of the original message; `nil` for none.
         public var object: String? { description.object.isEmpty ? nil : description.object }
@@ -53,8 +53,8 @@ extension NotificationClient.Administration {
         public var text: String? { message.text }
     }
 
-    /// Dead letters of the daemon's log, as an asynchronous sequence. In a service that is shut down gracefully, it ends
-    /// or continues as ``NotificationClient/StoredMessages`` do.
+    /// Dead letters of the daemon's log, as an asynchronous sequence. In a service that is shut down gracefully, the
+    /// sequence ends or continues as ``NotificationClient/StoredMessages`` does.
     public struct DeadLetters: AsyncSequence, Sendable {
         /// nil if the service was shut down before the sequence could begin.
         let messages: NotificationClient.StoredMessages?
@@ -65,7 +65,7 @@ extension NotificationClient.Administration {
             Iterator(messages: messages?.makeAsyncIterator(), onGap: onGap)
         }
 
-        /// Reads dead letters. Damaged ones, and those deleted meanwhile, are reported as gaps, and left out.
+        /// Reads dead letters. Damaged and deleted ones are left out and reported as gaps.
         public struct Iterator: AsyncIteratorProtocol {
             var messages: NotificationClient.StoredMessages.Iterator?
             let onGap: (NotificationClient.Gap) -> Void

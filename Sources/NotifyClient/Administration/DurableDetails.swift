@@ -6,7 +6,7 @@ extension NotificationClient.Administration {
     public struct DurableDetails: Hashable, Sendable {
         /// The attachment of a client.
         public struct Attachment: Hashable, Sendable {
-            /// When the client attached.
+            /// The time at which the client attached.
             public let date: Date
             /// The pid of the client, which may have ended since.
             public let pid: UInt32
@@ -16,41 +16,44 @@ extension NotificationClient.Administration {
         public struct Failure: Hashable, Sendable {
             /// The sequence of the message.
             public let sequence: UInt64
-            /// When the delivery failed; `nil` if that was before the daemon's start.
+            /// The time at which the delivery failed; `nil` if that was before the daemon's start.
             public let date: Date?
             /// The number of the message's deliveries that had failed by then.
             public let failures: Int
-            /// Why it failed: what the client gave as the reason; `nil` if it gave none, or if this user perhaps may not
-            /// receive all messages of the subscription. ``trace(_:)`` has the reason of a message that it may receive.
+            /// The reason that the client gave for the failure; `nil` if it gave none, or if this user may perhaps not
+            /// receive all messages of the subscription. ``trace(_:)`` has the reason for a message that this user may
+            /// receive.
             public let reason: String?
         }
 
         /// The subscription as in the list of ``durableSubscriptions()``.
         public let subscription: DurableSubscription
-        /// How the subscription repeats its messages. All settings have a value.
+        /// The settings of redeliveries. All of them have a value.
         public let settings: NotificationClient.DurableSettings
-        /// When the subscription was created; `nil` if an earlier version of the daemon created it.
+        /// The time of the subscription's creation; `nil` if an earlier version of the daemon created it.
         public let created: Date?
         /// The last attachment that received messages, present or past; `nil` if there was none. If ``created`` is
         /// `nil`, attachments to an earlier version of the daemon are unknown.
         public let lastAttachment: Attachment?
         /// The time without a client after which the daemon removes the subscription; `nil` if it does not.
         public let expiry: Duration?
-        /// How long no client has been attached, zero while one is; `nil` if the daemon has not determined it yet.
+        /// The time for which no client has been attached, zero while one is attached; `nil` if the daemon has not
+        /// determined it yet.
         public let unused: Duration?
-        /// The number of withheld messages, which ``DurableSubscription/waiting`` contains: no attached client may
-        /// receive them, but a client that attached earlier may. While no client is attached: the messages that at
-        /// least one of the earlier clients may not receive.
+        /// The number of withheld messages: no attached client may receive them, but a client that attached earlier
+        /// may. ``DurableSubscription/waiting`` includes them. While no client is attached, the number of messages that
+        /// at least one of the earlier clients may not receive.
         public let withheld: Int
-        /// Whether a request to create the subscription found it; false after other requests.
+        /// Whether the subscription existed before a request to create it. False after other requests.
         public let existed: Bool
-        /// Whether messages that failed too often wait as copies, because the dead letters of the subscription's user use up
-        /// its share. They become dead letters once some are retried or deleted, or the limit is raised.
+        /// Whether messages that failed too often can't become dead letters, because the dead letters of the
+        /// subscription's user use up its share. The messages wait until dead letters are retried or deleted, or the
+        /// limit is raised.
         public let needsRoomForDeadLetters: Bool
-        /// The delivery that failed last; `nil` if none did. After a restart of the daemon, a failed delivery of a
+        /// The last failed delivery; `nil` if none failed. After a restart of the daemon, a failed delivery of some
         /// message that waits for another delivery.
         public let lastFailure: Failure?
-        /// The earliest time at which a message is delivered again; `nil` if no message waits for a time.
+        /// The earliest time of a redelivery; `nil` if no message waits for a time.
         public let nextDelivery: Date?
 
         init(_ description: DurableDescription) {

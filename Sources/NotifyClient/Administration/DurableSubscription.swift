@@ -6,9 +6,9 @@ extension NotificationClient.Administration {
     public struct DurableSubscription: Hashable, Sendable {
         /// A number of messages that is exact or an upper bound.
         public struct Count: Hashable, Sendable {
-            /// The number of messages, or the most that there can be.
+            /// The exact number of messages, or the upper bound.
             public let messages: UInt64
-            /// Whether there may be fewer, for example because the subscription selects an object.
+            /// Whether ``messages`` is only an upper bound, for example because the subscription has an object.
             public let isUpperBound: Bool
         }
 
@@ -18,7 +18,7 @@ extension NotificationClient.Administration {
             public let count: Count
             /// The bytes that the messages take in the daemon's log.
             public let bytes: UInt64
-            /// When the oldest of them was posted, at most a minute too early; `nil` if there are none.
+            /// The time of the oldest message's post, at most a minute too early; `nil` if there is no message.
             public let oldest: Date?
         }
 
@@ -26,9 +26,9 @@ extension NotificationClient.Administration {
         public let name: String
         /// The uid of the owner.
         public let uid: UInt32
-        /// The patterns of names that it matches.
+        /// The patterns of names that the subscription matches.
         public let patterns: [String]
-        /// The object that it matches; `nil` if it matches messages with any object or none.
+        /// The object that the subscription matches; `nil` if it matches messages with any object or none.
         public let object: String?
         /// Whether several clients share its messages.
         public let sharing: NotificationClient.DurableSharing
@@ -38,15 +38,15 @@ extension NotificationClient.Administration {
         public let holderPID: UInt32?
         /// The number of attached clients.
         public let members: Int
-        /// Messages delivered to the attached clients and not answered.
+        /// The number of messages that were delivered to the attached clients and not answered.
         public let inFlight: UInt32
-        /// Messages that failed or were given back, and wait for their next delivery.
+        /// The number of messages that failed or were given back, and wait for their next delivery.
         public let waiting: Int
         /// The messages that are not acknowledged, delivered or not; `nil` if the daemon has not counted them yet.
         public let pending: Pending?
-        /// Messages that were deleted before they were acknowledged, until a later one is acknowledged. Of a subscription
-        /// that was created to begin at a sequence or a time, also those deleted before its creation: from that sequence
-        /// on, or from the first message that was then stored.
+        /// The number of messages that were deleted before they were acknowledged. The number returns to 0 once a later
+        /// message is acknowledged. For a subscription created to begin at a sequence or a time, includes messages
+        /// deleted before its creation: from that sequence on, or from the first message that was stored then.
         public let lost: Count
 
         init(_ entry: DurableEntry) {

@@ -3,9 +3,9 @@ import NotifyWire
 extension NotificationClient.Administration {
     /// The known damage of the daemon's log, and problems of the daemon.
     public struct LogCheck: Hashable, Sendable {
-        /// A part of the log, besides messages.
+        /// A part of the log other than messages.
         public enum Part: String, Hashable, Sendable {
-            /// Something that can't be read, or is malformed as a database.
+            /// The database itself: a part that can't be read, or is malformed.
             case database
             /// The state from which sequences continue.
             case state
@@ -17,11 +17,11 @@ extension NotificationClient.Administration {
             case subscription
         }
 
-        /// A problem of the log besides damaged messages.
+        /// A problem of the log other than damaged messages.
         public struct Problem: Hashable, Sendable {
             /// The damaged part.
             public let part: Part
-            /// One line that says what is damaged.
+            /// A description of the damage, in one line.
             public let text: String
         }
 
@@ -31,7 +31,7 @@ extension NotificationClient.Administration {
             public let messages: UInt64
             /// The number of names.
             public let names: UInt64
-            /// The number of closed segments, which are successive messages.
+            /// The number of closed segments, which are groups of successive messages.
             public let segments: UInt64
             /// The number of durable subscriptions.
             public let subscriptions: UInt64
@@ -41,15 +41,15 @@ extension NotificationClient.Administration {
         public let sound: SoundRows?
         /// The number of damaged messages that are known.
         public let damagedMessages: UInt64
-        /// The sequences of damaged messages, ascending. If there are more than 256 ranges, some of them.
+        /// The sequences of damaged messages, ascending. Incomplete if there are more than 256 ranges.
         public let damagedSequences: [ClosedRange<UInt64>]
         /// The number of other problems.
         public let problemCount: UInt64
         /// The first of the other problems, at most 32.
         public let problems: [Problem]
-        /// Why posts to be stored are refused, and how to repair that, in one line; `nil` if storing works.
+        /// The reason why posts to be stored are refused, and the remedy, in one line; `nil` if storing works.
         public let storageProblem: String?
-        /// Why the last reload of the configuration has failed, in one line; `nil` if it has not.
+        /// The reason why the last reload of the configuration failed, in one line; `nil` if it succeeded.
         public let configurationProblem: String?
 
         /// Whether no damage is known.
@@ -74,7 +74,7 @@ extension NotificationClient.Administration {
 }
 
 extension NotificationClient.Administration.LogCheck.Part {
-    /// Fails for a problem of the daemon.
+    /// Fails for a problem of the daemon, which is not part of the log.
     fileprivate init?(_ part: LogPart) {
         switch part {
         case .database: self = .database

@@ -2,9 +2,9 @@ public import FoundationEssentials
 import NotifyWire
 
 extension NotificationClient.Administration {
-    /// The stored messages of names in the daemon's log.
+    /// A summary of the daemon's log: for each name, the number and bytes of its messages, and the first and last one.
     public struct LogSummary: Hashable, Sendable {
-        /// A message: its sequence, and when it was posted.
+        /// The sequence and the time of a message.
         public struct Position: Hashable, Sendable {
             /// The sequence of the message.
             public let sequence: UInt64
@@ -12,7 +12,7 @@ extension NotificationClient.Administration {
             public let date: Date
         }
 
-        /// The messages of a name, or of several names together.
+        /// The totals of a name's messages, or of the messages of several names together.
         public struct Totals: Hashable, Sendable {
             /// The number of messages.
             public let messages: UInt64
@@ -24,17 +24,17 @@ extension NotificationClient.Administration {
             public let last: Position
         }
 
-        /// A name with its messages.
+        /// A name with the totals of its messages.
         public struct Name: Hashable, Sendable {
             /// The name.
             public let name: String
-            /// Its messages.
+            /// The totals of the name's messages.
             public let totals: Totals
         }
 
         /// The names with the most bytes, in descending order.
         public let names: [Name]
-        /// The sum of the names for which ``names`` has no room; `nil` if there are none.
+        /// The totals of all names beyond the limit of ``names``; `nil` if there are none.
         public let others: Totals?
 
         init(_ entries: [StoredNameEntry]) {

@@ -11,7 +11,7 @@ extension NotificationClient.Administration {
         case manage
     }
 
-    /// The user for whom the policy is asked.
+    /// The user whose rights are asked for.
     public struct PolicySubject: Hashable, Sendable {
         /// The uid of the user.
         public var uid: UInt32
@@ -30,8 +30,8 @@ extension NotificationClient.Administration {
 
     /// A decision of the daemon's policy.
     public struct PolicyDecision: Hashable, Sendable {
-        /// Whether the right is granted. The right to subscribe to a pattern is granted if some of its names may be
-        /// received. The right to manage a pattern is granted if all of its names may be managed.
+        /// Whether the right is granted. The right to subscribe to a pattern is granted if the user may receive some of
+        /// its names. The right to manage a pattern is granted if the user may manage all of its names.
         public let isAllowed: Bool
         /// The deciding rule with its file and line, or the reason why no single rule decides.
         public let reason: String

@@ -7,17 +7,17 @@ extension NotificationClient.Administration {
     public struct NameStatus: Hashable, Sendable {
         /// The name.
         public let name: String
-        /// Accepted posts.
+        /// The number of accepted posts.
         public let posts: UInt64
-        /// Bytes of the posts' payloads.
+        /// The total size of the posts' payloads, in bytes.
         public let payloadBytes: UInt64
-        /// Messages that the daemon dropped because connections were too slow; a message counts for each connection
-        /// that it was dropped for. Excludes messages that ``NotificationClient/Overflow/keepLatest`` replaced by later
-        /// ones.
+        /// The number of messages that the daemon dropped because connections were too slow. A message counts once for
+        /// each connection that did not get it. Excludes messages that ``NotificationClient/Overflow/keepLatest``
+        /// replaced by later ones.
         public let dropped: UInt64
-        /// The number of connections with volatile subscriptions that the latest post was sent to.
+        /// The number of connections with volatile subscriptions to which the latest post was sent.
         public let subscribers: Int
-        /// The number of durable subscriptions that the latest post was stored for.
+        /// The number of durable subscriptions for which the latest post was stored.
         public let durableSubscriptions: Int
 
         init(_ entry: NameEntry) {
@@ -71,9 +71,10 @@ extension NotificationClient.Administration {
     public struct MonitoredPost: Sendable {
         /// Whether the daemon accepted or refused a post.
         public enum Outcome: Sendable {
-            /// Accepted, whether or not the poster asked for a receipt. A stored post is reported after its commit.
+            /// The post was accepted, whether or not the poster asked for a receipt. A stored post is reported after
+            /// its commit.
             case accepted(NotificationClient.Receipt)
-            /// Refused. If a rule of the policy forbids the post, the error's message contains the rule for clients
+            /// The post was refused. If a rule of the policy forbids it, the error's message names the rule to clients
             /// that may manage everything.
             case refused(NotifyError)
         }
@@ -107,21 +108,21 @@ extension NotificationClient.Administration {
     public struct Trace: Sendable {
         /// The state of a message in a durable subscription.
         public enum State: String, Hashable, Sendable, CaseIterable {
-            /// Still to be delivered, or delivered only in earlier attachments.
+            /// The message is still to be delivered, or was delivered only in earlier attachments.
             case pending
-            /// Delivered to the attached client and not acknowledged.
+            /// The message was delivered to the attached client and is not acknowledged.
             case inFlight
-            /// Acknowledged, stored as a dead letter (see
-            /// ``NotificationClient/Administration/deadLetters(of:from:limit:follows:order:uid:onGap:)``), or skipped
-            /// because the policy did not let the owner receive the name.
+            /// The message was acknowledged, is stored as a dead letter (see
+            /// ``NotificationClient/Administration/deadLetters(of:from:limit:follows:order:uid:onGap:)``), or was
+            /// skipped because the policy did not let the owner receive the name.
             case acknowledged
             /// The message was posted before the subscription began.
             case beforeStart
             /// The policy does not let the owner receive the name.
             case forbidden
-            /// The delivery failed, or the message was given back: waits for its next delivery.
+            /// The message failed or was given back, and waits for its next delivery.
             case waiting
-            /// The message was given up, and its dead letter is not stored yet.
+            /// The message has failed too often, and its dead letter is not stored yet.
             case deadLetter
         }
 
@@ -141,9 +142,9 @@ extension NotificationClient.Administration {
             public let pid: UInt32?
             /// The number of deliveries of the message that failed and were recorded.
             public let failures: Int
-            /// When the message is delivered again; `nil` if it does not wait for a time.
+            /// The time of the message's next delivery; `nil` if it does not wait for a time.
             public let nextDelivery: Date?
-            /// Why its last delivery failed; `nil` if none did, or if unknown.
+            /// The reason why the last delivery failed; `nil` if none failed, or if the reason is unknown.
             public let failureReason: String?
 
             init(_ entry: TraceEntry) {
@@ -170,8 +171,8 @@ extension NotificationClient.Administration {
 
         /// The message.
         public let message: PostSummary
-        /// The durable subscriptions that exist now and match the message: those of this user or, if this user may
-        /// manage everything, of all users.
+        /// The existing durable subscriptions that match the message, of this user or, if this user may manage
+        /// everything, of all users.
         public let subscriptions: [Subscription]
     }
 }

@@ -8,7 +8,7 @@ extension NotificationClient.Administration {
         public let name: String
         /// The amount in use, as a count or in bytes.
         public let used: UInt64
-        /// The present limit; `nil` if the resource has no limit of its own.
+        /// The current limit; `nil` if the resource has no limit of its own.
         public let limit: UInt64?
 
         static func all(in report: StatisticsReport) -> [ResourceUse] {
@@ -28,7 +28,7 @@ extension NotificationClient.Administration {
         public struct Counter: Hashable, Sendable {
             /// The name, such as `messages_in`.
             public let name: String
-            /// The total since the daemon's start or the present value, depending on ``kind``.
+            /// The total since the daemon's start or the current value, depending on ``kind``.
             public let value: UInt64
 
             /// The kind of the value; `unknown` if this version of the client does not know the counter.
@@ -44,7 +44,7 @@ extension NotificationClient.Administration {
         public enum Kind: Hashable, Sendable {
             /// The number of events since the daemon's start.
             case total
-            /// A present value, which rises and falls.
+            /// A current value, which rises and falls.
             case present
             /// The kind is not known to this version of the client.
             case unknown
