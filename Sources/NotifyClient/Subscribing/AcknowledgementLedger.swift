@@ -2,14 +2,15 @@ import NotifyCenter
 import NotifyWire
 import Synchronization
 
-/// The answers to the messages of a durable subscription, shared by its consumers and the connection.
+/// The answers to the messages of a durable subscription. Its consumers and the connection share the ledger.
 final class AcknowledgementLedger: Sendable {
     private let state: Lock<AcknowledgementState>
     private let numberStorage = Atomic<UInt32>(0)
-    /// Called, without the lock held, when an answer must be sent and no other was pending.
+    /// Called without the lock when an answer must be sent and no other was pending.
     private let onPending: @Sendable (AcknowledgementLedger) -> Void
 
-    /// - Parameter hasHandlers: Whether messages are handed to handlers that are started and ended here.
+    /// - Parameter hasHandlers: Whether handlers process the messages. The caller must then report the start and end of
+    ///   each handler.
     init(window: Int, hasHandlers: Bool = false, onPending: @escaping @Sendable (AcknowledgementLedger) -> Void) {
         state = Lock(AcknowledgementState(window: window, hasHandlers: hasHandlers))
         self.onPending = onPending
@@ -26,7 +27,7 @@ final class AcknowledgementLedger: Sendable {
         if state.withLock({ $0.acknowledge(sequence, epoch: epoch) }) { onPending(self) }
     }
 
-    /// Gives back a message for the consumer. `delivery` is the number of its delivery.
+    /// Rejects or gives back a message for the consumer. `delivery` is the number of the message's delivery.
     func reject(_ rejection: AcknowledgementState.Rejection, delivery: UInt32, epoch: UInt32) {
         if state.withLock({ $0.reject(rejection, delivery: delivery, epoch: epoch) }) { onPending(self) }
     }
@@ -43,8 +44,9 @@ final class AcknowledgementLedger: Sendable {
         state.withLock { $0.handlerStarts(sequence, delivery: delivery, epoch: epoch) }
     }
 
-    /// A handler has ended. `answer` answers its message: the answer and the credit for another message are sent
-    /// together, because each wake-up of the connection's thread takes time from a short handler.
+    /// Must be called when a handler has ended. `answer` answers the handler's message. The answer and the credit for
+    /// another message are sent together, because each wake-up of the connection's thread takes time from short
+    /// handlers.
     func handlerEnded(_ answer: () -> Void = {}) {
         let isFirst = state.withLock { $0.handlerEnded() }
         answer()

@@ -3,7 +3,7 @@ import NotifyWire
 
 // Answers other than acknowledgements.
 extension AcknowledgementState {
-    /// A message to give back.
+    /// A message to reject or to give back.
     struct Rejection: Equatable {
         var sequence: UInt64
         var outcome = Reject.Outcome.failed
@@ -13,8 +13,8 @@ extension AcknowledgementState {
         var reason = ""
     }
 
-    /// Gives back a message that was delivered in the given `epoch`. Has no effect if the message is answered, or if a
-    /// later delivery of it was passed to the consumer.
+    /// Rejects or gives back a message that was delivered in the given `epoch`. Has no effect if the message is
+    /// answered, or if a later delivery of it was passed to the consumer.
     ///
     /// - Returns: Whether this answer must be sent and no other was pending.
     mutating func reject(_ rejection: Rejection, delivery: UInt32, epoch: UInt32) -> Bool {
@@ -33,12 +33,12 @@ extension AcknowledgementState {
         return false
     }
 
-    /// The number of the last delivery of a message that is not answered.
+    /// The number of the last delivery of an unanswered message.
     func latestDelivery(of sequence: UInt64) -> UInt32 { copies[sequence]?.latest ?? 1 }
 
     /// Extends the deadline of a message that was delivered in the given `epoch`, if it is not answered.
     ///
-    /// - Parameter microseconds: The deadline from now on; 0 for that of the subscription's settings.
+    /// - Parameter microseconds: The deadline from now on; 0 for the deadline of the subscription's settings.
     /// - Returns: Whether this must be sent and nothing else was pending.
     mutating func extend(_ sequence: UInt64, by microseconds: UInt64, delivery: UInt32, epoch: UInt32) -> Bool {
         guard !isClosed, epoch == self.epoch, delivery == copies[sequence]?.delivery ?? 1,
@@ -49,11 +49,11 @@ extension AcknowledgementState {
         return !hadPending
     }
 
-    /// Extends the deadlines of the messages that were already held at the last call, by the deadline of the
-    /// subscription's settings. Most messages are answered between two calls and need no extension.
+    /// Extends the deadlines of the messages that the consumer already held at the last call, by the deadline of the
+    /// subscription's settings. Most messages are answered between two calls, and need no extension.
     ///
     /// - Parameter givesBack: Whether to give back the messages that were already waiting for a handler at the last
-    ///   call. Otherwise they are extended, too.
+    ///   call. If false, their deadlines are extended, too.
     /// - Returns: Whether this must be sent and nothing else was pending.
     mutating func extendHeld(givingBackLate givesBack: Bool = true) -> Bool {
         let hadPending = hasPending
@@ -77,8 +77,8 @@ extension AcknowledgementState {
         var endedHandlers: Int
     }
 
-    /// Takes all pending answers in one step. An answer is reported as pending only if no other was pending. With two
-    /// steps, an answer added between them would not be reported, and never be sent.
+    /// Takes all pending answers in one step. An answer is reported as pending only if no other is pending, so an
+    /// answer that was added between two steps would not be reported, and never be sent.
     mutating func takeAnswers() -> Answers {
         Answers(
             acknowledged: takePending(), rejections: takeRejections(), extensions: takeExtensions(),

@@ -4,20 +4,20 @@ import NotifyWire
 // The handlers of `NotificationClient.work`.
 extension AcknowledgementState {
     struct Handlers {
-        /// Messages that were delivered on this attachment and not handed to a handler.
+        /// The messages that were delivered on this attachment and that no handler has taken.
         var waiting: [UInt64: Waiting] = [:]
-        /// The messages that no longer need a handler and for which the daemon has no new credit yet.
+        /// The number of messages that no longer need a handler and for which the daemon has no new credit yet.
         var ended = 0
         /// Whether no further handler starts.
         var isStopping = false
-        /// Whether messages are fetched before a handler is free. No other client could have them, and they count as no
-        /// failure if they come back: the subscription is exclusive, has no deadline and does not limit the deliveries.
-        /// Thus they need no answer at the end: the detach gives them back, in their place before later messages.
+        /// Whether messages are fetched before a handler is free. This harms no other client and counts no failure,
+        /// because the subscription is exclusive, has no deadline and does not limit the deliveries. At the end the
+        /// messages need no answer, because the detach gives them back in their place before later messages.
         var fetchesAhead = false
     }
 
     struct Waiting {
-        /// The number of the delivery to hand out.
+        /// The number of the delivery for the handler.
         var delivery: UInt32
         /// Whether a handler may have an earlier delivery of the message. The answer of that handler still counts.
         var hasEarlierHandler = false
@@ -35,7 +35,7 @@ extension AcknowledgementState {
         case stopped
     }
 
-    /// Called when a handler can take a message that was delivered in the given `epoch`.
+    /// Must be called when a handler can take a message that was delivered in the given `epoch`.
     mutating func handlerStarts(_ sequence: UInt64, delivery: UInt32, epoch: UInt32) -> HandlerStart {
         guard let handlers, !handlers.isStopping else { return .stopped }
         guard epoch == self.epoch, handlers.waiting[sequence]?.delivery == delivery else { return .skipped }
@@ -43,7 +43,7 @@ extension AcknowledgementState {
         return .starts
     }
 
-    /// Called when a handler has ended.
+    /// Must be called when a handler has ended.
     ///
     /// - Returns: Whether credit must be sent and nothing else was pending.
     mutating func handlerEnded() -> Bool {
@@ -60,8 +60,8 @@ extension AcknowledgementState {
         return ended
     }
 
-    /// Starts no further handler, and gives back the messages that wait for one, uncounted and without a delay, unless
-    /// they are fetched ahead. Those that are delivered later are given back, too.
+    /// Lets no further handler start. Messages that wait for a handler are given back without a failure and without a
+    /// delay, unless they were fetched ahead. Messages that are delivered later are given back, too.
     ///
     /// - Returns: Whether this must be sent and nothing else was pending.
     mutating func stopHandlers() -> Bool {
@@ -77,7 +77,7 @@ extension AcknowledgementState {
 // MARK: - Waiting
 
 extension AcknowledgementState {
-    /// Called when a delivered message waits for a handler. It replaces an earlier waiting delivery of the message.
+    /// Adds a delivered message that waits for a handler. Replaces an earlier waiting delivery of the message.
     ///
     /// - Parameter isAgain: Whether an earlier delivery of the message is not answered.
     mutating func wait(_ sequence: UInt64, _ delivery: UInt32, isAgain: Bool = false) {
@@ -87,15 +87,14 @@ extension AcknowledgementState {
         handlers?.waiting[sequence] = Waiting(delivery: delivery, hasEarlierHandler: hasEarlierHandler)
     }
 
-    /// A message no longer waits for a handler.
+    /// Removes a message that no longer waits for a handler.
     mutating func stopWaiting(_ sequence: UInt64) {
         if handlers?.waiting.removeValue(forKey: sequence) != nil { handlers?.ended += 1 }
     }
 
     /// Gives back the messages that were already waiting for a handler at the last extension of deadlines, so that
-    /// another member can process them. Otherwise their deadlines could pass before a handler starts. After a lost
-    /// connection, more messages than free handlers may be delivered, because handlers still run for messages that the
-    /// daemon delivers to others.
+    /// another member can process them before their deadlines pass. More messages may be delivered than handlers are
+    /// free: after a lost connection, handlers still run for messages that the daemon delivers to other members.
     mutating func giveBackLate() {
         guard handlers?.waiting.isEmpty == false else { return }
         giveBackWaiting(after: nil) { $0.isLate }
@@ -113,8 +112,8 @@ extension AcknowledgementState {
         }
     }
 
-    /// Forgets the messages that wait for a handler when the connection is lost. The daemon has taken them back, and
-    /// delivers them again to a client that can process them.
+    /// Forgets the messages that wait for a handler when the connection is lost. The daemon has taken these messages
+    /// back, and delivers them again.
     mutating func forgetWaiting() {
         for sequence in handlers?.waiting.keys.sorted() ?? [] where isWaitingOnly(sequence) {
             _ = outstanding.removeSorted(sequence)
@@ -122,7 +121,7 @@ extension AcknowledgementState {
         }
     }
 
-    /// Whether a message waits for a handler while none may have an earlier delivery of it.
+    /// Whether a message waits for a handler and no handler may have an earlier delivery of it.
     func isWaitingOnly(_ sequence: UInt64) -> Bool {
         handlers?.waiting[sequence].map { !$0.hasEarlierHandler } ?? false
     }

@@ -1,7 +1,7 @@
 import DequeModule
 import NotifyWire
 
-/// The messages delivered to a durable subscription and which of them are answered, across all of its attachments.
+/// The messages delivered to a durable subscription and their answers, across all of its attachments.
 ///
 /// The sequences of first deliveries rise. Redeliveries arrive in any order, and with several members of a group some
 /// sequences go to another client. So the state of each sequence is tracked separately. Answers name only messages
@@ -11,7 +11,7 @@ import NotifyWire
 /// of a message whose deadline has passed is passed to the consumer, too, although the consumer still has the message:
 /// the delivery has a higher number.
 struct AcknowledgementState {
-    /// The maximum number of ranges in `unconfirmed`; the lowest are evicted first.
+    /// The maximum number of ranges in `unconfirmed`. The lowest ranges are evicted first.
     ///
     /// A running daemon has processed all but the last `window` acknowledgements of a connection; otherwise it would
     /// not have delivered more messages. A daemon that crashed may also have lost recent acknowledgements that its log
@@ -19,25 +19,26 @@ struct AcknowledgementState {
     /// redelivered.
     static let maximumUnconfirmedRanges = Int(Limits.maximumWindow)
 
-    /// Delivered on this attachment and not answered, in rising order.
+    /// Messages delivered on this attachment and not answered, in ascending order.
     var outstanding: Deque<UInt64> = []
-    /// The delivery numbers and copies of messages in `outstanding` and `carriedOver`; most messages have no entry.
+    /// The delivery numbers and copies of messages in `outstanding` and `carriedOver`. Most messages have no entry.
     var copies: [UInt64: Copies] = [:]
     /// The sum of the extra copies.
     var extraCopies = 0
-    /// Messages to give back on this attachment.
+    /// Messages to reject or give back on this attachment.
     var pendingRejections: [Rejection] = []
     /// The deadlines to extend on this attachment, in microseconds from now on, by sequence.
     var pendingExtensions: [UInt64: UInt64] = [:]
-    /// Delivered on an earlier attachment but not on this one, and not answered, in rising order.
+    /// Messages delivered on an earlier attachment but not on this one, and not answered, in ascending order.
     var carriedOver: Deque<UInt64> = []
     /// Acknowledgements to send on this attachment.
     private var pending = SequenceSet()
-    /// Acknowledgements that were sent on this attachment. The daemon does not redeliver what it has accepted there, so
-    /// that a redelivery is for the consumer: a dead letter that is retried, for example.
+    /// Acknowledgements that were sent on this attachment. The daemon does not redeliver a message after it has
+    /// accepted its acknowledgement. So if it does redeliver one, such as the message of a retried dead letter, the
+    /// message is for the consumer.
     private var sent = SequenceSet()
-    /// Acknowledgements that were sent on an earlier attachment but that the daemon may not have processed, and
-    /// acknowledgements that could not be sent.
+    /// Acknowledgements that could not be sent, or that were sent on an earlier attachment and may not have been
+    /// processed.
     private var unconfirmed = SequenceSet()
     /// The acknowledgements in `unconfirmed` that were never sent, because the connection was lost first.
     private var unsent = SequenceSet()
@@ -49,12 +50,12 @@ struct AcknowledgementState {
     private(set) var deliveredThrough: UInt64 = 0
     /// `deliveredThrough` at the last extension of deadlines.
     var heldThrough: UInt64 = 0
-    /// The daemon's generation at the last attachment; nil before the first.
+    /// The generation of the daemon's cursor at the last attachment; nil before the first attachment.
     private var generation: UInt64?
     /// The epoch of the daemon's log at the last attachment.
     private var logEpoch: UInt64 = 0
-    /// Counts the generations of the cursor that this client has seen. Acknowledgements of messages delivered under an
-    /// earlier generation have no effect.
+    /// The number of generations of the cursor that this client has seen. Acknowledgements of messages delivered under
+    /// an earlier generation have no effect.
     private(set) var epoch: UInt32 = 0
     var isClosed = false
     private let maximumUnacknowledged: Int
@@ -74,7 +75,7 @@ struct AcknowledgementState {
     /// The lowest acknowledgement that the daemon has not received; nil if there is none.
     var firstUnsent: UInt64? { unsent.ranges.first?.first }
 
-    /// A message whose acknowledgement was not sent needs none any more.
+    /// Must be called when a message no longer needs its unsent acknowledgement.
     mutating func settled(_ sequence: UInt64) {
         unsent.remove(sequence)
     }
@@ -87,9 +88,9 @@ struct AcknowledgementState {
     struct Copies {
         /// The number of the delivery that the consumer received last.
         var delivery: UInt32 = 1
-        /// The number of the last delivery. Its message is discarded if the consumer still has an earlier one.
+        /// The number of the last delivery. That delivery is discarded if the consumer still has an earlier one.
         var latest: UInt32 = 1
-        /// The deliveries that the consumer received besides the first.
+        /// The number of deliveries that the consumer received in addition to the first.
         var extra = 0
     }
 }
@@ -97,7 +98,7 @@ struct AcknowledgementState {
 // MARK: - Attachments
 
 extension AcknowledgementState {
-    /// The subscription was attached.
+    /// Must be called when the subscription was attached.
     ///
     /// - Parameters:
     ///   - cursor: The sequence up to which every message is acknowledged, dropped, or waits for its redelivery.
@@ -123,15 +124,16 @@ extension AcknowledgementState {
             unsent.removeAll()
             deliveredThrough = cursor
         } else {
-            // The cursor also passes messages that failed, which are delivered again: a lost connection of a member is
-            // such a failure. So the cursor does not tell which messages and acknowledgements to forget.
+            // The cursor does not show which messages and acknowledgements can be forgotten: it also passes failed
+            // messages that are delivered again, and the lost connection of a member is such a failure.
             deliveredThrough = max(deliveredThrough, cursor)
         }
         return isNewGeneration
     }
 
-    /// The connection was lost. Acknowledgements that the daemon has not processed are sent again when the daemon
-    /// redelivers their messages. Other answers are lost: the daemon has taken the messages back.
+    /// Must be called when the connection was lost. Acknowledgements that the daemon has not processed are sent again
+    /// when the daemon redelivers their messages. Other answers are dropped, because the daemon has taken the messages
+    /// back.
     mutating func connectionLost() {
         pendingRejections.removeAll()
         pendingExtensions.removeAll()
@@ -145,7 +147,7 @@ extension AcknowledgementState {
         outstanding.removeAll()
     }
 
-    /// The subscription was left: later acknowledgements have no effect.
+    /// Must be called when the subscription was left. Later acknowledgements have no effect.
     mutating func close() {
         isClosed = true
         forgetCopies()
@@ -177,7 +179,7 @@ extension AcknowledgementState {
 // MARK: - Deliveries and acknowledgements
 
 extension AcknowledgementState {
-    /// A message was delivered.
+    /// Records a delivery, and decides what to do with it.
     ///
     /// - Parameter delivery: The number of this delivery.
     mutating func delivered(_ sequence: UInt64, delivery: UInt32 = 1) -> Disposition {
@@ -190,8 +192,8 @@ extension AcknowledgementState {
         return .new
     }
 
-    /// A redelivery, or the first delivery to this client of a message that another member of the group received
-    /// before.
+    /// Records a redelivery, or the first delivery to this client of a message that another member of the group
+    /// received before.
     private mutating func deliveredOutOfOrder(_ sequence: UInt64, _ delivery: UInt32) -> Disposition {
         if carriedOver.removeSorted(sequence) {
             outstanding.insertSorted(sequence)
@@ -214,8 +216,8 @@ extension AcknowledgementState {
         return .new
     }
 
-    /// A message was delivered that was delivered before on this attachment and is not answered. If another failure
-    /// was recorded, its deadline has passed.
+    /// Records the repeated delivery of an unanswered message on this attachment. If the daemon has recorded another
+    /// failure, the deadline of the message has passed.
     private mutating func deliveredAgain(_ sequence: UInt64, _ delivery: UInt32) -> Disposition {
         var known = copies[sequence] ?? Copies()
         if delivery != known.latest {
@@ -233,8 +235,9 @@ extension AcknowledgementState {
         return .new
     }
 
-    /// The disposition of a message that the consumer may not receive; nil if it may. Evicts the lowest message of an
-    /// earlier attachment if needed and if the cursor has passed it: another member may have processed it.
+    /// The disposition of a message that the consumer must not receive; nil if it may receive the message. If there is
+    /// no room, evicts the lowest message of an earlier attachment that the cursor has passed: another member may have
+    /// processed it.
     private mutating func refusal() -> Disposition? {
         if handlers?.isStopping == true { return .stopped }
         if unacknowledgedCount >= maximumUnacknowledged, let first = carriedOver.first, first <= cursor {
@@ -270,7 +273,7 @@ extension AcknowledgementState {
         var sequences = SequenceSet()
         sequences.insert(sequence)
         addUnsent(sequences)
-        // Another delivery of the message may have waited for a handler.
+        // The answer may have removed a delivery that waited for a handler, which makes credit pending.
         return !hadPending && hasPending
     }
 
@@ -284,8 +287,8 @@ extension AcknowledgementState {
         return Array(pending.ranges)
     }
 
-    /// Forgets unsent acknowledgements once as many later ones are sent as the window allows, so that the end of the
-    /// subscription does not report those of long ago: another member may have processed their messages.
+    /// Forgets unsent acknowledgements once as many later ones are sent as the window allows. The end of the
+    /// subscription must not report old ones, because another member may have processed their messages.
     private mutating func forgetUnsent() {
         guard hasUnsent else { return }
         for range in pending.ranges { sentSinceUnsent += Int(clamping: range.last - range.first) + 1 }

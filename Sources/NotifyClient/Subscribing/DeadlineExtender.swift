@@ -1,5 +1,5 @@
-/// The times at which to extend the deadlines of messages that are being processed, for each attached subscription that
-/// wants this.
+/// The times at which to extend the deadlines of messages that are being processed, for each attached subscription with
+/// handlers.
 ///
 /// Deadlines are checked at each third of their length: a message that was already held at the previous check is
 /// extended. Until the daemon has reported the deadline of a subscription, the shortest possible deadline is assumed.
@@ -20,12 +20,13 @@ struct DeadlineExtender {
     /// The time at which to call `timeReached`; nil for never.
     var nextDeadline: Duration? { timers.isEmpty ? nil : timers.values.map(\.next).min() }
 
-    /// Called when a subscription was attached.
+    /// Must be called when a subscription was attached.
     mutating func attached(_ number: UInt32, now: Duration) {
         set(number, Self.initialInterval, now)
     }
 
-    /// Called when the daemon has reported the deadline of an attached subscription, or with nil if it has refused to.
+    /// Must be called when the daemon has reported the deadline of an attached subscription, or with nil if it has
+    /// refused to.
     mutating func deadlineReported(_ number: UInt32, _ deadline: Duration?, now: Duration) {
         guard timers[number] != nil else { return }
         guard deadline != .zero else {
@@ -43,7 +44,7 @@ struct DeadlineExtender {
     /// Whether the daemon has reported the deadline of an attached subscription.
     func isKnown(_ number: UInt32) -> Bool { timers[number]?.isKnown ?? false }
 
-    /// Called when a subscription is no longer attached.
+    /// Must be called when a subscription is no longer attached.
     mutating func remove(_ number: UInt32) {
         timers[number] = nil
     }

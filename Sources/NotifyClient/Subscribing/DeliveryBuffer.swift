@@ -20,16 +20,16 @@ final class DeliveryBuffer: Sendable {
         /// Pauses reading from the connection. Messages that were already read are kept, so the buffer may exceed its
         /// bounds.
         case pauseReading(Bounds)
-        /// Bounded by the window of a durable subscription, which the daemon enforces.
+        /// Has no bounds here, because the daemon enforces the window of a durable subscription.
         case windowed
     }
 
     enum Item: Sendable {
         case batch(MessageBatch)
         case gap(NotificationClient.Gap)
-        /// The subscription begins with stored messages of this range, which its consumer reads from the log.
+        /// The beginning of a snapshot: the consumer first reads the stored messages of this range from the log.
         case logSnapshotBegan(SequenceRange, reportsEarlierDeletions: Bool)
-        /// The answer to a request for the messages of a range, as the next part of this snapshot.
+        /// The next part of the snapshot: the answer to a request for the messages of a range.
         case page(ReceivedLogPage, of: SequenceRange)
         /// The end of the subscription, with the error that ended it, if any.
         case end(NotifyError?)
@@ -54,7 +54,7 @@ final class DeliveryBuffer: Sendable {
 
     private let state: Lock<DeliveryBufferState>
     private let numberStorage = Atomic<UInt32>(0)
-    /// Called, without the lock held, when `pausesReading` or `hasUnreportedDrops` has changed.
+    /// Called without the lock when `pausesReading` or `hasUnreportedDrops` has changed.
     private let onChange: @Sendable (DeliveryBuffer) -> Void
 
     init(policy: Policy, limit: Int?, onChange: @escaping @Sendable (DeliveryBuffer) -> Void = { _ in }) {
@@ -92,8 +92,8 @@ final class DeliveryBuffer: Sendable {
         let deletionMark: UInt64
     }
 
-    /// The part of the log to be read next for the snapshot of the subscription; nil if there is something else to
-    /// take, or nothing to be read.
+    /// The part of the log to read next for the snapshot of the subscription; nil if other items can be taken, or if
+    /// there is nothing to read.
     func rangeToRead() -> RangeToRead? {
         update { $0.rangeToRead() }
     }
@@ -125,7 +125,7 @@ final class DeliveryBuffer: Sendable {
 // MARK: - Taking
 
 extension DeliveryBuffer {
-    /// The next gap or message of what was taken; nil if all of it was read.
+    /// The next gap or message of the taken items; nil if all of them were read.
     func popTaken() throws(NotifyError) -> NotificationClient.Subscription.Event? {
         if Fork.isChild { throw .forked }
         return state.withLock { $0.taken.popFirst() }
@@ -133,8 +133,7 @@ extension DeliveryBuffer {
 
     /// Waits for messages or gaps.
     ///
-    /// - Returns: What is left of the items that were taken, or the next items; empty at the end and in a cancelled
-    ///   task.
+    /// - Returns: The rest of the taken items, or the next items; empty at the end and in a cancelled task.
     nonisolated(nonsending) func next() async throws(NotifyError) -> Taken {
         while true {
             if Fork.isChild { throw .forked }

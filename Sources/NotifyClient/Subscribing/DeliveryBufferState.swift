@@ -14,8 +14,8 @@ struct DeliveryBufferState {
     private(set) var pausesReading = false
     private(set) var droppedCount: UInt64 = 0
     var unreportedDrops: UInt64 = 0
-    /// The items that were taken from `ready` and not read yet. They are those of the subscription, not of an iterator:
-    /// an iterator continues where the last one stopped.
+    /// The items that were taken from `ready` and not read yet. They belong to the subscription, not to an iterator, so
+    /// that an iterator continues where the last one stopped.
     var taken = DeliveryBuffer.Taken()
     private var end: ReplySlot<Bool>.Answer?
     /// The task that waits for items to read.
@@ -57,7 +57,7 @@ struct DeliveryBufferState {
         live.removeAll()
     }
 
-    /// Takes the next items, unless some are left to read.
+    /// Takes the next items, unless there are still items to read.
     ///
     /// - Returns: Whether there are items to read, or the error of the end; nil if the caller has to wait.
     mutating func fill() -> ReplySlot<Bool>.Answer? {
@@ -108,8 +108,8 @@ struct DeliveryBufferState {
 // MARK: - Reading the log
 
 extension DeliveryBufferState {
-    /// The part of the log to be read next; nil if there is something else to take, or nothing to be read. A snapshot
-    /// that was read completely, and taken, ends.
+    /// The part of the log to read next; nil if other items can be taken, or if there is nothing to read. Ends a
+    /// snapshot that was read and taken completely.
     mutating func rangeToRead() -> DeliveryBuffer.RangeToRead? {
         guard let snapshot = logSnapshot, ready.isEmpty else { return nil }
         guard snapshot.isComplete else {
@@ -127,7 +127,7 @@ extension DeliveryBufferState {
         return nil
     }
 
-    /// Drops the live messages that have no room. The snapshot includes those that are stored.
+    /// Drops the live messages that have no room. Those that are stored are read from the log, with the snapshot.
     private mutating func evictLive() {
         guard let bounds else { return }
         let count = live.dropOldest(beyond: bounds)
@@ -137,10 +137,10 @@ extension DeliveryBufferState {
         logSnapshot?.evicted(count, through: last, gap.reason)
     }
 
-    /// Lets the snapshot include the messages that the daemon has dropped, and all live messages before them. Those
+    /// Extends the snapshot to the messages that the daemon has dropped, and to all live messages before them. Those
     /// that are stored are read from the log.
     ///
-    /// - Returns: False if there is no snapshot, or if the gap does not say what was dropped.
+    /// - Returns: False if there is no snapshot, or if the gap has no range of sequences.
     private mutating func replacesWithLog(_ gap: NotificationClient.Gap) -> Bool {
         guard logSnapshot != nil, gap.reason == .connectionTooSlow, let missed = gap.missed,
             let last = gap.sequences?.upperBound

@@ -28,7 +28,7 @@ struct DeliveryQueue {
         append(.gap(gap))
     }
 
-    /// Appends everything in another queue.
+    /// Appends all items of another queue.
     mutating func append(contentsOf other: DeliveryQueue) {
         for gap in other.headGaps { append(gap) }
         for element in other.elements { append(element) }
@@ -83,7 +83,7 @@ struct DeliveryQueue {
 
 extension DeliveryQueue {
     /// Drops the oldest messages beyond the bounds and puts a gap in their place. The newest message stays, even if it
-    /// is over the bounds by itself.
+    /// exceeds the bounds by itself.
     ///
     /// - Returns: The number of messages dropped.
     mutating func dropOldest(beyond bounds: DeliveryBuffer.Bounds) -> UInt64 {
@@ -116,7 +116,7 @@ extension DeliveryQueue {
         of batch: MessageBatch, _ range: Range<Int>, beyond bounds: DeliveryBuffer.Bounds
     ) {
         var rest = range
-        // Do not rely on rising sequences, so that a faulty daemon cannot cause an invalid range.
+        // Ascending sequences are not assumed, so that a faulty daemon can't cause an invalid range.
         var (lowest, highest) = (UInt64.max, UInt64.min)
         while isOver(bounds), let index = rest.popFirst() {
             remove(batch, index..<index + 1)

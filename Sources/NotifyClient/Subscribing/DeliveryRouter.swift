@@ -6,17 +6,17 @@ import NotifyWire
 /// The header of a run announces deliveries of one subscription. Any other delivery is for the volatile
 /// subscriptions that match: the daemon sends it once, regardless of the number of these subscriptions.
 struct DeliveryRouter: ~Copyable {
-    /// The data of a subscription that routing needs.
+    /// The data of a subscription for routing.
     struct Target {
         var number: UInt32
         var buffer: DeliveryBuffer
-        /// Set for a durable subscription.
+        /// The acknowledgements of a durable subscription; nil for a volatile one.
         var acknowledgements: MessageBatch.Acknowledgements?
         /// The sequence after which its live messages begin.
         var after: UInt64
         /// The sequence of the last live message that was delivered to it, or `after`.
         var last: UInt64
-        /// Whether every delivery is reported to the caller, to count credit.
+        /// Whether each delivery must be reported to the caller, which counts credit.
         var isCounted: Bool
         /// The registration of a volatile subscription in the center.
         fileprivate var registration: UInt64 = 0
@@ -54,7 +54,7 @@ struct DeliveryRouter: ~Copyable {
         enum Kind { case run, redelivery, page }
 
         var kind = Kind.run
-        /// Nil if the subscription is unknown. Its deliveries are then discarded.
+        /// The slot of the subscription; nil if it is unknown. Deliveries of an unknown subscription are discarded.
         var slot: Int?
         var number: UInt32 = 0
         var remaining: UInt32 = 0
@@ -90,7 +90,7 @@ struct DeliveryRouter: ~Copyable {
         if announced.slot == slot { announced.slot = nil }
     }
 
-    /// The daemon dropped messages up to a sequence.
+    /// Must be called when the daemon has dropped messages up to a sequence.
     ///
     /// - Returns: The buffer of the subscription; for number 0, the buffers of all volatile subscriptions.
     mutating func dropped(from number: UInt32, through sequence: UInt64) -> [DeliveryBuffer] {
@@ -99,8 +99,8 @@ struct DeliveryRouter: ~Copyable {
         return targets.values.filter { $0.acknowledgements == nil }.map(\.buffer)
     }
 
-    /// Removes all subscriptions when the connection is lost, and reports the sequence that each one had reached.
-    /// Staged messages must have been taken before.
+    /// Removes all subscriptions when the connection is lost, and calls `body` with the sequence that each one had
+    /// reached. Staged messages must have been taken before.
     mutating func removeAll(_ body: (_ number: UInt32, _ last: UInt64) -> Void) {
         for target in targets.values {
             body(target.number, target.acknowledgements == nil ? max(target.last, sharedThrough) : target.last)
@@ -112,7 +112,7 @@ struct DeliveryRouter: ~Copyable {
 // MARK: - Deliveries
 
 extension DeliveryRouter {
-    /// Begins a run: the next `count` deliveries are those of one durable subscription.
+    /// Begins a run: the next `count` deliveries belong to one durable subscription.
     mutating func begin(_ run: Run) {
         let slot = slots[run.subscription].flatMap { targets[$0].acknowledgements == nil ? nil : $0 }
         announced = Announced(
@@ -136,7 +136,7 @@ extension DeliveryRouter {
     ///
     /// - Parameters:
     ///   - body: The body of the frame.
-    ///   - offset: Its position in the read.
+    ///   - offset: The position of the body in the read.
     /// - Returns: The disposition of a delivery to a durable subscription. Nil for other deliveries, and for a `new`
     ///   delivery to a subscription that is not counted.
     mutating func deliver(_ body: UnsafeRawBufferPointer, at offset: Int) throws(WireError) -> DurableDelivery? {
@@ -191,8 +191,8 @@ extension DeliveryRouter {
 // MARK: - Taking
 
 extension DeliveryRouter {
-    /// Takes the staged messages of a read. Their bytes are copied once. Subscriptions with less than half of these
-    /// bytes get a copy of their own.
+    /// Takes the staged messages of a read. The bytes of all messages are copied once, and a subscription with less
+    /// than half of these bytes gets a copy of its own.
     mutating func takeStaged(
         from read: UnsafeRawBufferPointer, _ body: (DeliveryBuffer, DeliveryBuffer.Item) -> Void
     ) {

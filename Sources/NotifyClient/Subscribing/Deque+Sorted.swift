@@ -1,7 +1,7 @@
 import Algorithms
 import DequeModule
 
-/// Sequences in rising order.
+/// Sequences in ascending order.
 extension Deque<UInt64> {
     func containsSorted(_ sequence: UInt64) -> Bool {
         let index = firstIndex(notBelow: sequence)

@@ -5,28 +5,27 @@ extension NotificationClient {
     public enum DurableSharing: Hashable, Sendable, CaseIterable {
         /// One client at a time receives all messages.
         case exclusive
-        /// Several clients, the members of the group, each receive some of the messages: each message goes to one of
-        /// them.
+        /// Several clients are members of a group. Each message goes to one of them.
         case group
     }
 
-    /// How a durable subscription repeats its messages. A setting that is `nil` is not chosen: a new subscription has
-    /// the default, and an existing one keeps its value.
+    /// Settings of a durable subscription: when and how often it repeats messages. If a setting is `nil`, a new
+    /// subscription has the default, and an existing one keeps its value.
     public struct DurableSettings: Hashable, Sendable {
         /// The time in which a delivered message must be answered: 100 ms to 30 days, or zero for no limit. The default
-        /// is 30 s for a group, and no limit for others.
+        /// is 30 s for a group, and no limit for an exclusive subscription.
         public var deadline: Duration?
-        /// The delays after the first failure, the second and so on; the last one repeats. 1 to 16 delays of at most 30
-        /// days. The default is 1 s, 10 s, 1 min.
+        /// The delays after the first failure, the second failure and so on. The last delay repeats. 1 to 16 delays of
+        /// at most 30 days. The default is 1 s, 10 s, 1 min.
         public var retryDelays: [Duration]?
-        /// The failed deliveries after which a message becomes a dead letter; 0 if it never does. The default is 5 for
-        /// a group, and 0 for others.
+        /// The number of failed deliveries after which a message becomes a dead letter; 0 if it never does. The default
+        /// is 5 for a group, and 0 for an exclusive subscription.
         public var maximumDeliveries: Int?
-        /// The maximum number of messages delivered to all clients together and not answered, at most 65,536; 0 for as
-        /// many as their windows permit. The default is 0.
+        /// The maximum number of messages delivered to all clients together and not answered, at most 65,536; 0 if only
+        /// the clients' windows limit it. The default is 0.
         public var maximumInFlight: Int?
 
-        /// Makes settings that choose only the values of the given arguments.
+        /// Makes settings. An omitted setting is `nil`.
         public init(
             deadline: Duration? = nil, retryDelays: [Duration]? = nil, maximumDeliveries: Int? = nil,
             maximumInFlight: Int? = nil
@@ -67,7 +66,7 @@ extension NotificationClient.DurableSettings {
 
     private static func microseconds(_ duration: Duration, _ what: String) throws(NotifyError) -> UInt64 {
         guard duration >= .zero else { throw NotifyError(.invalidArgument, "the \(what) must not be negative") }
-        // A duration below a microsecond is not zero, which means no limit.
+        // A duration below a microsecond must not become zero, which would mean no limit.
         return duration > .zero ? max(1, duration.clampedMicroseconds) : 0
     }
 

@@ -1,6 +1,6 @@
 /// Back-pressure and drop reports of the subscriptions' buffers.
 struct FlowControl {
-    /// Drops are reported with the next write, or after this time at the latest.
+    /// The maximum delay of a drop report. A report is sent with the next write, or after this time.
     static let reportInterval = Duration.milliseconds(100)
 
     /// Subscriptions whose buffers pause reading.
@@ -16,7 +16,7 @@ struct FlowControl {
     /// Whether a report is due even without other writes.
     var isReportDue: Bool { isReportOverdue && !unreported.isEmpty }
 
-    /// Called when the buffer of an attached subscription has changed.
+    /// Must be called when the buffer of an attached subscription has changed.
     mutating func changed(_ buffer: DeliveryBuffer, now: Duration) {
         if buffer.pausesReading { pausing.insert(buffer.number) } else { pausing.remove(buffer.number) }
         guard buffer.hasUnreportedDrops else { return }
@@ -24,7 +24,7 @@ struct FlowControl {
         if reportDeadline == nil { reportDeadline = now + Self.reportInterval }
     }
 
-    /// Removes a subscription, which is being left.
+    /// Removes a subscription that is being left.
     mutating func remove(_ number: UInt32) {
         pausing.remove(number)
         unreported.remove(number)
@@ -36,7 +36,7 @@ struct FlowControl {
         isReportOverdue = true
     }
 
-    /// Returns the subscriptions whose drops are to be reported now, and resets the deadline.
+    /// Returns the subscriptions whose drops must be reported now, and resets the deadline.
     mutating func takeReports() -> Set<UInt32> {
         reportDeadline = nil
         isReportOverdue = false

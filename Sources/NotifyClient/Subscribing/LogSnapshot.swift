@@ -7,19 +7,20 @@ import NotifyWire
 struct LogSnapshot {
     /// The part of the log that is still to be read.
     private(set) var rest: SequenceRange
-    /// Deletions after this mark are reported. It is the mark of the first page, 0 until that has arrived; or the mark
-    /// of all deletions.
+    /// The mark after which deletions are reported. By default, this is the mark of the first page, and 0 until that
+    /// page has arrived. If earlier deletions are reported, it is the mark before all deletions.
     private(set) var deletionMark: UInt64
     /// The last sequence before the live messages.
     private let boundary: UInt64
     /// The number of live messages that had no room.
     private var evicted: UInt64 = 0
-    /// Which buffer had no room for the latest of them.
+    /// The buffer that had no room for the latest of these messages, as the reason of a gap.
     private var reason = NotificationClient.Gap.Reason.consumerTooSlow
     /// The number of messages after `boundary` that were read from the log.
     private var reread: UInt64 = 0
 
-    /// - Parameter reportsEarlierDeletions: Whether to report also what was deleted before the subscription began.
+    /// - Parameter reportsEarlierDeletions: Whether to report messages that were deleted before the subscription began,
+    ///   too.
     init(_ range: SequenceRange, reportsEarlierDeletions: Bool) {
         rest = range
         boundary = range.last
@@ -41,14 +42,14 @@ struct LogSnapshot {
         rest.first = max(rest.first, end < .max ? end + 1 : .max)
     }
 
-    /// Live messages up to a sequence had no room.
+    /// Records that live messages up to a sequence had no room.
     mutating func evicted(_ count: UInt64, through last: UInt64, _ reason: NotificationClient.Gap.Reason) {
         evicted += count
         self.reason = reason
         rest.last = max(rest.last, last)
     }
 
-    /// The live messages that had no room and were not stored; nil if there are none.
+    /// The gap for the live messages that had no room and were not stored; nil if there are none.
     var gap: NotificationClient.Gap? {
         guard evicted > reread else { return nil }
         let sequences = boundary < rest.last ? boundary + 1...rest.last : nil

@@ -1,4 +1,4 @@
-/// The messages of one subscription within a read, before they are copied out of it.
+/// The messages of one subscription that are still in the receive buffer, not yet copied.
 struct StagedMessages {
     /// A copy of the part of a read that holds the staged messages of all subscriptions.
     struct Region {

@@ -1,4 +1,4 @@
-/// The messages of a page of the log within a read, before they are copied out of it.
+/// The messages of a log page that are still in the receive buffer, not yet copied.
 struct StagedPages {
     /// The request that the page answers.
     private var request: UInt64 = 0

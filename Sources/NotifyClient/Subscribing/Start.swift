@@ -2,21 +2,22 @@ public import FoundationEssentials
 import NotifyWire
 
 extension NotificationClient {
-    /// A position in the daemon's log: where a subscription or a request for stored messages begins. A durable
-    /// subscription that exists continues at its cursor.
+    /// A position in the daemon's log at which a subscription or a request for stored messages begins. An existing
+    /// durable subscription continues at its cursor.
     public enum Start: Hashable, Sendable {
-        /// With the next message posted.
+        /// The next message posted.
         case now
-        /// With the oldest message in the daemon's log.
+        /// The oldest message in the daemon's log.
         case oldest
-        /// With the first message that has this sequence or a higher one.
+        /// The first message that has this sequence or a higher one.
         ///
-        /// At least 1. The daemon refuses a sequence above that of the next message with `invalidArgument`.
+        /// The sequence must be at least 1. The daemon refuses a sequence above that of the next message with
+        /// `invalidArgument`.
         case sequence(UInt64)
-        /// With the first message posted at most this long ago, by the daemon's wall clock. Not negative.
+        /// The first message posted at most this long ago, by the daemon's wall clock. Must not be negative.
         case age(Duration)
-        /// With the first message posted at this time or later, by the daemon's wall clock. The daemon refuses a time
-        /// in the future with `invalidArgument`, unless an existing durable subscription continues at its cursor.
+        /// The first message posted at this time or later, by the daemon's wall clock. The daemon refuses a time in the
+        /// future with `invalidArgument`, unless an existing durable subscription continues at its cursor.
         ///
         /// Messages are found by ``Message/date``. If the clock was set back, several messages can be the first at a
         /// time, and the subscription begins with any of them.
@@ -25,8 +26,8 @@ extension NotificationClient {
 }
 
 extension NotificationClient.Start {
-    /// The position in the protocol. Times before 1970 and those beyond the protocol's range are replaced by the
-    /// nearest valid one.
+    /// The position in the protocol. Times before 1970 and times beyond the protocol's range are replaced by the
+    /// nearest valid time.
     ///
     /// - Throws: `invalidArgument` if the sequence, age or time is invalid.
     func position() throws(NotifyError) -> LogPosition {

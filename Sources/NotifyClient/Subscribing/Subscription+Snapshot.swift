@@ -3,7 +3,7 @@ import NotifyWire
 import ServiceLifecycle
 
 extension NotificationClient.Subscription {
-    /// Reads pages of the snapshot into the buffer until the buffer has something to take, or the snapshot has ended.
+    /// Reads pages of the snapshot into the buffer until items can be taken from it, or the snapshot has ended.
     ///
     /// A page that a lost connection cuts short is requested again on the next connection. A page that the daemon does
     /// not send in time is requested again, too, because a subscription waits for messages without limit.

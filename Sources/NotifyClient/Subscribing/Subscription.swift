@@ -23,13 +23,13 @@ extension NotificationClient {
     /// it again. Messages yielded earlier can still be acknowledged.
     ///
     /// The sequence ends when the subscription is left, the client stops, the limit is reached, or the reading task is
-    /// cancelled. In a service that is shut down gracefully, the sequence ends after the messages that have arrived;
-    /// these can be acknowledged until the subscription is left. The sequence throws if the daemon ends the
+    /// cancelled. In a service that is shut down gracefully, the sequence ends after the messages that have arrived.
+    /// These messages can be acknowledged until the subscription is left. The sequence throws if the daemon ends the
     /// subscription, for example with `subscriptionHeld` if another client attached to the durable subscription while
     /// this client was disconnected.
     ///
-    /// The subscription, not an iterator, has the position: after a `break`, or after `first(where:)`, the next
-    /// iterator continues with the following message. The same holds for ``batches`` and for ``messages(onGap:)``.
+    /// The position belongs to the subscription, not to an iterator: after a `break`, or after `first(where:)`, the
+    /// next iterator continues with the following message. The same holds for ``batches`` and for ``messages(onGap:)``.
     public final class Subscription: AsyncSequence, Sendable {
         /// An element of the sequence.
         public enum Event: Sendable {
@@ -72,7 +72,7 @@ extension NotificationClient {
         public var droppedCount: UInt64 { buffer.droppedCount }
 
         /// The sequence up to which every message was acknowledged when an existing durable subscription was opened.
-        /// The subscription resumes after it, and ignores the start in
+        /// The subscription continues after it, and ignores the start in
         /// ``NotifyClient/NotificationClient/SubscriptionKind``. `nil` for a new or volatile subscription.
         public var resumedAfter: UInt64? { resumedSequence.withLock { $0 } }
 
@@ -110,7 +110,7 @@ extension NotificationClient {
 // MARK: - Reading
 
 extension NotificationClient.Subscription {
-    /// Messages that arrived together, in order, and the gaps before them. It may have gaps alone.
+    /// Messages that arrived together, in order, and the gaps before them. A batch may consist of gaps alone.
     public struct Batch: Sendable, RandomAccessCollection {
         /// The gaps before the messages.
         public let gaps: [NotificationClient.Gap]

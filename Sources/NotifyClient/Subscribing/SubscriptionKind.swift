@@ -3,8 +3,8 @@ import NotifyWire
 extension NotificationClient {
     /// The policy of a volatile subscription when its buffer is full.
     public enum FullBufferPolicy: Hashable, Sendable, CaseIterable {
-        /// Drops the oldest messages in the buffer. A ``Gap`` takes their place. They are counted in
-        /// ``Subscription/droppedCount`` and in the daemon's counter `dropped_by_clients`.
+        /// Drops the oldest messages in the buffer. A ``Gap`` takes their place. ``Subscription/droppedCount`` and the
+        /// daemon's counter `dropped_by_clients` count the dropped messages.
         case dropOldest
         /// Stops reading from the connection until the consumer has emptied half of the buffer. Messages that were
         /// already read, at most one megabyte or one message, are kept although the buffer is full.
@@ -42,10 +42,11 @@ extension NotificationClient {
         /// At most once: messages posted while there is no connection are missed, and messages that the consumer does
         /// not take in time may be dropped, depending on `whenFull`. A ``Gap`` reports both.
         ///
-        /// With another start than `now`, a snapshot comes first: the stored messages from the start on, in pages that
-        /// are requested as the consumer takes them. Live messages follow it. No stored message is missed or repeated
-        /// between the two. Live messages that arrive meanwhile wait in the buffer; those beyond its bounds are read
-        /// from the log, and only those that are not stored are missed. A lost connection does not repeat the snapshot.
+        /// With a start other than `now`, a snapshot comes first: the stored messages from the start on, in pages that
+        /// are requested as the consumer takes them. Live messages follow, and no stored message is missed or repeated
+        /// in between. Live messages that arrive during the snapshot wait in the buffer. If they exceed its bounds, the
+        /// stored ones are read from the log later, and only messages that are not stored are missed. A lost connection
+        /// does not repeat the snapshot.
         ///
         /// - Parameters:
         ///   - start: The position in the log at which the snapshot begins; no snapshot for ``Start/now``.
@@ -69,13 +70,13 @@ extension NotificationClient {
         ///   - start: The position at which the subscription begins if it does not exist yet.
         ///   - window: The maximum number of messages delivered to this client and not answered, 1 to 16,384; 256 if
         ///     `nil`. These messages are held in memory, so choose fewer for large payloads.
-        ///   - sharing: Whether several clients share the messages. If the subscription exists and is shared in another
-        ///     way, the daemon refuses the request with `subscriptionHeld` or `subscriptionMismatch`.
-        ///   - settings: The settings of the subscription if it does not exist yet. An existing one keeps its settings;
-        ///     ``NotificationClient/Administration/configureDurableSubscription(_:_:uid:)`` changes them.
-        ///   - takesOver: Whether to attach even if the subscription is exclusive and held by another client, or is
-        ///     shared in the other way. The attachments of those clients end; members of the same group stay attached.
-        ///     Only for the first attachment: not again after a lost connection.
+        ///   - sharing: Whether several clients share the messages. If the subscription exists with another sharing,
+        ///     the daemon refuses the request with `subscriptionHeld` or `subscriptionMismatch`.
+        ///   - settings: The settings of the subscription if it does not exist yet. An existing subscription keeps its
+        ///     settings; ``NotificationClient/Administration/configureDurableSubscription(_:_:uid:)`` changes them.
+        ///   - takesOver: Whether to attach even if the subscription is exclusive and held by another client, or has
+        ///     another sharing. The attachments of the other clients then end, but members of the same group stay
+        ///     attached. Applies only to the first attachment, not after a lost connection.
         public static func durable(
             _ name: String, from start: Start = .now, window: Int? = nil, sharing: DurableSharing = .exclusive,
             settings: DurableSettings = DurableSettings(), takesOver: Bool = false

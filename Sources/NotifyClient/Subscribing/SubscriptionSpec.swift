@@ -6,9 +6,9 @@ struct SubscriptionSpec: Sendable {
     var patterns: [NamePattern]
     var object: String?
     var kind: NotificationClient.SubscriptionKind.Storage
-    /// The position at which a volatile subscription begins, or a durable one that does not exist yet.
+    /// The position at which a volatile or a new durable subscription begins.
     var start = LogPosition.now
-    /// The settings of a durable subscription that does not exist yet.
+    /// The settings of a new durable subscription.
     private(set) var settings = DurableSettingChanges()
     /// The sequence at which the snapshot of a volatile subscription begins; nil if it has none.
     var snapshotStart: UInt64?
@@ -39,7 +39,7 @@ struct SubscriptionSpec: Sendable {
     }
 
     private func checkBounds() throws(NotifyError) {
-        // With a limit of 0 a durable subscription is created, and nothing is delivered.
+        // A limit of 0 creates a durable subscription without receiving from it.
         if let limit, limit < (isDurable ? 0 : 1) {
             throw NotifyError(.invalidArgument, "the limit must be at least \(isDurable ? 0 : 1), not \(limit)")
         }
@@ -60,11 +60,11 @@ struct SubscriptionSpec: Sendable {
 
     var window: Int { durable.map { $0.window ?? Int(Limits.defaultWindow) } ?? 0 }
 
-    /// The window to request: for the handlers, and for the messages that may be fetched ahead.
+    /// The window to request, with room for the messages that may be fetched ahead.
     var requestedWindow: Int { mayFetchAhead ? window + Self.fetchedAhead : window }
 
-    /// The number of messages that are fetched before a handler is free. Several arrive at a time, because each wake-up
-    /// of the connection takes time from short handlers.
+    /// The number of messages that are fetched before a handler is free. Several are fetched at a time, because each
+    /// wake-up of the connection takes time from short handlers.
     static let fetchedAhead = 8
 
     /// Whether messages may be fetched before a handler is free, if the settings of the subscription permit it.
@@ -89,7 +89,7 @@ struct SubscriptionSpec: Sendable {
     /// attaches to a durable subscription that exists.
     ///
     /// - Parameters:
-    ///   - isFirst: Whether this is the first attachment: only that takes the subscription over.
+    ///   - isFirst: Whether this is the first attachment. Later ones do not take the subscription over.
     ///   - mayCreate: Whether the daemon creates a durable subscription that does not exist.
     func frame(
         request: UInt64, number: UInt32, credit: UInt32, maximumWindow: UInt32, namesPatterns: Bool = true,

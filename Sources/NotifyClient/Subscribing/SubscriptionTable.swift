@@ -3,7 +3,8 @@ import NotifyWire
 /// The client's subscriptions, kept across connections.
 struct SubscriptionTable {
     enum Phase: Equatable {
-        /// Waits for a connection: until the deadline if the subscription was never attached, otherwise without limit.
+        /// Waiting for a connection, until the deadline if the subscription was never attached, otherwise without
+        /// limit.
         case waiting(deadline: Duration?)
         /// Requested, not answered yet.
         case requested
@@ -34,10 +35,10 @@ struct SubscriptionTable {
         var wasRequested = false
         /// Whether one extra credit was granted, to detect acknowledgements that never arrived.
         var hasExtraCredit = false
-        /// Whether the durable subscription has other patterns than its spec, because they were edited since.
+        /// Whether the durable subscription has other patterns than its spec, because its patterns were edited.
         var isEdited = false
-        /// Whether the durable subscription was reset or edited, and this client has not attached again. It existed at
-        /// that time. If it was removed since, the refusal of the attachment shows that.
+        /// Whether the durable subscription was reset or edited, and this client has not attached again yet. The
+        /// subscription must not be created again then: if it was removed meanwhile, the attachment is refused.
         var wasChanged = false
 
         init(
@@ -57,8 +58,8 @@ struct SubscriptionTable {
 
         /// Counts the ended handlers of a subscription with handlers.
         ///
-        /// - Returns: The credit to add, so that the daemon has one for each free handler and for each message to fetch
-        ///   ahead, or after a stop for each message that it must deliver again; 0 for other subscriptions.
+        /// - Returns: The credit to add, so that the daemon has credit for each free handler and each message to fetch
+        ///   ahead or, after a stop, for each message that it must deliver again. 0 for subscriptions without handlers.
         mutating func topUpCredit() -> UInt32 {
             guard spec.extendsDeadlines, let ledger, let left = creditLeft else { return 0 }
             let (ended, handlers, again) = ledger.update {
@@ -69,7 +70,8 @@ struct SubscriptionTable {
             let free = max(0, spec.window + ahead - heldByHandlers)
             let isStopping = handlers?.isStopping ?? true
             let credit = UInt32(clamping: isStopping ? again : free)
-            // With less than half of the messages to fetch ahead, enough of them wait for a handler.
+            // While the missing credit is less than half of the messages to fetch ahead, enough messages wait for a
+            // handler.
             guard credit > left, isStopping || credit - left >= ahead / 2 else { return 0 }
             creditLeft = credit
             return credit - left
@@ -78,8 +80,8 @@ struct SubscriptionTable {
         /// Counts messages that no longer need a handler.
         mutating func handlersEnded(_ count: Int) { heldByHandlers = max(0, heldByHandlers - count) }
 
-        /// The credit for an attachment. The messages that an earlier one has delivered and whose handlers run need
-        /// credit, too, so that the daemon can deliver them to this client again.
+        /// The credit for an attachment. Includes messages from an earlier attachment whose handlers still run, so that
+        /// the daemon can deliver them to this client again.
         mutating func startCredit() -> UInt32 {
             guard spec.extendsDeadlines, let ledger else { return creditLeft ?? Subscribe.unlimitedCredit }
             _ = topUpCredit()
