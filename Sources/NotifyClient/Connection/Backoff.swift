@@ -1,7 +1,7 @@
-/// The wait before the client connects again: exponential backoff with a maximum. Each wait is shortened at random by up
-/// to half (jitter), so that many clients do not reconnect at the same time.
+/// Computes the wait before the client connects again: exponential backoff with a maximum. Each wait is shortened at
+/// random by up to half (jitter), so that many clients do not reconnect at the same time.
 struct Backoff: Sendable {
-    /// The wait after a connection was lost and after the first failure, and the longest wait.
+    /// The first wait, after a lost connection or the first failure, and the longest wait.
     var waits: ClosedRange<Duration>
 
     /// The wait after a number of consecutive failures.

@@ -1,7 +1,7 @@
 extension ClientConnectionMachine {
     struct Settings: Sendable {
         var backoff: Backoff
-        /// The time limit from the connect to the welcome.
+        /// The time limit from connecting to the daemon's welcome.
         var greetingTimeout = Duration.seconds(10)
         /// The time limit from the daemon's `closing`, or from `stop`, to the end of the connection.
         var closingTimeout = Duration.seconds(5)

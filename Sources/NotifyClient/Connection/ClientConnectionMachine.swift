@@ -23,7 +23,8 @@ struct ClientConnectionMachine: ~Copyable {
     private let settings: Settings
     private var state = State.idle
     private var wasEverReady = false
-    /// The last failure to connect or loss of the connection; nil while there is a connection.
+    /// The error of the last failed attempt to connect, or of the last lost connection; nil while there is a
+    /// connection.
     private(set) var lastFailure: NotifyError?
     /// The last request that the daemon processed, once it has announced its shutdown.
     private(set) var lastProcessed: UInt64?
@@ -110,8 +111,8 @@ extension ClientConnectionMachine {
         case none
     }
 
-    /// - Parameter queueIsFull: Whether a daemon listens but the backlog of its socket is full. The client then always
-    ///   retries.
+    /// - Parameter queueIsFull: Whether a daemon listens, but the backlog of its socket is full. If so, the client
+    ///   always retries.
     mutating func connectFailed(
         _ error: NotifyError, queueIsFull: Bool = false, now: Duration, jitter: Double
     ) -> DisconnectAction {
@@ -167,7 +168,7 @@ extension ClientConnectionMachine {
 // MARK: - The connection's end
 
 extension ClientConnectionMachine {
-    /// The daemon sent a fatal error and closes the connection.
+    /// Handles a fatal error of the daemon, which then closes the connection.
     mutating func fatalErrorReceived(_ error: NotifyError) {
         switch state {
         case .greeting(let failures, _):
@@ -183,7 +184,7 @@ extension ClientConnectionMachine {
         }
     }
 
-    /// The received bytes violate the protocol.
+    /// Handles received bytes that violate the protocol.
     mutating func protocolViolated(_ error: NotifyError) -> CloseAction {
         switch state {
         case .greeting, .ready, .leaving, .draining:
@@ -206,7 +207,7 @@ extension ClientConnectionMachine {
         }
     }
 
-    /// The channel was closed, because of `error` if there is one.
+    /// Handles the end of the channel, which `error` caused if there is one.
     mutating func disconnected(_ error: NotifyError?, now: Duration, jitter: Double) -> DisconnectAction {
         switch state {
         case .idle, .connecting, .waiting, .stopped:
@@ -261,7 +262,7 @@ extension ClientConnectionMachine {
 extension ClientConnectionMachine {
     enum StopAction: Equatable { case drain, close, end, none }
 
-    /// Ends the connection, at the deadline at the latest, and does not reconnect.
+    /// Ends the connection by the deadline, and does not reconnect.
     mutating func stop(deadline: Duration) -> StopAction {
         switch state {
         case .ready:
@@ -278,7 +279,7 @@ extension ClientConnectionMachine {
         }
     }
 
-    /// All requests that were pending when the client was stopped are answered.
+    /// Must be called when all requests are answered that were pending when the client was stopped.
     mutating func drained() -> CloseAction {
         guard case .draining = state else { return .none }
         state = .closing(.stop(nil))

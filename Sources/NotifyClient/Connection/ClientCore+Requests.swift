@@ -21,13 +21,14 @@ extension ClientCore {
         }
     }
 
-    /// The service of the task is shut down: a request that waits for a connection, now or later, fails.
+    /// Must be called when the service of the task is shut down. The request fails if it waits for a connection, now or
+    /// later.
     func endWait<Value>(_ slot: ReplySlot<Value>) {
         slot.endWait()
         endWaits()
     }
 
-    /// Fails the requests that wait for a connection and whose services are shut down.
+    /// Fails the requests that wait for a connection while their services are shut down.
     func endWaits() {
         if Fork.isChild { return }
         process { machine, effects in machine.endWaits(&effects) }
@@ -77,8 +78,8 @@ extension ClientCore {
     /// Makes a call and waits for its answer. The cancellation of the task cancels the call. A graceful shutdown of its
     /// service ends the wait for a connection.
     ///
-    /// - Parameter endsOnShutdown: Whether the shutdown also cancels a call that has been sent: a call that waits for
-    ///   messages, or whose answer is not needed after the shutdown.
+    /// - Parameter endsOnShutdown: Whether the shutdown also cancels a call that was already sent. True for a call that
+    ///   waits for messages, and for a call whose answer is not needed after the shutdown.
     nonisolated(nonsending) func answer<C: Call>(
         to call: C, endsOnShutdown: Bool = false
     ) async throws(NotifyError) -> C.Answer {
@@ -91,7 +92,7 @@ extension ClientCore {
         }
     }
 
-    /// Makes a call that changes nothing, and makes it again on the next connection if one is lost.
+    /// Makes a call that changes nothing. If the connection is lost, makes it again on the next one.
     ///
     /// - Parameters:
     ///   - deadline: The deadline of all attempts together.

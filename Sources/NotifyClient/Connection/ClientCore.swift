@@ -7,8 +7,8 @@ import NotifySystem
 import NotifyWire
 import SystemPackage
 
-/// Processes events from any thread. One lock guards the machine; its effects are carried out after the lock is
-/// released.
+/// The core of a client, which passes events from any thread to its machine. One lock guards the machine. The effects
+/// are carried out after the lock is released.
 final class ClientCore: Sendable {
     private struct Guarded: ~Copyable {
         var machine: ClientMachine
@@ -18,7 +18,7 @@ final class ClientCore: Sendable {
         var isReading = true
         /// The earliest scheduled wake-up.
         var wakeAt: Duration?
-        /// The socket that was connected to last, or is being connected to; nil before the first attempt.
+        /// The socket of the last attempt to connect; nil before the first attempt.
         var socketPath: String?
         /// The logged reasons why sockets were skipped, at most one for each folder of the search.
         var skippedSockets: Set<String> = []
@@ -185,7 +185,8 @@ extension ClientCore {
             .whenFailure { self.connectFailed(NotifyError(.noDaemon, "can't connect to \(path): \($0)", cause: $0)) }
     }
 
-    /// Connects a socket, which takes no time. NIO would open it without close-on-exec.
+    /// Connects a new socket, which does not block. NIO is not used here, because it would open the socket without
+    /// close-on-exec.
     private static func connect(to path: String) throws(Errno) -> CInt {
         guard let address = UnixSocketAddress(path: path) else { throw .fileNameTooLong }
         let socket = try OwnedDescriptor.unixSocket(SOCK_STREAM)
@@ -242,7 +243,7 @@ extension ClientCore {
         }
         // Several threads may schedule this call concurrently. Each call applies the latest state.
         let isReading = guarded.withLock { $0.channel !== channel || $0.isReading }
-        // Fails only if the channel was just closed. Nothing is read from it any more.
+        // This fails only if the channel was just closed. Nothing is read from it any more.
         try? channel.syncOptions?.setOption(.autoRead, value: isReading)
     }
 

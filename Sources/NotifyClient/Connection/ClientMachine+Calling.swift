@@ -24,7 +24,7 @@ extension ClientMachine {
         waitingCalls.removeAll()
     }
 
-    /// The calling task was cancelled. A call that is still waiting is not sent.
+    /// Cancels the call of a cancelled task. A call that is still waiting is not sent.
     ///
     /// - Returns: The error for the caller, which says whether the call was already sent.
     mutating func cancelCall(_ slot: AnyObject) -> NotifyError {
@@ -35,7 +35,7 @@ extension ClientMachine {
         return .cancelledInFlight
     }
 
-    /// Fails the requests that wait for a connection and whose services are shut down.
+    /// Fails the requests that wait for a connection while their services are shut down.
     mutating func endWaits(_ effects: inout Effects) {
         guard !connection.isReady else { return }
         for waiter in posts.takeShutDown() { effects.outcomes.append(waiter, .failure(.shutDown)) }
@@ -43,7 +43,7 @@ extension ClientMachine {
         waitingCalls.removeAll { $0.call.waiter.isShutDown }
     }
 
-    /// Makes the daemon end the backup of this connection. Without a connection there is none.
+    /// Makes the daemon end the backup of this connection. Without a connection, there is no backup.
     mutating func endBackup() {
         guard connection.isReady else { return }
         var call = FrameCall(BackupChunkRequest(offset: BackupChunkRequest.end))
@@ -53,7 +53,7 @@ extension ClientMachine {
 
     // MARK: Replies
 
-    /// A frame of the reply to a request was received.
+    /// Handles a frame of the reply to a request.
     mutating func replyReceived(
         _ frame: FrameDecoder.Frame, now: () -> Duration, _ effects: inout Effects
     ) throws(WireError) {
@@ -81,7 +81,7 @@ extension ClientMachine {
 }
 
 extension ClientMachine.PendingRequest {
-    /// A frame of the reply was received.
+    /// Handles a frame of the reply.
     ///
     /// - Returns: Whether the reply is complete.
     fileprivate mutating func received(
@@ -102,7 +102,8 @@ extension ClientMachine.PendingRequest {
         _ body: (inout any Call) throws(Failure) -> Result
     ) throws(Failure) -> Result? {
         guard case .call(var call) = self else { return nil }
-        // Release this reference first, so that changing the call does not copy what was received.
+        // This reference is released first, so that the change of the call does not copy the received part of the
+        // reply.
         self = .finalPing
         defer { self = .call(call) }
         return try body(&call)

@@ -9,7 +9,7 @@ extension ClientMachine {
         !flow.pausesReading || !connection.isReady || subscriptions.isAnyDetaching || shutdown != nil
     }
 
-    /// The buffer of a subscription paused or resumed reading, or dropped messages.
+    /// Must be called when the buffer of a subscription has paused or resumed reading, or has dropped messages.
     mutating func bufferChanged(_ buffer: DeliveryBuffer, now: Duration) {
         guard let entry = subscriptions[buffer.number], entry.buffer === buffer, entry.phase == .live else { return }
         flow.changed(buffer, now: now)

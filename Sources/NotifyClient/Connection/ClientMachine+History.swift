@@ -2,7 +2,7 @@ import NotifyWire
 
 /// Pages of the log.
 extension ClientMachine {
-    /// The header of a page: its messages follow.
+    /// Handles the header of a page. The messages of the page follow.
     mutating func pageBegan(
         _ frame: FrameDecoder.Frame, now: () -> Duration, _ effects: inout Effects
     ) throws(WireError) {
@@ -15,7 +15,8 @@ extension ClientMachine {
         if isComplete == true { _ = requests.take(request) }
     }
 
-    /// Ends a request that waits at the end of the log, because its caller no longer does. The daemon answers it.
+    /// Ends a request that waits at the end of the log, because its caller has stopped waiting. The daemon then answers
+    /// the request.
     mutating func endRead(answering slot: AnyObject) {
         let request = requests.firstRequest { entry in
             if case .call(let call) = entry { call.waiter === slot && call.awaitsMessages } else { false }

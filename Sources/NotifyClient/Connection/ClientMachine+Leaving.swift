@@ -2,8 +2,8 @@ import NotifyWire
 
 /// The end of subscriptions.
 extension ClientMachine {
-    /// Leaves a subscription. `slot` is answered when the daemon has confirmed the detach: with an error if a lost
-    /// connection kept acknowledgements from being sent.
+    /// Leaves a subscription. `slot` is answered when the daemon has confirmed the detach. The answer is an error if a
+    /// lost connection kept acknowledgements from being sent.
     mutating func leave(_ number: UInt32, _ slot: ReplySlot<Void>?, now: Duration, _ effects: inout Effects) {
         guard let entry = subscriptions[number] else {
             if let slot { effects.answer(slot, .success(())) }
@@ -49,8 +49,8 @@ extension ClientMachine {
         finishSubscription(number, nil, leaveResult: leaveResult, &effects)
     }
 
-    /// The connection was lost. A live or requested subscription is requested again later; a subscription that is being
-    /// left ends.
+    /// Must be called for each subscription when the connection was lost. A live or requested subscription is requested
+    /// again later. A subscription that is being left ends.
     mutating func subscriptionDisconnected(_ number: UInt32, now: Duration, _ effects: inout Effects) {
         guard let entry = subscriptions[number] else { return }
         entry.ledger?.update { $0.connectionLost() }
@@ -68,7 +68,7 @@ extension ClientMachine {
         case .waiting:
             break
         case .detaching:
-            // The daemon itself detaches a lost connection, but may have missed the last acknowledgements.
+            // The daemon detaches a lost connection by itself, but may have missed the last acknowledgements.
             finishSubscription(number, nil, leaveResult: .failure(.detachUnconfirmed(entry.spec)), &effects)
         }
     }

@@ -22,7 +22,7 @@ extension ClientMachine {
         if let timeout = waiter.timeout, let slot = waiter.slot { timeouts.add(.request(slot), until: now() + timeout) }
     }
 
-    /// The posts of a pipeline before an index have a time limit of their own.
+    /// Adds a time limit for the posts of a pipeline before an index.
     mutating func limit(_ buffer: PipelineBuffer, before end: UInt64, until deadline: Duration) {
         timeouts.add(.posts(of: buffer, before: end), until: deadline)
     }

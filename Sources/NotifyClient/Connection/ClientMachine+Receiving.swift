@@ -4,7 +4,8 @@ import NotifyWire
 extension ClientMachine {
     /// Processes received bytes, without keeping them.
     ///
-    /// - Returns: The number of bytes consumed. The rest is an incomplete frame, to be passed again with the next read.
+    /// - Returns: The number of bytes consumed. The rest is an incomplete frame, which must be passed again with the
+    ///   next read.
     mutating func received(_ bytes: UnsafeRawBufferPointer, now: () -> Duration, _ effects: inout Effects) -> Int {
         let decoder = FrameDecoder(maximumBodyBytes: daemonInfo.maximumPayloadBytes + Limits.frameOverheadBytes)
         var used = 0
@@ -17,7 +18,7 @@ extension ClientMachine {
             }
             takeStaged(from: bytes, &effects)
         } catch {
-            // The frames before the error are valid; those after it cannot be delimited.
+            // The frames before the error are valid. The frames after it can't be delimited.
             takeStaged(from: bytes, &effects)
             if connection.protocolViolated(.protocolViolation(error)) == .close { effects.channel = .close }
             used = bytes.count
@@ -48,8 +49,8 @@ extension ClientMachine {
         case .run, .redelivery:
             router.begin(try Run(frame))
         case let kind?:
-            // The frame may end a subscription or belong between two of its messages, so staged messages are passed on
-            // first.
+            // Staged messages are passed on before the frame, because it may end a subscription or belong between two
+            // of its messages.
             takeStaged(from: bytes, &effects)
             try controlReceived(kind, frame, now: now, &effects)
         case nil:
@@ -108,8 +109,8 @@ extension ClientMachine {
         } else if frame.subscription != 0 {
             finishSubscription(frame.subscription, error, leaveResult: .success(()), &effects)
         } else if error.code != .unknownSubscription {
-            // The refusal of a post without a receipt or of an answer to a message. Such an answer may cross with the
-            // end of its subscription.
+            // The daemon has refused a post without a receipt, or an answer to a message. Such an answer may cross with
+            // the end of its subscription.
             effects.warnings.append("notifyd refused a request: \(error.message)")
         }
     }

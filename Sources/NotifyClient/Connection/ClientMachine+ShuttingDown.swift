@@ -3,11 +3,11 @@
 /// A service group shuts its services down one after another, and treats the end of a service before its turn as an
 /// error. If the client is shut down before the services that consume its subscriptions, the end of the subscriptions
 /// would end these services too early. Therefore the client's `run()` returns, but the client serves the subscriptions
-/// until the shutdown of their consumers has ended them. Afterwards the client stops by itself.
+/// until the shutdown of their consumers has ended them. After that, the client stops by itself.
 struct GracefulShutdown {
     /// The last request that was sent before the shutdown.
     let lastRequest: UInt64
-    /// The time at which the remaining subscriptions are ended, because their consumers were not shut down; nil after
+    /// The time at which the client ends the remaining subscriptions, whose consumers were not shut down; nil after
     /// that time.
     private var endOfSubscriptions: Duration?
     /// The time at which the connection is closed, even with open subscriptions.
@@ -32,9 +32,9 @@ struct GracefulShutdown {
 }
 
 extension ClientMachine {
-    /// The client's service is being shut down. Without subscriptions the client stops at once. Otherwise the client
-    /// stops when the last subscription has been left; its service ends when all requests sent before the shutdown are
-    /// answered.
+    /// Begins the shutdown of the client's service. Without subscriptions, the client stops at once. Otherwise its
+    /// service ends when all requests sent before the shutdown are answered, and the client stops when the last
+    /// subscription has been left.
     mutating func shutDownGracefully(now: Duration, _ effects: inout Effects) {
         guard shutdown == nil, refusal == nil else { return }
         shutdown = GracefulShutdown(

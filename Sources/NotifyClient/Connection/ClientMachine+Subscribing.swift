@@ -37,7 +37,7 @@ extension ClientMachine {
 
     mutating func requestSubscription(_ number: UInt32) {
         guard let entry = subscriptions[number], case .waiting = entry.phase else { return }
-        // Until the daemon reports the settings.
+        // Nothing is fetched ahead until the daemon reports the settings.
         entry.ledger?.update { $0.handlers?.fetchesAhead = false }
         let credit = subscriptions.update(number) { $0.startCredit() } ?? 0
         let frame = entry.spec.frame(
@@ -51,9 +51,9 @@ extension ClientMachine {
         }
     }
 
-    /// The daemon has ended the attachment to a durable subscription that was reset or edited. Attaches again: the
-    /// generation in the answer then decides whether the client forgets what it remembers. A subscription that was
-    /// removed since is not created again.
+    /// Attaches again to a durable subscription whose attachment the daemon has ended because of a reset or an edit.
+    /// The generation in the answer decides whether the client discards its state. If the subscription was removed
+    /// meanwhile, it is not created again.
     mutating func attachAgain(_ number: UInt32, isEdited: Bool) {
         guard let entry = subscriptions[number], entry.phase == .live || entry.phase == .requested else { return }
         router.remove(number: number)
@@ -159,7 +159,7 @@ extension ClientMachine {
             Reject(subscription: number, sequence: delivery.sequence, outcome: .returned).write(to: &outgoing)
             returnCredit(delivery)
         case .stopped:
-            // The detach gives it back.
+            // A message that was fetched ahead needs no answer, because the detach gives it back.
             if subscriptions[number]?.ledger?.update({ $0.handlers?.fetchesAhead }) == true { return }
             Reject(
                 subscription: number, sequence: delivery.sequence, outcome: .returned, delayMicroseconds: 0, reason: ""
@@ -168,7 +168,7 @@ extension ClientMachine {
         creditReplaced(of: number)
     }
 
-    /// Sends the credit of messages that no longer wait for a handler, because a later delivery has replaced them.
+    /// Sends credit for messages that no longer wait for a handler, because a later delivery has replaced them.
     private mutating func creditReplaced(of number: UInt32) {
         guard let entry = subscriptions[number], entry.spec.extendsDeadlines, let ledger = entry.ledger,
             ledger.update({ $0.handlers?.ended ?? 0 }) > 0, !pendingLedgers.contains(where: { $0 === ledger })
@@ -176,7 +176,7 @@ extension ClientMachine {
         pendingLedgers.append(ledger)
     }
 
-    /// The daemon has reported the settings of an attached subscription.
+    /// Handles the settings of an attached subscription, as reported by the daemon.
     mutating func settingsReported(_ settings: NotifyWire.DurableSettings, of number: UInt32) {
         guard let entry = subscriptions[number], entry.spec.mayFetchAhead else { return }
         let fetchesAhead =
@@ -210,14 +210,14 @@ extension ClientMachine {
 
     // MARK: Answering
 
-    /// A ledger has answers to send, and had none before.
+    /// Must be called when a ledger has answers to send and had none before.
     mutating func acknowledgementsPending(_ ledger: AcknowledgementLedger) {
         guard connection.isReady || connection.isDraining else { return }
         pendingLedgers.append(ledger)
     }
 
-    /// The deadline or the maximum of deliveries of an attached subscription was changed. Until the next attachment,
-    /// no further message is fetched ahead.
+    /// Handles a change of the deadline or of the maximum of deliveries of an attached subscription. Until the next
+    /// attachment, no further message is fetched ahead.
     mutating func deadlineChanged(_ notice: DeadlineNotice, now: Duration) {
         guard let entry = subscriptions[notice.subscription], entry.spec.extendsDeadlines else { return }
         entry.ledger?.update { $0.handlers?.fetchesAhead = false }
@@ -229,7 +229,7 @@ extension ClientMachine {
     /// Extends the deadlines of messages that have been processed for some time.
     mutating func extendDeadlines(now: Duration) {
         for number in extender.timeReached(now) {
-            // Until the deadline is known, it may be much longer than the interval.
+            // An unknown deadline may be much longer than the interval, so nothing is given back yet.
             let givesBack = extender.isKnown(number)
             guard let ledger = subscriptions[number]?.ledger,
                 ledger.update({ $0.extendHeld(givingBackLate: givesBack) })

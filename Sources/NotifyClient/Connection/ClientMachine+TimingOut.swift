@@ -1,10 +1,10 @@
 import NotifyWire
 
-/// Requests that the daemon does not answer within their time limit, for example because it is suspended.
+/// Requests that the daemon does not answer within their time limit, for example because the daemon is suspended.
 ///
 /// The caller gets an error. The request stays in the table, so that a late answer is recognized and ignored.
 extension ClientMachine {
-    /// A request was sent on the connection, or a post waits for room.
+    /// Must be called when a request was sent on the connection, or a post waits for room.
     mutating func requestAdded(now: @autoclosure () -> Duration) {
         timeouts.added(request: requests.nextRequest, place: posts.nextPlace, now: now())
     }
@@ -43,7 +43,7 @@ extension ClientMachine {
         }
     }
 
-    /// A request with a time limit of its own has expired.
+    /// Handles the expiry of a request with a time limit of its own.
     private mutating func timeOut(_ slot: any RequestSlot, _ effects: inout Effects) {
         let limit = slot.timeout ?? timeouts.limit
         let waitingCalls = waitingCalls.count
@@ -53,7 +53,7 @@ extension ClientMachine {
             return effects.answers.append { slot.fail(error) }
         }
         if let number = subscriptions.firstNumber(where: { $0.openWaiter === slot }) {
-            // A durable one may have been created before the connection was lost.
+            // A durable subscription may have been created before the connection was lost.
             let mayExist = subscriptions[number].map {
                 $0.phase == .requested || $0.wasRequested && $0.spec.isDurable
             }
@@ -74,7 +74,7 @@ extension ClientMachine {
         }
     }
 
-    /// Posts of a pipeline with a time limit of its own have expired.
+    /// Handles the expiry of posts of a pipeline that has a time limit of its own.
     private mutating func timeOutPosts(of buffer: PipelineBuffer, before end: UInt64, _ effects: inout Effects) {
         let limit = buffer.timeout ?? timeouts.limit
         let error = notSent(within: limit)
@@ -105,7 +105,7 @@ extension ClientMachine {
 
     // MARK: Requests that take long
 
-    /// The pings that check that the daemon responds while it works on a request that takes long.
+    /// Pings that check whether the daemon responds while it works on a request that takes long.
     enum Probing {
         case none
         case sent(at: Duration)
@@ -116,7 +116,8 @@ extension ClientMachine {
         }
     }
 
-    /// A request that takes long has no answer yet. It fails if the daemon has not answered a ping in time, either.
+    /// Handles the expiry of a request that may take long. The request fails only if the daemon has not answered a ping
+    /// in time, either.
     private mutating func checkResponse(to call: any Call, now: Duration, _ effects: inout Effects) {
         switch probing {
         case .none: probe(now: now)

@@ -13,7 +13,7 @@ struct ClientMachine: ~Copyable {
         case subscribe(UInt32)
         case detach(UInt32)
         case call(any Call)
-        /// The description of a subscription whose messages' deadlines are extended.
+        /// A request for the settings of a subscription, to extend the deadlines of its messages.
         case deadline(UInt32)
         /// A post whose caller got an error, because the receipt did not arrive in time.
         case abandonedPost
@@ -23,7 +23,7 @@ struct ClientMachine: ~Copyable {
         case finalPing
     }
 
-    /// The limits and version in the welcome.
+    /// The information from the daemon's welcome.
     struct DaemonInfo {
         var maximumPayloadBytes = Limits.defaultPayloadBytes
         var maximumWindow = Limits.maximumWindow
@@ -231,8 +231,8 @@ extension ClientMachine {
         writeAcknowledgements()
         writeDropReports()
         let taken = outgoing
-        // Use a new buffer, because appending to the taken buffer would copy it. The next write will need about as much
-        // space.
+        // A new buffer is used, because appending to the taken buffer would copy it. The next write will need about as
+        // much space.
         outgoing = ByteBuffer()
         outgoing.reserveCapacity(min(taken.readableBytes, Self.outgoingBytes))
         sendWaitingPosts(&effects)

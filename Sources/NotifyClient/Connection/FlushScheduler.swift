@@ -1,8 +1,8 @@
 /// Decides when to write the outgoing bytes, and batches small writes.
 ///
 /// Each write wakes up both sides, so a stream of posts must not cause one write per post. The first bytes are written
-/// at once. Later bytes are batched until the daemon has sent something, 16 KiB are waiting, or 100 µs have passed
-/// since the last write. So a single post never waits, and a stream of posts is batched.
+/// at once. Later bytes are batched until bytes from the daemon arrive, 16 KiB are waiting, or 100 µs have passed since
+/// the last write. So a single post never waits, and a stream of posts is batched.
 struct FlushScheduler {
     enum Action: Equatable {
         case none
@@ -25,12 +25,12 @@ struct FlushScheduler {
     private var lastFlush: Duration?
     private var hasReceived = true
 
-    /// The daemon sent something.
+    /// Must be called when bytes from the daemon have arrived.
     mutating func received() {
         hasReceived = true
     }
 
-    /// `bytes` bytes are waiting to be written.
+    /// Must be called when `bytes` bytes wait to be written.
     mutating func buffered(_ bytes: Int, now: @autoclosure () -> Duration) -> Action {
         switch state {
         case .scheduled: return .none
@@ -49,7 +49,7 @@ struct FlushScheduler {
         return .now
     }
 
-    /// All waiting bytes were written. `now` is nil if no bytes were waiting.
+    /// Must be called when all waiting bytes were written. `now` is nil if no bytes were waiting.
     mutating func flushed(now: Duration?) {
         state = .idle
         guard let now else { return }
@@ -57,7 +57,7 @@ struct FlushScheduler {
         hasReceived = false
     }
 
-    /// The channel is not writable at present.
+    /// Must be called when the channel is not writable.
     mutating func blocked() {
         state = .scheduled
     }

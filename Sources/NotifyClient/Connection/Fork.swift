@@ -1,8 +1,8 @@
 import Glibc
 import Synchronization
 
-/// Notices that the process is the child of a fork. The threads of the event loops do not exist in the child, so that
-/// no client works there: a request would wait for ever, for an answer or for a lock that another thread held.
+/// Detects that the process is the child of a fork. The threads of the event loops do not exist in the child, so no
+/// client works there: a request would wait forever, for an answer or for a lock that another thread held.
 enum Fork {
     private static let isChildFlag = Atomic(false)
 
@@ -15,7 +15,8 @@ enum Fork {
     }
 
     private static let registration: Void = {
-        // Initialized here: the child of a fork must not be the first to use it.
+        // Forces the lazy initialization of the flag in the parent. The first use of a lazy value takes a lock, which
+        // the child of a fork must not do.
         isChildFlag.store(false, ordering: .relaxed)
         pthread_atfork(nil, nil) { Fork.isChildFlag.store(true, ordering: .relaxed) }
     }()

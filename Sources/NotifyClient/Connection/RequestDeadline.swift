@@ -1,4 +1,4 @@
-/// The moment at which several requests, made one after another, must have been answered.
+/// A common deadline for several successive requests.
 struct RequestDeadline {
     private let moment: Duration?
     private let clock: any ClientClock
@@ -10,6 +10,6 @@ struct RequestDeadline {
         self.clock = clock
     }
 
-    /// The time limit of the next request; nil for the client's.
+    /// The time limit of the next request; nil for the client's time limit.
     var left: Duration? { moment.map { max(.zero, $0 - clock.now) } }
 }

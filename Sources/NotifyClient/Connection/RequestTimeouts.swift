@@ -1,13 +1,14 @@
 import DequeModule
 import HeapModule
 
-/// Finds the requests that were not answered within their time limit. Pure: time is an argument.
+/// Finds the requests that were not answered within their time limit. A pure state machine: time is an argument.
 ///
-/// Requests with the common limit do not read the clock. Instead, a mark records which requests exist at a moment.
-/// Those that are still pending when the limit has passed since the mark have expired. Marks are an eighth of the limit
-/// apart, so a request expires at most an eighth too late. A request with a limit of its own expires at its deadline.
+/// Requests with the common limit do not read the clock. Instead, a mark records the requests that exist at one moment.
+/// A request that is still pending when the limit has passed since the mark has expired. Marks are an eighth of the
+/// limit apart, so a request expires at most an eighth of the limit too late. A request with a limit of its own expires
+/// at its deadline.
 struct RequestTimeouts {
-    /// The requests that exist at a moment: those with a lower number, and the waiting posts with a lower place.
+    /// The requests that exist at one moment: requests with a lower number, and waiting posts with a lower place.
     struct Mark: Equatable {
         var time: Duration
         var request: UInt64
@@ -36,7 +37,7 @@ struct RequestTimeouts {
         static func == (first: Self, second: Self) -> Bool { first.deadline == second.deadline }
     }
 
-    /// The shortest common limit. With a limit of zero, every mark would have expired when it is added.
+    /// The shortest common limit. With a limit of zero, every mark would expire as soon as it is added.
     static let shortestLimit = Duration.milliseconds(1)
 
     let limit: Duration
@@ -44,7 +45,7 @@ struct RequestTimeouts {
     /// The time of the next mark; nil if no request was added since the last one.
     private var nextMark: Duration?
     private var own = Heap<Own>()
-    /// The number of entries in `own` at which those of answered requests are removed.
+    /// The number of entries in `own` at which the entries of answered requests are removed.
     private var ownLimit = 64
 
     init(limit: Duration) {
@@ -61,8 +62,8 @@ struct RequestTimeouts {
         return earliest
     }
 
-    /// Called when a request was sent or a post waits. `request` and `place` are the numbers that the next request and
-    /// the next post will get.
+    /// Must be called when a request was sent or a post waits. `request` and `place` are the numbers that the next
+    /// request and the next post will get.
     mutating func added(request: UInt64, place: UInt64, now: @autoclosure () -> Duration) {
         guard nextMark == nil else { return }
         addMark(Mark(time: now(), request: request, place: place))
@@ -76,7 +77,7 @@ struct RequestTimeouts {
     /// Returns the latest mark whose requests have expired; nil if there is none. `request` and `place` are the numbers
     /// that the next request and the next post will get.
     ///
-    /// - Parameter isWaiting: Whether posts wait: they become requests later.
+    /// - Parameter isWaiting: Whether posts wait. They become requests later.
     mutating func timeReached(_ now: Duration, request: UInt64, place: UInt64, isWaiting: Bool) -> Mark? {
         if let moment = nextMark, moment <= now {
             nextMark = nil
@@ -88,7 +89,8 @@ struct RequestTimeouts {
         return expired
     }
 
-    /// Called when the connection has begun or ended. The time limits of its requests and of waiting posts begin again.
+    /// Must be called when the connection has begun or ended. The time limits of its requests and of waiting posts
+    /// begin again.
     mutating func restart() {
         marks.removeAll()
         nextMark = nil
@@ -96,7 +98,7 @@ struct RequestTimeouts {
 
     // MARK: Limits of their own
 
-    /// A request, or posts of a pipeline, have a limit of their own.
+    /// Adds a request, or posts of a pipeline, with a limit of their own.
     mutating func add(_ limited: Limited, until deadline: Duration) {
         if own.count >= ownLimit {
             own = Heap(own.unordered.filter { !$0.limited.isAnswered })
