@@ -12,17 +12,16 @@ extension NotificationClient {
             /// The cursor of the durable subscription was reset, or the subscription was removed and created again
             /// while the client was disconnected.
             case recreated
-            /// Messages are no longer in the daemon's log, although the durable subscription had not acknowledged them,
-            /// or a reader of the log had not reached them. The retention rules, the limit of a user's unread messages,
-            /// a purge or a repair has removed them. The reason is also used if the daemon no longer keeps messages for
-            /// the subscription: because too many waited for a client that may receive them, or because, while no
-            /// client was attached, they were found to be damaged or the policy denied them to every client.
+            /// The daemon no longer keeps messages that the durable subscription had not acknowledged, or that a reader
+            /// of the log had not reached. The retention rules, the limit of a user's unread messages, a purge or a
+            /// repair has removed them. The daemon also drops messages of a subscription if too many wait for a client
+            /// that may receive them. While no client is attached, it drops messages that are damaged or that the
+            /// policy denies to every client.
             case deleted
             /// Messages in the daemon's log are damaged, so the daemon does not deliver them.
             case damaged
-            /// Messages waited for a client that may receive them, and the policy no longer lets any client that
-            /// attached to the durable subscription receive them. If no client was attached then, the reason is
-            /// ``deleted``.
+            /// The policy no longer lets any client that attached to the durable subscription receive messages that
+            /// waited for such a client. If no client is attached at that time, the reason is ``deleted``.
             case forbidden
         }
 
@@ -30,9 +29,9 @@ extension NotificationClient {
         public let reason: Reason
         /// The number of missed messages; `nil` if it is unknown.
         public let missed: UInt64?
-        /// Whether ``missed`` is only an upper bound. If so, it also counts messages that do not match the
-        /// subscription (all messages posted while the client was disconnected, deleted messages with another object,
-        /// or damaged messages whose name is unknown), or deleted messages that were delivered before and not
+        /// Whether ``missed`` is only an upper bound. If so, it may include messages that do not match the
+        /// subscription: messages posted while the client was disconnected, deleted messages with another object, or
+        /// damaged messages whose name is unknown. It may also include deleted messages that were delivered and not
         /// acknowledged.
         public let isUpperBound: Bool
         /// A range of sequences that includes all missed messages; `nil` if it is unknown. It may include other
@@ -59,7 +58,7 @@ extension NotificationClient.Gap {
     ///   - sequence: The daemon's sequence when the subscription was attached again.
     /// - Returns: The gap; nil if no message was posted between the two sequences.
     static func reconnected(after earlier: UInt64, at sequence: UInt64) -> Self? {
-        // A daemon with another log counts from its own beginning: the number of messages is unknown.
+        // A daemon with another log has other sequences, so the number of messages is unknown.
         guard earlier <= sequence else { return Self(reason: .reconnected, missed: nil, sequences: nil) }
         guard earlier < sequence else { return nil }
         return Self(

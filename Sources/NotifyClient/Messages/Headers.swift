@@ -31,8 +31,8 @@ extension NotificationClient {
         /// The header at a position.
         public subscript(position: Int) -> (key: String, value: String) { entries[position] }
 
-        /// The value of a key; `nil` if there is none. Setting a value replaces the old one in place or appends the
-        /// header; setting `nil` removes the header.
+        /// The value of a key; `nil` if there is none. Setting a value replaces the old one in place, or appends a
+        /// header. Setting `nil` removes the header.
         public subscript(key: String) -> String? {
             get { entries.first { $0.key.utf8.elementsEqual(key.utf8) }?.value }
             set {

@@ -1,23 +1,23 @@
 import NotifyWire
 
-// Answers to a message of a durable subscription, besides `acknowledge`.
+// Answers to a message of a durable subscription other than `acknowledge`.
 extension NotificationClient.Message {
     /// Rejects the message: this delivery has failed. The message is delivered again after a delay, to any client of a
     /// group. After the last delivery that the subscription's settings permit, it becomes a dead letter.
     ///
     /// As with ``acknowledge()``, this does not block, and has no effect on volatile subscriptions, on messages that
     /// are answered already, and after the subscription was left. It also has no effect once the message's deadline has
-    /// passed, and if the connection is lost before it is sent; the message is then delivered again in any case.
+    /// passed, or if the connection is lost before the answer is sent. The message is then delivered again in any case.
     ///
     /// - Parameters:
     ///   - delay: The time until the next delivery, at most 30 days; `nil` for the next of the settings' retry delays.
-    ///   - reason: Why it failed, for the dead letter. At most 1,280 bytes are sent.
+    ///   - reason: The reason of the failure, for the dead letter. At most 1,280 bytes are sent.
     public func reject(delay: Duration? = nil, reason: String = "") {
         batch.reject(index, .failed, delay: delay, reason: reason)
     }
 
-    /// Gives the message back without counting this delivery as failed, for example because a resource that
-    /// every message needs is missing. In all other respects it behaves as ``reject(delay:reason:)``.
+    /// Gives the message back without counting this delivery as failed, for example if a resource that every message
+    /// needs is missing. In all other respects it behaves as ``reject(delay:reason:)``.
     ///
     /// - Parameter delay: The time until the next delivery, at most 30 days; `nil` for the next of the settings' retry
     ///   delays.
@@ -25,17 +25,18 @@ extension NotificationClient.Message {
         batch.reject(index, .returned, delay: delay, reason: "")
     }
 
-    /// Makes the message a dead letter: no delivery of it can succeed. In all other respects it behaves as
+    /// Makes the message a dead letter, because no delivery of it can succeed. In all other respects it behaves as
     /// ``reject(delay:reason:)``.
     ///
-    /// - Parameter reason: Why it failed. At most 1,280 bytes are sent.
+    /// - Parameter reason: The reason of the failure. At most 1,280 bytes are sent.
     public func fail(reason: String = "") {
         batch.reject(index, .dead, delay: nil, reason: reason)
     }
 
     /// Postpones the deadline before which the message must be answered.
     ///
-    /// - Parameter duration: The deadline from now on, at most 30 days; `nil` for that of the subscription's settings.
+    /// - Parameter duration: The deadline from now on, at most 30 days; `nil` for the deadline of the subscription's
+    ///   settings.
     public func extendDeadline(_ duration: Duration? = nil) {
         batch.extendDeadline(index, by: duration)
     }

@@ -6,16 +6,17 @@ extension NotificationClient.Message {
     ///
     /// - Parameters:
     ///   - sequence: The position in the daemon's order.
-    ///   - name: The name that it was posted under.
+    ///   - name: The name under which the message was posted.
     ///   - payload: The content.
     ///   - object: The object; the empty string means none.
     ///   - headers: The headers.
-    ///   - timeMicroseconds: The time at which the daemon accepted it, in microseconds since 1970-01-01T00:00:00Z.
+    ///   - timeMicroseconds: The time at which the daemon accepted the message, in microseconds since
+    ///     1970-01-01T00:00:00Z.
     ///   - uid: The uid of the poster.
     ///   - gid: The gid of the poster.
     ///   - pid: The pid of the poster.
     ///   - delivery: The number of the delivery by a durable subscription, from 1.
-    ///   - isRedelivered: Whether it may have been delivered before.
+    ///   - isRedelivered: Whether the message may have been delivered before.
     /// - Throws: ``NotifyError`` with `invalidName`, `invalidObject` or `invalidHeaders`.
     public init(
         sequence: UInt64, name: String, payload: some Collection<UInt8> = [UInt8](), object: String? = nil,

@@ -3,8 +3,8 @@ import NotifyWire
 extension NotificationClient {
     /// A received message, with the sequence, time and poster's ids that the daemon added.
     ///
-    /// Messages that arrived together share memory, and each of them keeps all of it allocated. To keep content for
-    /// long, keep a copy, such as ``payload``, rather than the message.
+    /// Messages that arrived together share memory, and each of them keeps all of this memory allocated. To keep
+    /// content for a long time, keep a copy, such as ``payload``, rather than the message.
     public struct Message: Sendable {
         let batch: MessageBatch
         let index: Int
@@ -22,7 +22,7 @@ extension NotificationClient {
         /// skipped.
         public var sequence: UInt64 { batch.sequence(index) }
 
-        /// The name that the message was posted under, such as `orders.created`.
+        /// The name under which the message was posted, such as `orders.created`.
         public var name: String { read { String(decoding: $0.parts.name, as: UTF8.self) } }
 
         /// The object, by which subscribers may filter in addition to the name; `nil` for none.
@@ -60,7 +60,7 @@ extension NotificationClient {
         /// ended without leaving. The number may be low after a crash of the daemon, and is never too high.
         public var delivery: Int { Int(batch.entries[index].delivery) }
 
-        /// Reserved, and false: the stored messages ahead of the live ones are read from the log.
+        /// Reserved. Always false, because the stored messages ahead of the live ones are read from the log.
         public var isSnapshot: Bool { false }
 
         /// A copy of the payload.
@@ -82,9 +82,9 @@ extension NotificationClient {
         /// Acknowledges the message, so that the durable subscription does not deliver it again.
         ///
         /// May be called from any thread and in any order of messages. Does not block: acknowledgements are sent in
-        /// batches, in the background. Has no effect on volatile subscriptions, on messages already acknowledged, and
-        /// after the subscription was left. A message that was not acknowledged by then is delivered again at the next
-        /// attachment.
+        /// batches, in the background. Has no effect on volatile subscriptions, on messages that are already
+        /// acknowledged, and after the subscription was left. A message that is not acknowledged when the subscription
+        /// is left is delivered again at the next attachment.
         public func acknowledge() {
             batch.acknowledge(index)
         }

@@ -1,6 +1,6 @@
 import NotifyWire
 
-/// The messages that arrived in one read for one subscription, as the bytes of deliver frames and the range of each.
+/// The messages of one subscription that arrived in one read, as the bytes of their deliver frames.
 ///
 /// Several subscriptions may share the bytes. A batch keeps at most twice the bytes of its own messages alive.
 final class MessageBatch: Sendable {
@@ -34,17 +34,17 @@ final class MessageBatch: Sendable {
         self.acknowledgements = acknowledgements
     }
 
-    /// The acknowledgements; nil for a volatile subscription, and in the child of a fork, where a lock may be held for
-    /// ever.
+    /// The acknowledgements; nil for a volatile subscription, and in the child of a fork, where a lock may be held
+    /// forever.
     private var answerable: Acknowledgements? { Fork.isChild ? nil : acknowledgements }
 
-    /// Acknowledges a message; has no effect on volatile subscriptions.
+    /// Acknowledges a message. Has no effect on volatile subscriptions.
     func acknowledge(_ index: Int) {
         guard let acknowledgements = answerable else { return }
         acknowledgements.ledger.acknowledge(sequence(index), epoch: acknowledgements.epoch)
     }
 
-    /// Gives back a message; has no effect on volatile subscriptions.
+    /// Rejects or gives back a message. Has no effect on volatile subscriptions.
     func reject(_ index: Int, _ outcome: Reject.Outcome, delay: Duration?, reason: String) {
         guard let acknowledgements = answerable else { return }
         let rejection = AcknowledgementState.Rejection(
@@ -54,7 +54,7 @@ final class MessageBatch: Sendable {
             rejection, delivery: entries[index].delivery, epoch: acknowledgements.epoch)
     }
 
-    /// Extends the deadline of a message; has no effect on volatile subscriptions.
+    /// Extends the deadline of a message. Has no effect on volatile subscriptions.
     func extendDeadline(_ index: Int, by duration: Duration?) {
         guard let acknowledgements = answerable else { return }
         acknowledgements.ledger.extend(
@@ -62,14 +62,15 @@ final class MessageBatch: Sendable {
             epoch: acknowledgements.epoch)
     }
 
-    /// A handler can take a message of a durable subscription; see `AcknowledgementState.handlerStarts`.
+    /// Must be called when a handler can take a message of a durable subscription; see
+    /// `AcknowledgementState.handlerStarts`.
     func handlerStarts(_ index: Int) -> AcknowledgementState.HandlerStart {
         guard let acknowledgements else { return .stopped }
         return acknowledgements.ledger.handlerStarts(
             sequence(index), delivery: entries[index].delivery, epoch: acknowledgements.epoch)
     }
 
-    /// The handler of a message has ended; see `AcknowledgementLedger.handlerEnded`.
+    /// Must be called when the handler of a message has ended; see `AcknowledgementLedger.handlerEnded`.
     func handlerEnded(_ answer: () -> Void) {
         acknowledgements?.ledger.handlerEnded(answer)
     }

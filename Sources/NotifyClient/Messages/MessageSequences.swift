@@ -1,5 +1,5 @@
 extension NotificationClient.Subscription {
-    /// The messages of the subscription, without the gaps, which the client's logger logs as warnings.
+    /// The messages of the subscription, without the gaps. The client's logger logs gaps as warnings.
     public func messages() -> Messages { Messages(subscription: self) }
 
     /// The messages of the subscription, without the gaps.

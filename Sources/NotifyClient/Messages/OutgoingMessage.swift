@@ -3,7 +3,7 @@ import NIOCore
 import NotifyWire
 
 extension NotificationClient {
-    /// A checked message, which can be posted any number of times.
+    /// A message to post, with checked contents. It can be posted any number of times.
     public struct OutgoingMessage: Sendable {
         /// The name, such as `orders.created`.
         public var name: String { checkedName.string }
@@ -54,7 +54,7 @@ extension NotificationClient {
                 durability: durability)
         }
 
-        /// Adds headers, unless the message has no room for them or has some of them already.
+        /// Adds headers, unless the message has no room for them or already has some of the keys.
         mutating func addHeaders(_ added: [(key: String, value: String)]) {
             let own = headers.withUnsafeBytes { (try? HeaderList.decode($0)) ?? [] }
             if let encoded = try? HeaderList.encode(own + added) { headers = encoded }

@@ -1,15 +1,15 @@
 import NotifyWire
 
 extension NotificationClient {
-    /// How durable a posted message is.
+    /// The durability of a posted message.
     public enum Durability: String, Hashable, Sendable, CaseIterable {
         /// ``stored`` if a durable subscription matches, otherwise ``volatile``. Used only in posts, not in receipts.
         case automatic
         /// Never stored, and not delivered to durable subscriptions.
         case volatile
-        /// Committed to the log: survives a crash of the daemon.
+        /// Committed to the log, so that the message survives a crash of the daemon.
         case stored
-        /// Flushed to disk: survives a loss of power.
+        /// Flushed to disk, so that the message survives a loss of power.
         case synced
     }
 
@@ -17,9 +17,9 @@ extension NotificationClient {
     public struct Receipt: Hashable, Sendable {
         /// The message's position in the daemon's order. Rises with every message and is never reused.
         public let sequence: UInt64
-        /// The number of connections with matching volatile subscriptions; the message is sent once to each.
+        /// The number of connections with matching volatile subscriptions. The message is sent once to each of them.
         public let subscribers: Int
-        /// The number of durable subscriptions that the message was stored for.
+        /// The number of durable subscriptions for which the message was stored.
         public let stored: Int
         /// The durability that was reached; never `automatic`.
         public let durability: Durability
