@@ -3,17 +3,17 @@ import NotifyWire
 extension NotificationClient {
     /// The settings of a client. The defaults suit most programs.
     public struct Configuration: Sendable {
-        /// The path of the daemon's socket: at most 107 bytes, the limit for Unix sockets. If it is `nil`, each attempt to
-        /// connect searches for the socket.
+        /// The path of the daemon's socket: at most 107 bytes, the limit for Unix sockets. If the path is `nil`, each
+        /// attempt to connect searches for the socket.
         ///
         /// The sources of the path, in order of precedence: this property; the variable `NOTIFYD_SOCKET`; the first
         /// existing socket of the user's own daemon; the system's `/run/notifyd/notifyd.sock`.
         ///
         /// The user's own daemon listens at `notifyd/notifyd.sock` in `$XDG_RUNTIME_DIR` or `/run/user/UID`, or at
-        /// `/tmp/notifyd-UID/notifyd.sock`. A socket that another user could have put there is skipped, and the search
-        /// goes on: each of these folders and the socket must belong to this user or to root, and no other user may write
-        /// to the folders. `$XDG_RUNTIME_DIR` belongs to another user, for example, after `su`. The client's logger logs
-        /// each reason once.
+        /// `/tmp/notifyd-UID/notifyd.sock`. The search skips a socket that another user could have put there: each of
+        /// these folders and the socket must belong to this user or to root, and no other user may write to the
+        /// folders. `$XDG_RUNTIME_DIR` belongs to another user, for example, after `su`. The client's logger logs each
+        /// reason once.
         public var socketPath: String?
 
         /// The time limit for posts and other requests that wait for a connection. After this time, these requests fail
@@ -24,13 +24,13 @@ extension NotificationClient {
         ///
         /// A request whose answer does not arrive in time, for example because the daemon is suspended, fails with
         /// `outcomeUnknown`, or with `timedOut` if it was not sent or changes nothing. A late answer is ignored. The
-        /// limit is checked eight times in its span, so that a request fails at most an eighth later. Requests that may
-        /// take long, such as ``NotificationClient/Administration/purge(_:before:)``, fail only if the daemon does not
-        /// respond meanwhile, and sequences wait for messages without limit.
+        /// client checks the limit at intervals of an eighth of it, so a request fails at most an eighth later.
+        /// Requests that may take long, such as ``NotificationClient/Administration/purge(_:before:)``, fail only if
+        /// the daemon does not respond meanwhile, and sequences wait for messages without limit.
         ///
         /// The parameter `timeout` of a method overrides it for one request, and includes the wait for a connection.
-        /// For no limit, set `.seconds(Int.max)`. The shortest limit is one millisecond: zero and negative durations mean
-        /// that, not the absence of a limit.
+        /// For no limit, set `.seconds(Int.max)`. The shortest limit is one millisecond, which zero and negative
+        /// durations also stand for.
         public var requestTimeout = Duration.seconds(30)
 
         /// The shortest and the longest wait between attempts to connect; from 50 milliseconds to 2 seconds by default.
@@ -50,12 +50,12 @@ extension NotificationClient {
         /// The time limit for leaving a subscription and for stopping the client. 5 seconds by default.
         public var closingTimeout = Duration.seconds(5)
 
-        /// Called when the client has connected, lost its connection, or failed to connect; not when the client ends.
-        /// It runs on the client's event loop, so it must not block.
+        /// Called when the client has connected, lost its connection, or failed to connect, but not when the client
+        /// ends. The closure runs on the client's event loop, so it must not block.
         public var onConnectionChange: (@Sendable (ConnectionChange) -> Void)?
 
-        /// Called with the reason why the search for the socket has skipped one, at each attempt to connect, in place of
-        /// the logger.
+        /// Called instead of the logger, at each attempt to connect, with the reason why the search has skipped a
+        /// socket.
         package var onSkippedSocket: (@Sendable (String) -> Void)?
 
         /// Makes a configuration with default settings.

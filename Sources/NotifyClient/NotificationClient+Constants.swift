@@ -1,7 +1,7 @@
 import NotifyWire
 
 extension NotificationClient {
-    /// The version of this library, and of the daemon and the tools it is released with.
+    /// The version of this library, and of the daemon and the tools of the same release.
     public static let version = notifydVersion
 
     /// The largest payload, in bytes, that any daemon can be configured to accept: 64 MiB. The default limit of a

@@ -10,7 +10,7 @@ extension NotificationClient {
 
     /// Reads messages of the daemon's log.
     ///
-    /// Only stored messages are read: those that a durable subscription matched, or that were posted to be stored.
+    /// Only stored messages are read: messages that a durable subscription matched, or that were posted to be stored.
     /// Messages whose name this user may not receive are left out.
     ///
     /// ```swift
@@ -22,14 +22,15 @@ extension NotificationClient {
     /// - Parameters:
     ///   - patterns: The patterns of names to match, 1 to 64.
     ///   - start: The position of the first message.
-    ///   - end: The end: the last sequence, or the time before which messages were posted. `nil` for the end of the
-    ///     log, as of the beginning of the sequence. Only `nil` if the sequence follows the log.
+    ///   - end: The end: the last sequence, or the time before which messages were posted. `nil` for the end of the log
+    ///     at the time when reading begins. Must be `nil` if the sequence follows the log.
     ///   - object: The object to match; `nil` for messages with any object or none.
     ///   - limit: The number of messages after which the sequence ends; `nil` for no limit.
     ///   - follows: Whether to continue, after the stored messages, with each message as it is stored.
-    ///   - order: Which message comes first. Only the oldest one if the sequence follows the log.
-    ///   - timeout: The time limit until the positions are found, and of each request for messages, which includes the
-    ///     wait for a connection; `nil` for ``Configuration/requestTimeout`` once there is a connection. A sequence that
+    ///   - order: Whether the oldest or the newest message comes first. A sequence that follows the log must begin with
+    ///     the oldest.
+    ///   - timeout: The time limit for finding the positions, and for each request for messages. It includes the wait
+    ///     for a connection; `nil` for ``Configuration/requestTimeout`` once there is a connection. A sequence that
     ///     follows the log waits for messages without a limit.
     /// - Throws: ``NotifyError`` for invalid arguments. The sequence throws `forbidden` if this user may not receive a
     ///   pattern, and other errors of the daemon.

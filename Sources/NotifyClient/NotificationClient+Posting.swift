@@ -1,8 +1,9 @@
 extension NotificationClient {
     /// Posts a message and waits for its receipt.
     ///
-    /// Any number of tasks may post at once. Their messages share the connection and the daemon's post window, and
-    /// those of one task keep their order. To post many messages from one task, use ``postPipeline(capacity:timeout:)``.
+    /// Any number of tasks may post at the same time. Their messages share the connection and the daemon's post window.
+    /// The messages of one task keep their order. To post many messages from one task, use
+    /// ``postPipeline(capacity:timeout:)``.
     ///
     /// Without a connection the post waits for one, at most ``Configuration/connectionWait``. If the connection breaks
     /// before the receipt arrives, the post fails with `outcomeUnknown`. The client does *not* send it again, because
@@ -82,7 +83,7 @@ extension NotificationClient {
             name, encodeJSON(value), object: object, headers: headers, durability: durability, timeout: timeout)
     }
 
-    /// Posts without asking for a receipt. Returns once the message is in the connection's write buffer.
+    /// Posts without requesting a receipt. Returns once the message is in the connection's write buffer.
     ///
     /// The outcome is not reported: the message may be lost with the connection, and a refusal is only logged. Waits
     /// while there is no connection, at most ``Configuration/connectionWait``, and while the buffer is full.
@@ -97,7 +98,7 @@ extension NotificationClient {
         try await core.wait(for: slot)
     }
 
-    /// Posts bytes, by default none, without asking for a receipt, as ``send(_:timeout:)`` does.
+    /// Posts bytes, by default none, without requesting a receipt, as ``send(_:timeout:)`` does.
     ///
     /// - Throws: ``NotifyError``; `invalidName` if the name breaks a rule.
     public nonisolated(nonsending) func send(
@@ -110,7 +111,7 @@ extension NotificationClient {
             timeout: timeout)
     }
 
-    /// Posts a text without asking for a receipt, as ``send(_:timeout:)`` does.
+    /// Posts a text without requesting a receipt, as ``send(_:timeout:)`` does.
     ///
     /// - Throws: ``NotifyError``; `invalidName` if the name breaks a rule.
     public nonisolated(nonsending) func send(
@@ -125,7 +126,7 @@ extension NotificationClient {
     ///
     /// - Parameters:
     ///   - capacity: The maximum number of posts that wait for a receipt or whose outcome was not read yet; at least 1.
-    ///   - timeout: The time limit of each post once it has room in the pipeline, which includes the wait for a
+    ///   - timeout: The time limit of each post once it has room in the pipeline. It includes the wait for a
     ///     connection; `nil` for ``Configuration/requestTimeout`` once there is a connection.
     public func postPipeline(capacity: Int = 16_384, timeout: Duration? = nil) -> PostPipeline {
         PostPipeline(core: core, capacity: max(1, capacity), timeout: timeout)

@@ -5,7 +5,7 @@ extension NotificationClient {
     ///
     /// - Parameter timeout: The time limit, which includes the wait for a connection; `nil` for
     ///   ``Configuration/requestTimeout`` once there is a connection.
-    /// - Returns: The time until the answer. Without a connection, this includes the wait for one.
+    /// - Returns: The time until the answer, including the wait for a connection.
     /// - Throws: ``NotifyError``.
     @discardableResult
     public nonisolated(nonsending) func ping(timeout: Duration? = nil) async throws(NotifyError) -> Duration {
@@ -18,7 +18,7 @@ extension NotificationClient {
     /// Sends a request and waits for its reply.
     ///
     /// - Parameters:
-    ///   - timeout: The time limit, which includes the wait for a connection; nil for that of the client.
+    ///   - timeout: The time limit, which includes the wait for a connection; nil for the client's time limit.
     ///   - onPart: Called with each received part of a reply of several frames, on the client's event loop.
     nonisolated(nonsending) func ask<Request: RequestFrame>(
         _ request: Request, timeout: Duration?, onPart: (@Sendable (Request.Reply) -> Void)? = nil

@@ -5,8 +5,8 @@ extension NotificationClient: Service {
     /// Keeps the client connected until the task is cancelled, the surrounding `ServiceGroup` shuts down, or ``stop()``
     /// is called.
     ///
-    /// List the client before the services that use it: a group shuts its services down in reverse order. When a
-    /// service is shut down, its subscriptions end after the messages that have arrived, and leaving a subscription
+    /// List the client before the services that use it, because a group shuts its services down in reverse order. When
+    /// a service is shut down, its subscriptions end after the messages that have arrived, and leaving a subscription
     /// confirms its acknowledgements. After these services, the client is shut down: it waits for pending requests, at
     /// most ``Configuration/closingTimeout``, and closes the connection.
     ///
@@ -16,8 +16,8 @@ extension NotificationClient: Service {
     ///
     /// If the client is shut down before the services that use it, this method returns when the requests sent so far
     /// are answered, and the client serves open subscriptions until they are left. Subscriptions of tasks that are not
-    /// shut down end after half of ``Configuration/closingTimeout``. The connection is closed after the whole
-    /// ``Configuration/closingTimeout`` at the latest.
+    /// shut down end after half of ``Configuration/closingTimeout``. After the whole timeout, the connection is closed
+    /// in any case.
     ///
     /// - Throws: ``NotifyError`` for failures that a retry cannot fix: `unsupportedVersion`, `forbidden` and
     ///   `invalidSocketPath`; with ``Configuration/requiresFirstConnection`` also the failure of the first attempt,

@@ -16,7 +16,7 @@ extension NotificationClient {
     ///   - limit: The number of messages after which the sequence ends; `nil` for no limit.
     ///   - timeout: The time limit until the daemon has confirmed the subscription, which includes the wait for a
     ///     connection; `nil` for ``Configuration/requestTimeout`` once there is a connection.
-    ///   - isolation: The actor that `body` runs on, by default the caller's.
+    ///   - isolation: The actor on which `body` runs, by default the caller's.
     ///   - body: Called once the daemon has confirmed the subscription.
     /// - Returns: The result of `body`.
     /// - Throws: The error of `body`, or ``NotifyError`` if the subscription is refused.
@@ -62,11 +62,11 @@ extension NotificationClient {
     ///   - kind: Volatile or durable; see ``SubscriptionKind``.
     ///   - object: The object to match; `nil` for messages with any object or none.
     ///   - limit: The number of messages after which the sequence ends; `nil` for no limit. 0 creates a durable
-    ///     subscription without receiving from it, and is invalid for a volatile one.
+    ///     subscription without receiving from it, and is invalid for a volatile subscription.
     ///   - timeout: The time limit until the daemon has confirmed the subscription, which includes the wait for a
     ///     connection; `nil` for ``Configuration/requestTimeout`` once there is a connection.
-    /// - Returns: The subscription, once the daemon has confirmed it. If the task's service is shut down before, for
-    ///   example while there is no connection, the subscription has ended and yields nothing.
+    /// - Returns: The subscription, once the daemon has confirmed it. If the task's service is shut down before the
+    ///   confirmation, for example while there is no connection, the subscription has ended and yields nothing.
     /// - Throws: ``NotifyError``, such as `invalidPattern` and `forbidden`; for a durable subscription also
     ///   `subscriptionHeld` and `subscriptionMismatch`.
     public nonisolated(nonsending) func subscribe(

@@ -51,12 +51,12 @@ public final class NotificationClient: Sendable {
 
 /// Makes and starts a client, passes it to `body`, and stops it when `body` returns or throws.
 ///
-/// `body` is called before there is a connection; its requests wait for the connection.
+/// `body` is called before there is a connection. Its requests wait for the connection.
 ///
 /// - Parameters:
 ///   - configuration: The settings.
 ///   - logger: Logs lost connections, gaps and other events; `nil` for no log.
-///   - isolation: The actor that `body` runs on, by default the caller's.
+///   - isolation: The actor on which `body` runs, by default the caller's.
 ///   - body: Called with the client.
 /// - Returns: The result of `body`.
 /// - Throws: The error of `body`.

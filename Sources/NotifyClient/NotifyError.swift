@@ -2,7 +2,7 @@ import NotifyWire
 
 /// The failure of a request to a ``NotificationClient``, with a ``code`` to act on and a ``message`` to display.
 public struct NotifyError: Error, Sendable, CustomStringConvertible {
-    /// The kinds of failure. Switch over them with a default case: later versions may add some.
+    /// The kinds of failure. A `switch` over them needs a default case, because later versions may add kinds.
     public enum Code: String, Hashable, Sendable, CaseIterable {
         // MARK: The connection
 
@@ -46,7 +46,7 @@ public struct NotifyError: Error, Sendable, CustomStringConvertible {
         case invalidSubscriptionName
         /// Another argument is out of its range.
         case invalidArgument
-        /// The payload is over the daemon's limit, which is the error's ``NotifyError/detail``.
+        /// The payload exceeds the daemon's limit. The error's ``NotifyError/detail`` is the limit.
         case payloadTooLarge
         /// The daemon does not support the request.
         case unsupported
@@ -54,7 +54,7 @@ public struct NotifyError: Error, Sendable, CustomStringConvertible {
         /// the error's ``NotifyError/detail`` is the sequence of the message.
         case coding
 
-        /// A file, such as that of a backup, could not be written, or exists already.
+        /// A file, such as a backup, could not be written, or already exists.
         case fileNotWritten
 
         // MARK: Refused by the daemon
@@ -70,7 +70,8 @@ public struct NotifyError: Error, Sendable, CustomStringConvertible {
         case subscriptionInUse
         /// The durable subscription exists with other patterns or another object.
         case subscriptionMismatch
-        /// Another client is attached to the durable subscription; its pid is the error's ``NotifyError/detail``.
+        /// Another client is attached to the durable subscription. The error's ``NotifyError/detail`` is the pid of
+        /// that client.
         case subscriptionHeld
         /// The same client attached to the durable subscription on another connection.
         case takenOver
@@ -82,7 +83,7 @@ public struct NotifyError: Error, Sendable, CustomStringConvertible {
         case logFull
         /// The daemon could not write to its log.
         case storageFailed
-        /// The daemon's log is damaged and must be replaced while the daemon is stopped; the message says how.
+        /// The daemon's log is damaged and must be replaced while the daemon is stopped. The message explains how.
         case logDamaged
         /// No message with this sequence is stored, or this user may not read it.
         case unknownMessage
@@ -90,7 +91,7 @@ public struct NotifyError: Error, Sendable, CustomStringConvertible {
         case configurationInvalid
         /// The daemon is shutting down.
         case daemonClosing
-        /// The client read too slowly, and ``NotificationClient/Overflow/disconnect`` was chosen for that case.
+        /// The client read too slowly, and its policy for this case is ``NotificationClient/Overflow/disconnect``.
         case tooSlow
         /// The daemon refused the request with a code that this version does not know. The code is the error's
         /// ``NotifyError/detail``.

@@ -15,9 +15,9 @@ extension NotificationClient {
         try SocketSearch(environment: environment, onSkip: onSkip).path(explicit: path)
     }
 
-    /// The paths of the user's own sockets, from which ``socketPath(explicit:environment:onSkip:)`` chooses, whether or
-    /// not the sockets exist. Empty if `NOTIFYD_SOCKET` is set; without folders in which another user could create
-    /// files.
+    /// The paths at which ``socketPath(explicit:environment:onSkip:)`` searches for the user's own sockets, whether or
+    /// not the sockets exist. Excludes folders in which another user could create files. Empty if `NOTIFYD_SOCKET` is
+    /// set.
     package static var searchedSocketPaths: [String] { SocketSearch().searchedPaths }
 }
 
@@ -69,10 +69,10 @@ struct SocketSearch {
 
     private func socketPath(in folder: Folder) -> String { folder.path + "/notifyd.sock" }
 
-    /// A folder of notifyd.
+    /// A folder in which the user's own daemon may have its socket.
     fileprivate struct Folder {
         var path: String
-        /// The folder around it, if that is not one of the system.
+        /// The parent folder, unless it is a folder of the system.
         var parent: String?
         /// The variable that names the parent.
         var variable: String?
@@ -90,7 +90,7 @@ struct SocketSearch {
         return folders
     }
 
-    /// The path of the socket in a folder; nil if there is none, or if another user could have put it there.
+    /// The path of the socket in a folder; nil if there is no socket, or if another user could have put it there.
     private func socket(in folder: Folder) -> String? {
         if let problem = problem(of: folder) {
             if mayExist(folder.path) { skip(folder, problem) }
@@ -113,8 +113,8 @@ struct SocketSearch {
         onSkip?("no socket in '\(folder.path)' is used: \(problem)")
     }
 
-    /// Why another user could create a socket in the folder; nil if no other user could, or if the folder does not
-    /// exist.
+    /// The reason why another user could create a socket in the folder; nil if no other user could, or if the folder
+    /// does not exist.
     private func problem(of folder: Folder) -> String? {
         if let parent = folder.parent, let problem = problem(ofParent: parent) {
             return (folder.variable.map { $0 + ", " } ?? "") + problem
@@ -123,7 +123,8 @@ struct SocketSearch {
         return status(folder.path).flatMap { problem(of: $0, folder.path) }
     }
 
-    /// Why another user could replace a folder in this one, or in the target of this link; nil if no other user could.
+    /// The reason why another user could replace a folder in this one, or in the target of this link; nil if no other
+    /// user could.
     private func problem(ofParent path: String) -> String? {
         guard var folder = status(path) else { return nil }
         if isKind(folder, S_IFLNK), isOurs(folder) { guard stat(path, &folder) == 0 else { return nil } }
@@ -141,7 +142,7 @@ struct SocketSearch {
         return nil
     }
 
-    /// Whether something is at the path, or its folder can't be searched.
+    /// Whether a file exists at the path, or may exist because its folder can't be searched.
     private func mayExist(_ path: String) -> Bool { status(path) != nil || errno == EACCES }
 
     private func status(_ path: String) -> stat? {

@@ -9,16 +9,17 @@ protocol Call: Sendable {
 
     var frame: Request { get }
     var slot: ReplySlot<Answer> { get }
-    /// Whether the daemon waits for messages, so that it must be told when the caller no longer does.
+    /// Whether the daemon waits for messages before it answers. If so, the client must inform it when the caller stops
+    /// waiting.
     var awaitsMessages: Bool { get }
 
     /// Writes the request. If a lost connection has cut off a reply, the reply begins again.
     mutating func write(request: UInt64, to buffer: inout ByteBuffer)
-    /// A frame of the reply was received.
+    /// Handles a received frame of the reply.
     ///
     /// - Returns: Whether the reply is complete. The slot is then answered.
     mutating func received(_ frame: FrameDecoder.Frame, _ effects: inout Effects) throws(WireError) -> Bool
-    /// Messages were received that the reply announced.
+    /// Handles received messages that the reply announced.
     ///
     /// - Returns: Whether the reply is complete. The slot is then answered.
     mutating func received(_ batch: MessageBatch, _ effects: inout Effects) -> Bool
@@ -27,7 +28,7 @@ protocol Call: Sendable {
 extension Call {
     var awaitsMessages: Bool { false }
 
-    /// A reply that announces no messages.
+    /// The default for replies that announce no messages.
     mutating func received(_ batch: MessageBatch, _ effects: inout Effects) -> Bool { false }
 
     /// The slot, without the type of the answer.

@@ -6,15 +6,16 @@ import Synchronization
 protocol RequestSlot: AnyObject, Sendable {
     var timeout: Duration? { get }
     var isAnswered: Bool { get }
-    /// Whether the request must not wait for a connection any more, because the service of its task is shut down.
+    /// Whether the service of the request's task is shut down, so that the request must not wait for a connection any
+    /// more.
     var isShutDown: Bool { get }
     func fail(_ error: NotifyError)
 }
 
 /// A one-shot promise for the answer to one request.
 ///
-/// The request is sent before the task waits. An answer or cancellation that arrives before the task waits is kept.
-/// Only the first answer counts; later ones are ignored.
+/// The request is sent before the task waits. An answer or a cancellation that arrives before the task waits is kept.
+/// Only the first answer counts, and later ones are ignored.
 final class ReplySlot<Value: Sendable>: RequestSlot {
     typealias Answer = Result<Value, NotifyError>
 
@@ -29,7 +30,7 @@ final class ReplySlot<Value: Sendable>: RequestSlot {
 
     private let state = Lock<State>(.open)
     private let shutDown = Atomic(false)
-    /// The time limit of the request; nil for that of the client.
+    /// The time limit of the request; nil for the client's time limit.
     let timeout: Duration?
 
     init(timeout: Duration? = nil) {
@@ -80,7 +81,7 @@ final class ReplySlot<Value: Sendable>: RequestSlot {
     ) async throws(NotifyError) -> Value {
         if let early { return try early.get() }
         let answer = await withTaskCancellationHandler {
-            // Naming the actor makes the closure run on this actor.
+            // Without this use of the actor, the closure would not run on the actor.
             _ = isolation
             return await pickUp()
         } onCancel: {

@@ -1,11 +1,11 @@
 import Algorithms
 import DequeModule
 
-/// The requests that were sent on the connection and not answered yet, by request number.
+/// The unanswered requests of the connection, by request number.
 ///
 /// Numbers rise by one, so the index of an entry follows from its number. While an entry is pending, the places of all
-/// later entries stay allocated, even if the later entries were answered. An entry that stays pending while many others
-/// are answered, such as that of a request that waits for a message, moves to a list of its own.
+/// later entries stay allocated, even if the later entries were answered. So an entry that stays pending while many
+/// others are answered, such as a request that waits for a message, moves to a separate list.
 struct RequestTable<Entry> {
     /// The number of places at which the oldest entry moves to the list.
     static var maximumSpan: Int { 4096 }
@@ -19,7 +19,7 @@ struct RequestTable<Entry> {
 
     var isEmpty: Bool { count == 0 }
 
-    /// The number of places from the oldest entry that has one to the newest.
+    /// The number of places, from the oldest entry that is not in the list to the newest.
     var span: Int { entries.count }
 
     /// All requests below this number have been answered.

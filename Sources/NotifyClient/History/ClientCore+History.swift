@@ -10,7 +10,8 @@ extension ClientCore {
         }
     }
 
-    /// - Parameter timeout: The time limit; nil for the client's. A request that waits for messages has no limit.
+    /// - Parameter timeout: The time limit; nil for the client's time limit. A request that waits for messages has
+    ///   none.
     nonisolated(nonsending) func page(
         _ request: ReadLog, timeout: Duration?
     ) async throws(NotifyError) -> ReceivedLogPage {

@@ -1,12 +1,12 @@
 import NotifyCenter
 
-/// The beginning of a sequence of stored messages, shared by its iterators.
+/// The beginning of a sequence of stored messages. The iterators of the sequence share it.
 final class LogBeginning: Sendable {
     let client: NotificationClient
     private let query: LogQuery
-    /// The time limit until the positions are found, and of each request for messages; nil for that of the client.
+    /// The time limit for finding the positions, and for each request for messages; nil for the client's time limit.
     let timeout: Duration?
-    /// The cursor of the first iterator at its start, if the sequence follows the log.
+    /// The cursor at which the first iterator began, if the sequence follows the log.
     private let first = Lock<LogCursor?>(nil)
 
     init(client: NotificationClient, query: LogQuery, timeout: Duration?) {
@@ -18,7 +18,7 @@ final class LogBeginning: Sendable {
     /// Whether the sequence continues with each message as it is stored.
     var follows: Bool { query.follows }
 
-    /// The cursor for an iterator at its start.
+    /// Returns the cursor at which an iterator begins.
     nonisolated(nonsending) func cursor() async throws(NotifyError) -> LogCursor {
         if let known = first.withLock({ $0 }) { return known }
         let cursor = try await client.begin(query, until: client.core.deadline(after: timeout))

@@ -40,7 +40,7 @@ struct LogCursor: Sendable {
     private var first: UInt64 = 1
     private var last: UInt64 = .max
     private var left: Int
-    /// The mark since which deletions are reported. 0 before the first page.
+    /// The mark after which the next page reports deletions. 0 before the first page.
     private var deletionMark: UInt64 = 0
     private(set) var isAtEnd = false
 
@@ -62,7 +62,7 @@ struct LogCursor: Sendable {
         isAtEnd = first > last || left == 0
     }
 
-    /// The request to sum up what is to be read.
+    /// The request to sum up the part that is still to be read.
     var summaryRequest: SummarizeLog {
         SummarizeLog(
             first: first, last: last,
@@ -90,7 +90,7 @@ struct LogCursor: Sendable {
 }
 
 extension LogPosition {
-    /// Whether a reader that begins there misses what was deleted from there on before.
+    /// Whether a reader that begins at the position also reports messages deleted earlier.
     var reportsEarlierDeletions: Bool {
         switch self {
         case .now, .oldest: false

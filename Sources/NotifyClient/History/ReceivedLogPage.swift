@@ -17,7 +17,7 @@ struct ReceivedLogPage: Sendable {
         count += batch.entries.count
     }
 
-    /// The notices of deleted and of damaged messages.
+    /// The gaps for deleted and for damaged messages.
     var gaps: [NotificationClient.Gap] {
         var gaps: [NotificationClient.Gap] = []
         if let deleted = header.deleted {

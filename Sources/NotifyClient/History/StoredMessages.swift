@@ -2,18 +2,20 @@ import NotifyWire
 import ServiceLifecycle
 
 extension NotificationClient {
-    /// Messages of the daemon's log, as an asynchronous sequence. It needs no subscription, and leaves none.
+    /// Messages of the daemon's log, as an asynchronous sequence. Reading needs no subscription, and leaves none
+    /// behind.
     ///
-    /// The messages arrive in pages: the next page is requested once the messages before it were read, so at most one
-    /// page is held in memory. If the connection is lost, the sequence continues at its position on the next one.
+    /// The messages arrive in pages. The next page is requested once the messages before it were read, so at most one
+    /// page is held in memory. If the connection is lost, the sequence continues at its position on the next
+    /// connection.
     ///
     /// Each iterator begins at the start. If the sequence follows the log, the first iterator resolves a start such as
     /// ``Start/now``, and later iterators begin at the same message. So a second loop misses nothing.
     ///
-    /// Messages that are deleted, by retention or a purge, before the sequence gets to them are reported by a ``Gap``
-    /// with the reason `deleted`, also if the daemon restarts meanwhile. A sequence that begins at a given sequence
-    /// number also reports earlier deletions from that number on. A sequence that begins at a time or an age reports
-    /// them from the first stored message on, because the times of deleted messages are unknown.
+    /// A ``Gap`` with the reason `deleted` reports messages that retention or a purge deletes before the sequence
+    /// reaches them, even if the daemon restarts meanwhile. A sequence that begins at a given sequence number also
+    /// reports earlier deletions from that number on. A sequence that begins at a time or an age reports them from the
+    /// first stored message on, because the times of deleted messages are unknown.
     ///
     /// In a service that is shut down gracefully, a sequence that follows the log ends. Any other sequence continues, and
     /// throws `cancelled` instead of waiting for a connection, so that it never ends early without an error.
@@ -76,7 +78,7 @@ extension NotificationClient.StoredMessages {
 
             /// - Parameters:
             ///   - cursor: The position; nil for the beginning of the sequence.
-            ///   - page: Messages before the position that are not read yet.
+            ///   - page: Messages before the position that the program has not read yet.
             init(beginning: LogBeginning, at cursor: LogCursor? = nil, after page: ReceivedLogPage? = nil) {
                 self.beginning = beginning
                 self.cursor = cursor

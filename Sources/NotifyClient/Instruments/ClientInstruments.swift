@@ -1,13 +1,13 @@
 import Metrics
 import Tracing
 
-/// Metrics and spans of a client, for the backends with which the program has bootstrapped swift-metrics and
-/// swift-distributed-tracing before it made the client.
+/// The metrics and spans of a client, for the backends of swift-metrics and swift-distributed-tracing that the program
+/// has bootstrapped before it made the client.
 struct ClientInstruments: Sendable {
     let metrics: ClientMetrics?
     let tracing: ClientTracing?
 
-    /// Nil without a backend, so that posts then cost nothing more.
+    /// Returns nil without a backend, so that posts then have no additional cost.
     init?(
         factory: any MetricsFactory = MetricsSystem.factory, tracer: any Tracer = InstrumentationSystem.tracer
     ) {
@@ -18,13 +18,13 @@ struct ClientInstruments: Sendable {
 }
 
 extension ClientInstruments {
-    /// A request under way.
+    /// A request in progress.
     struct Request {
         fileprivate let metrics: ClientMetrics?
         fileprivate let start: ContinuousClock.Instant
         fileprivate var span: (any Span)?
 
-        /// The request has an outcome.
+        /// Records the outcome of the request.
         func end(_ error: NotifyError? = nil) {
             metrics?.requestEnded(after: ContinuousClock.now - start)
             guard let span else { return }

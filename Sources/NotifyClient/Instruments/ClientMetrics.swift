@@ -13,10 +13,10 @@ struct ClientMetrics: Sendable {
     private let connections: Counter
     private let losses: Counter
     private let requestDuration: Timer
-    /// By the durability that was reached.
+    /// The counters of receipts, by the durability that was reached.
     private let receipts: [NotificationClient.Durability: Counter]
 
-    /// Nil if the program has no backend for metrics.
+    /// Returns nil if the program has no backend for metrics.
     init?(_ factory: any MetricsFactory) {
         if factory is NOOPMetricsHandler { return nil }
         func counter(_ name: String, _ dimensions: [(String, String)] = []) -> Counter {
@@ -36,7 +36,7 @@ struct ClientMetrics: Sendable {
             })
     }
 
-    /// The counter of a kind of failure, which the factory keeps.
+    /// Makes the counter of a kind of failure. The factory keeps the counters.
     private func failures(_ code: NotifyError.Code) -> Counter {
         Counter(label: Self.prefix + "receipts", dimensions: [("outcome", code.rawValue)], factory: factory)
     }
@@ -49,7 +49,7 @@ struct ClientMetrics: Sendable {
         requestDuration.record(duration: duration)
     }
 
-    /// Counts what an event has caused.
+    /// Counts the effects of an event.
     func count(_ effects: Effects) {
         var messages = 0
         for (_, item) in effects.deliveries {

@@ -5,7 +5,7 @@ import Tracing
 struct ClientTracing: Sendable {
     private let tracer: any Tracer
 
-    /// Nil if the program has no tracer.
+    /// Returns nil if the program has no tracer.
     init?(_ tracer: any Tracer) {
         if tracer is NoOpTracer { return nil }
         self.tracer = tracer
@@ -22,7 +22,7 @@ struct ClientTracing: Sendable {
         return span
     }
 
-    /// The message with the current context, for a post that gets no span of its own.
+    /// Returns the message with the current context, for a post without a span of its own.
     func withContext(_ message: NotificationClient.OutgoingMessage) -> NotificationClient.OutgoingMessage {
         var message = message
         if let context = InstrumentationContext.current { addContext(context, to: &message) }
@@ -35,7 +35,7 @@ struct ClientTracing: Sendable {
         message.addHeaders(headers)
     }
 
-    /// Runs a handler in a span whose parent is that of the post.
+    /// Runs a handler in a span. The span's parent is the span of the post.
     func handle(
         _ message: NotificationClient.Message, _ handler: @Sendable (NotificationClient.Message) async throws -> Void
     ) async throws {

@@ -34,8 +34,8 @@ struct PendingPosts {
     /// Whether the first post needs a place in the window.
     var firstWantsReceipt: Bool { waiting.first?.waiter.wantsReceipt ?? false }
 
-    /// The connection was lost. Sets `deadline` for the waiting posts. The `unprocessed` posts, which were sent but
-    /// certainly not processed by the daemon, return to the front.
+    /// Must be called when the connection was lost. Sets `deadline` for the waiting posts. The `unprocessed` posts,
+    /// which were sent but certainly not processed by the daemon, return to the front.
     mutating func connectionLost(
         unprocessed: [(message: NotificationClient.OutgoingMessage, waiter: PostWaiter)], deadline: Duration
     ) {
@@ -48,14 +48,14 @@ struct PendingPosts {
         }
     }
 
-    /// The client has connected. Removes the deadlines.
+    /// Must be called when the client has connected. Removes the deadlines.
     mutating func connected() {
         for index in waiting.indices { waiting[index].deadline = nil }
     }
 
     /// The earliest deadline.
     var nextDeadline: Duration? {
-        // Deadlines rise along the queue: the loss of the connection sets one deadline for all posts, and later posts
+        // Deadlines ascend along the queue: the loss of the connection sets one deadline for all posts, and later posts
         // get later deadlines.
         waiting.first?.deadline
     }
@@ -82,7 +82,7 @@ struct PendingPosts {
 
     /// Removes the post of a cancelled task, identified by its slot.
     ///
-    /// - Returns: Whether the post was still waiting, that is, not sent.
+    /// - Returns: Whether the post was still waiting, and so was not sent.
     mutating func cancel(_ slot: AnyObject) -> Bool {
         !takeAll { $0.waiter.isTask(slot) }.isEmpty
     }

@@ -2,10 +2,10 @@ import DequeModule
 import NotifyCenter
 import Synchronization
 
-/// The outcomes of a pipeline's posts, reordered into the order of posting.
+/// The outcomes of a pipeline's posts, in the order of posting.
 ///
-/// Has one producer and one consumer. At most `capacity` posts may be pending or have an outcome that was not consumed
-/// yet.
+/// The buffer has one producer and one consumer. At most `capacity` posts may be pending or have an outcome that the
+/// consumer has not taken.
 final class PipelineBuffer: Sendable {
     typealias Outcome = Result<NotificationClient.Receipt, NotifyError>
 
@@ -24,7 +24,7 @@ final class PipelineBuffer: Sendable {
     }
 
     let capacity: Int
-    /// The time limit of each post; nil for that of the client.
+    /// The time limit of each post; nil for the client's time limit.
     let timeout: Duration?
     private let state = Lock(State())
     private let shutDown = Atomic(false)
@@ -43,7 +43,7 @@ final class PipelineBuffer: Sendable {
     private func serviceShutDown() {
         shutDown.store(true, ordering: .releasing)
         let (producer, (consumer, answer)) = state.withLock { ($0.producer.take(), takeConsumer(&$0)) }
-        // Fails unless there is room.
+        // The producer then checks again, and fails unless there is room.
         producer?.answer(.success(0))
         consumer?.answer(.success(answer))
         onShutdown()
@@ -82,7 +82,7 @@ final class PipelineBuffer: Sendable {
         }
     }
 
-    /// Accepts no further posts. The outcomes end with that of the last post.
+    /// Ends the pipeline: no further posts are accepted, and the outcomes end with that of the last post.
     func finish() {
         if Fork.isChild { return }
         let (producer, (consumer, answer)) = state.withLock { state in
@@ -127,7 +127,7 @@ final class PipelineBuffer: Sendable {
         try await take { $0.popReady() }
     }
 
-    /// Waits until `body` has taken something from the outcomes; nil at the end.
+    /// Waits until `body` has taken outcomes; nil at the end.
     private nonisolated(nonsending) func take<Taken: Sendable>(
         _ body: (inout State) -> Taken?
     ) async throws(NotifyError) -> Taken? {
@@ -142,7 +142,7 @@ final class PipelineBuffer: Sendable {
 
     /// Waits until there is an outcome to take.
     ///
-    /// - Returns: False at the end, and after a graceful shutdown also if no post is pending.
+    /// - Returns: False at the end, and also if no post is pending after a graceful shutdown.
     private nonisolated(nonsending) func waitForReady() async throws(NotifyError) -> Bool {
         let slot = ReplySlot<Bool>()
         let early = state.withLock { state -> Bool? in
@@ -177,7 +177,8 @@ final class PipelineBuffer: Sendable {
         return (state.consumer.take(), answer)
     }
 
-    /// Takes the waiting producer if at least half of the capacity is free. This limit reduces the number of wake-ups.
+    /// Takes the waiting producer if at least half of the capacity is free. This threshold reduces the number of
+    /// wake-ups.
     private func takeProducer(_ state: inout State) -> ReplySlot<Int>? {
         guard state.producer != nil, capacity - state.outcomes.count >= (capacity + 1) / 2 else { return nil }
         return state.producer.take()

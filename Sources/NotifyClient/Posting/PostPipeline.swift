@@ -2,11 +2,11 @@ extension NotificationClient {
     /// Posts messages without waiting for each receipt, and yields the outcomes in the order of posting.
     ///
     /// One task posts while another reads ``results``. Posting waits while the pipeline is full of posts that are
-    /// pending or whose outcomes were not read, so always read the results.
+    /// pending or whose outcomes were not read, so the program must always read the results.
     ///
-    /// A graceful shutdown of the service of one of these tasks ends the waits of both: posts that wait for a connection
-    /// or for room fail with `cancelled`, and ``results`` end once no post is pending. Posts for which there is a
-    /// connection and room are still sent.
+    /// A graceful shutdown of the service of one of these tasks ends the waits of both: posts that wait for a
+    /// connection or for room fail with `cancelled`, and ``results`` ends once no post is pending. Posts for which
+    /// there is a connection and room are still sent.
     ///
     /// ```swift
     /// let pipeline = client.postPipeline()
@@ -35,7 +35,7 @@ extension NotificationClient {
             buffer.finish()
         }
 
-        /// Posts a message, once there is room for it. Its outcome is yielded by ``results``.
+        /// Posts a message once there is room for it. ``results`` yields the outcome.
         ///
         /// - Throws: ``NotifyError`` with `cancelled` in a cancelled task or, if there is no room, during a shutdown; with
         ///   `invalidArgument` after ``finish()``.
@@ -57,7 +57,7 @@ extension NotificationClient {
             }
         }
 
-        /// Ends the pipeline: no further posts are accepted, and ``results`` end after the last outcome.
+        /// Ends the pipeline: no further posts are accepted, and ``results`` ends after the last outcome.
         public func finish() {
             buffer.finish()
         }
@@ -68,7 +68,7 @@ extension NotificationClient {
             Results(buffer: buffer)
         }
 
-        /// The outcomes in batches, as they become known, none of them empty. Only one task may read them. Throws as
+        /// The outcomes in batches, as they become known. No batch is empty. Only one task may read them. Throws as
         /// ``results`` does.
         public var batches: some AsyncSequence<[Result<Receipt, NotifyError>], NotifyError> & Sendable {
             Batches(buffer: buffer)

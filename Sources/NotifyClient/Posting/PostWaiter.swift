@@ -4,7 +4,7 @@ enum PostWaiter: Sendable {
     case task(ReplySlot<NotificationClient.Receipt>)
     /// A pipeline, which keeps the order of its posts.
     case pipeline(PipelineBuffer, index: UInt64)
-    /// A task that asked for no receipt. It continues once the post is in the write buffer.
+    /// A task that requested no receipt. It continues once the post is in the write buffer.
     case sender(ReplySlot<Void>)
 
     var wantsReceipt: Bool {
@@ -23,7 +23,7 @@ enum PostWaiter: Sendable {
         if case .pipeline(let mine, let index) = self { mine === buffer && index < end } else { false }
     }
 
-    /// The time limit of the post; nil for that of the client.
+    /// The time limit of the post; nil for the client's time limit.
     var timeout: Duration? {
         switch self {
         case .task(let slot): slot.timeout
@@ -32,7 +32,7 @@ enum PostWaiter: Sendable {
         }
     }
 
-    /// Whether the post must not wait for a connection any more, because the service of its task is shut down.
+    /// Whether the service of the post's task is shut down, so that the post must not wait for a connection any more.
     var isShutDown: Bool {
         switch self {
         case .task(let slot): slot.isShutDown

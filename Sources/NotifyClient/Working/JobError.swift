@@ -11,10 +11,10 @@ extension NotificationClient {
         }
 
         let answer: Answer
-        /// Why the message was not processed.
+        /// The reason why the message was not processed.
         public let description: String
 
-        /// Rejects the message, to be delivered again after a delay, as ``Message/reject(delay:reason:)`` does.
+        /// Rejects the message, which is then delivered again after a delay, as ``Message/reject(delay:reason:)`` does.
         public static func retry(_ reason: String = "", after delay: Duration? = nil) -> JobError {
             JobError(answer: .reject(delay: delay), description: reason)
         }

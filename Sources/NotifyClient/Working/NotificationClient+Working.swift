@@ -2,7 +2,7 @@ import NotifyWire
 import ServiceLifecycle
 
 extension NotificationClient {
-    /// Works on the messages of a durable subscription, several at a time: calls a handler with each of them, and
+    /// Works on the messages of a durable subscription, several at a time: calls a handler with each message, and
     /// answers the message when the handler has ended.
     ///
     /// ```swift
@@ -11,13 +11,12 @@ extension NotificationClient {
     /// }
     /// ```
     ///
-    /// A handler that returns acknowledges its message. A handler that throws rejects it, with the description of the
-    /// error as the reason, which the daemon stores and shows with the dead letter: it must contain no secrets. The
-    /// message is delivered again after a delay, and becomes a dead letter after the last delivery that the
-    /// subscription's settings permit. A ``JobError`` chooses another answer. A ``NotifyError`` with the code `coding`,
-    /// as ``Message/decode(as:)`` throws it, makes the message a dead letter at once, because another attempt would
-    /// fail in the same way. A handler may also answer by itself, for example with ``Message/acknowledge()``: only the
-    /// first answer counts.
+    /// If a handler returns, its message is acknowledged. If a handler throws, its message is rejected, with the
+    /// description of the error as the reason. A rejected message is delivered again after a delay, and becomes a dead
+    /// letter after the last delivery that the subscription's settings permit. A ``JobError`` chooses another answer. A
+    /// ``NotifyError`` with the code `coding`, as ``Message/decode(as:)`` throws it, makes the message a dead letter at
+    /// once, because another attempt would fail in the same way. A handler may also answer by itself, for example with
+    /// ``Message/acknowledge()``: only the first answer counts.
     ///
     /// - Important: The text of a thrown error is stored as the reason, in the daemon's log and in a dead letter. It
     ///   must not contain secrets: to choose the text, throw a ``JobError``.
@@ -29,16 +28,15 @@ extension NotificationClient {
     /// deadline has passed, for example because the process was suspended, may be delivered to this client again: two
     /// handlers then run for it at the same time.
     ///
-    /// A member of a group receives no more messages than it has free handlers. An exclusive subscription without a
-    /// deadline and a maximum of deliveries, as it is by default, fetches up to 8 messages ahead, so that the next
-    /// handler starts at once: no other client could have them, and they come back uncounted and in order if the client
-    /// ends.
+    /// A member of a group receives no more messages than it has free handlers. An exclusive subscription fetches up to
+    /// 8 messages ahead, so that the next handler starts at once, unless its settings have a deadline or a maximum of
+    /// deliveries. If the client ends, these messages are delivered again in order, without a failure.
     ///
     /// This method returns when the task's service is shut down, the task is cancelled, or the client stops. It starts
-    /// no further handler, gives back the messages that no handler has, waits for the handlers that run, and leaves the
-    /// subscription, which the daemon confirms. Nothing given back counts as a failure. A graceful shutdown lets the
-    /// handlers finish. A cancellation cancels them, too: the message of a handler that then throws is given back, and
-    /// that of one that returns is acknowledged.
+    /// no further handler, gives back the messages that no handler has, waits for the running handlers, and leaves the
+    /// subscription with the daemon's confirmation. Messages that are given back have not failed. A graceful shutdown
+    /// lets the handlers finish. A cancellation of the task also cancels the handlers: if a cancelled handler throws,
+    /// its message is given back, and if it returns, its message is acknowledged.
     ///
     /// - Parameters:
     ///   - patterns: The patterns of names to match, 1 to 64.
@@ -47,7 +45,7 @@ extension NotificationClient {
     ///   - parallel: The maximum number of handlers that run at the same time, 1 to 16,384.
     ///   - timeout: The time limit until the daemon has confirmed the subscription, which includes the wait for a
     ///     connection; `nil` for ``Configuration/requestTimeout`` once there is a connection.
-    ///   - onGap: Called with each gap. If it is nil, the client's logger logs gaps as warnings.
+    ///   - onGap: Called with each gap. If nil, the client's logger logs gaps as warnings.
     ///   - handler: Called with each message.
     /// - Throws: ``NotifyError`` if the daemon refuses or ends the subscription; running handlers are then cancelled.
     ///   `outcomeUnknown` if the daemon did not confirm the end, or if the connection was lost before the last
@@ -65,8 +63,8 @@ extension NotificationClient {
 
     /// Works as the overload without `onSubscription` does.
     ///
-    /// - Parameter onSubscription: Called once the daemon has confirmed the subscription, or the task's service is shut
-    ///   down before.
+    /// - Parameter onSubscription: Called once the daemon has confirmed the subscription, or if the task's service is
+    ///   shut down before.
     package nonisolated(nonsending) func work(
         on patterns: [String], as kind: SubscriptionKind, object: String? = nil, parallel: Int = 1,
         timeout: Duration? = nil, onGap: ((Gap) -> Void)? = nil, onSubscription: () -> Void,
@@ -123,8 +121,7 @@ extension NotificationClient {
             let tracing = subscription.core.instruments?.tracing
             do throws(NotifyError) {
                 while let message = try await messages.next() {
-                    // The credit bounds the messages in flight, but a deadline that has passed, or a lost connection,
-                    // permits more.
+                    // The credit bounds the messages in flight, but passed deadlines and lost connections permit more.
                     if running == parallel {
                         await group.next()
                         running -= 1
