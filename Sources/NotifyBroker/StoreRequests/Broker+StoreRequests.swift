@@ -91,6 +91,8 @@ extension Broker {
         for request in storeRequests.remove(connections[slot].id, uid: connections[slot].uid) {
             ledger.release(request.charge)
             request.task.abandoned(in: &self)
+            // Other requests may have waited for the end of this one.
+            actions.append(.scheduleTick)
         }
     }
 

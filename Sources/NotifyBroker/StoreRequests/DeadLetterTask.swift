@@ -25,6 +25,7 @@ struct DeadLetterTask: StoreTask {
     /// Whether the next page must be requested.
     var needsPage = true
 
+    var awaitsAnswer: Bool { !needsPage }
     var byteCount: Int { 256 + filter.byteCount + sequences.count * MemoryLayout<UInt64>.stride }
 
     func mayBegin(in broker: borrowing Broker) -> Bool { !broker.isPurging }

@@ -156,7 +156,7 @@ struct StoreRequests {
         _ kind: StoreRequestKind, if isEnded: (StoreRequest) -> Bool
     ) -> [StoreRequest] {
         guard let current = self[kind].current, !current.isAbandoned, isEnded(current) else { return [] }
-        self[kind].current?.isAbandoned = true
+        if current.task.awaitsAnswer { self[kind].current?.isAbandoned = true } else { _ = finish(kind) }
         return [current]
     }
 

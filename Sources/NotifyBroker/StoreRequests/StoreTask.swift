@@ -22,6 +22,8 @@ protocol StoreTask {
     static var holdsConnection: Bool { get }
     /// Whether the store answers at once. If it does not, it has failed.
     static var isShort: Bool { get }
+    /// Whether an answer to the work that has begun is still to come. Otherwise the request ends with its connection.
+    var awaitsAnswer: Bool { get }
     /// The memory of the request, in bytes; 0 if the number of requests is limited instead.
     var byteCount: Int { get }
 
@@ -64,6 +66,7 @@ enum StoreTaskProgress {
 
 extension StoreTask {
     static var isShort: Bool { false }
+    var awaitsAnswer: Bool { true }
     var byteCount: Int { 0 }
     func mayBegin(in broker: borrowing Broker) -> Bool { true }
     func abandoned(in broker: inout Broker) {}

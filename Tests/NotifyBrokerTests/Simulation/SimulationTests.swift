@@ -44,7 +44,7 @@ struct SimulationTests {
     /// Seeds that have found losses without a gap, losses counted twice, or errors of the model.
     @Test(arguments: [
         3_956_480_331, 584_765_446, 4_114_208_370, 2_469_751_820, 3_261_282_581, 583_399_880, 3_518_311_628,
-        1_682_371_215, 2_831_490_452,
+        1_682_371_215, 2_831_490_452, 947_936_563,
     ])
     func `seeds of earlier failures with deletions pass`(_ seed: UInt64) {
         var happened = Simulation.Happened()

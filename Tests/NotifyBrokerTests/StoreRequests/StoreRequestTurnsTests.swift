@@ -47,6 +47,35 @@ struct StoreRequestTurnsTests {
         #expect(order == [0, 3, 1, 2])
     }
 
+    @Test func `a request for dead letters that ends before its page is read holds up no other`() {
+        let host = TestHost()
+        let (reader, gone, client) = (host.connect(), host.connect(), host.connect())
+        reader.read(["a"], 1...)
+        host.runTicks()
+        for requester in [gone, client] {
+            requester.send(DeadLetters(request: requester.nextRequest(), action: .purge))
+        }
+        host.runTicks()
+        #expect(host.core.broker.storeRequests.isWorking(on: .deadLetters))
+        host.closed(gone)
+        host.run()
+        #expect(client.take() == [.deadLettersDone(DeadLettersDone(request: 1, messages: 0, kept: 0))])
+        #expect(host.core.broker.storeRequests.isEmpty)
+    }
+
+    @Test func `a request for dead letters that waits for its page does not hold up the end of the daemon`() {
+        let host = TestHost()
+        let (reader, client) = (host.connect(), host.connect())
+        reader.read(["a"], 1...)
+        host.runTicks()
+        client.send(DeadLetters(request: client.nextRequest(), action: .purge))
+        host.runTicks()
+        host.drain()
+        host.run()
+        #expect(client.takeErrors().map(\.code) == [ErrorCode.closing.rawValue])
+        #expect(host.isDrained)
+    }
+
     @Test func `a request that has ended is not answered, and the next one waits for its work`() {
         let host = TestHost()
         let (gone, client) = (host.connect(), host.connect())
