@@ -8,18 +8,23 @@ import WireTestSupport
 
 @testable import notifyctl
 
-/// `post --lines` with a daemon that greets and then answers nothing.
+/// `post --lines` with a daemon that greets, refuses some posts, and answers no others.
 @Suite struct LinePosterTests {
     /// Counts the bytes that arrive after the greeting.
     private final class SilentDaemon: Sendable {
         static let postWindow: UInt32 = 512
         let path = NSTemporaryDirectory() + "notifyctl-silent-\(UUID().uuidString.prefix(8)).sock"
+        private static let post = postFrame(1, name: Array("a".utf8), payload: Array("line".utf8), receipt: true)
         private let listener: Int32
+        private let refusals: Int
         private let bytes = Mutex(0)
 
-        var receivedBytes: Int { bytes.withLock { $0 } }
+        /// The posts that have arrived, if only posts of "line" have.
+        var receivedPosts: Int { bytes.withLock { $0 } / Self.post.count }
 
-        init() throws {
+        /// - Parameter refusals: How many posts are refused for a full disk.
+        init(refusals: Int = 0) throws {
+            self.refusals = refusals
             listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
             var address = sockaddr_un()
             address.sun_family = sa_family_t(AF_UNIX)
@@ -43,8 +48,14 @@ import WireTestSupport
                 clientInstance: .random(), daemonVersion: NotificationClient.version
             ).encoded
             _ = send(connection, welcome, welcome.count, 0)
+            var refused = 0
             while case let count = recv(connection, &buffer, buffer.count, 0), count > 0 {
                 bytes.withLock { $0 += count }
+                while refused < min(receivedPosts, refusals) {
+                    refused += 1
+                    let refusal = ErrorFrame(request: UInt64(refused), code: .storageFailed, message: "full").encoded
+                    _ = send(connection, refusal, refusal.count, 0)
+                }
             }
             close(connection)
         }
@@ -88,8 +99,16 @@ import WireTestSupport
         #expect(message.contains("posted 0 lines (0 stored)"), "\(message)")
         #expect(message.contains("unknown for 512 (lines 1 to 512)"), "\(message)")
         #expect(message.contains("not posted (lines 513 to "), "\(message)")
-        let frame = postFrame(1, name: Array("a".utf8), payload: Array("line".utf8), receipt: true)
-        #expect(daemon.receivedBytes / frame.count == Int(SilentDaemon.postWindow), "a ping may follow, but no post")
+        #expect(daemon.receivedPosts == Int(SilentDaemon.postWindow), "a ping may follow, but no post")
+    }
+
+    @Test func `a refused line is sent again alone, so that no later line can be posted before it`() async throws {
+        let lines = 200
+        let daemon = try SilentDaemon(refusals: lines)
+        let message = try await postSilently(
+            lines, to: daemon, requestTimeout: .seconds(2), retryTime: .seconds(3600))
+        #expect(message.contains("posted 0 lines (0 stored), none from line 2 on, unknown for 1 (line 1)"), "\(message)")
+        #expect(daemon.receivedPosts == lines + 1, "a ping may follow, but no post")
     }
 
     /// Posts a line without a daemon.

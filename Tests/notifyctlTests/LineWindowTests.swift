@@ -13,6 +13,17 @@ import Testing
         #expect(await room)
     }
 
+    @Test func `a smaller limit holds until the first outcome`() async {
+        let window = LineWindow(limit: 10, limitUntilOutcome: 1)
+        #expect(await window.wait())
+        window.posted(1)
+        async let room = window.wait()
+        window.received(1)
+        #expect(await room)
+        window.posted(9)
+        #expect(await window.wait())
+    }
+
     @Test func `after a failure nothing more is posted, although there is room`() async {
         let window = LineWindow(limit: 10)
         window.posted(10)

@@ -110,9 +110,11 @@ struct LinePoster: Sendable {
     private func postAll(_ client: NotificationClient, connectionWait: Duration) async throws {
         var end: ContinuousClock.Instant?
         var pause = Self.firstPause
+        var isRetry = false
         while true {
             let before = state.ledger.withLock { $0.posted }
-            try await attempt(client)
+            try await attempt(client, isRetry: isRetry)
+            isRetry = true
             let (failure, posted) = state.ledger.withLock { ($0.isRetryable ? $0.failure : nil, $0.posted) }
             guard let failure, let retryTime, state.failure.withLock({ $0 == nil }), interruption.reason == nil else {
                 return
@@ -151,20 +153,28 @@ struct LinePoster: Sendable {
     }
 
     /// Posts lines until the end of the input or a failure, and waits for all their outcomes.
-    private func attempt(_ client: NotificationClient) async throws {
+    ///
+    /// - Parameter isRetry: Whether the line that failed is sent again. It is sent alone: if storage recovers meanwhile,
+    ///   no later line is posted before it.
+    private func attempt(_ client: NotificationClient, isRetry: Bool) async throws {
         let pipeline = client.postPipeline(capacity: Self.windowLines + Self.sliceLines)
-        let window = LineWindow(limit: Self.windowLines)
+        let window = LineWindow(limit: Self.windowLines, limitUntilOutcome: isRetry ? 1 : nil)
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await post(to: pipeline, through: window) }
+            group.addTask { try await post(to: pipeline, through: window, first: isRetry ? 1 : Self.sliceLines) }
             group.addTask { try await printOutcomes(of: pipeline, window) }
             try await group.waitForAll()
         }
     }
 
-    private func post(to pipeline: NotificationClient.PostPipeline, through window: LineWindow) async throws {
+    /// - Parameter count: The number of lines that are passed to the client first.
+    private func post(
+        to pipeline: NotificationClient.PostPipeline, through window: LineWindow, first count: Int
+    ) async throws {
         defer { pipeline.finish() }
+        var count = count
         do {
-            while await window.wait(), case let lines = try await source.next(Self.sliceLines), !lines.isEmpty {
+            while await window.wait(), case let lines = try await source.next(count), !lines.isEmpty {
+                count = Self.sliceLines
                 state.ledger.withLock { $0.submitted(lines) }
                 window.posted(lines.count)
                 try await pipeline.post(contentsOf: lines.lazy.map { template.with(payload: $0.payload) })

@@ -4,16 +4,19 @@ import Synchronization
 /// the window at the first failure, before anything more can be posted.
 final class LineWindow: Sendable {
     private struct State {
+        var limit: Int
         var lines = 0
         var isClosed = false
         var waiter: CheckedContinuation<Bool, Never>?
     }
 
     private let limit: Int
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
-    init(limit: Int) {
+    /// - Parameter limitUntilOutcome: The limit until the first outcome; nil for the same limit.
+    init(limit: Int, limitUntilOutcome: Int? = nil) {
         self.limit = limit
+        state = Mutex(State(limit: limitUntilOutcome ?? limit))
     }
 
     /// Waits until fewer lines than the limit are without an outcome. Only one task may wait.
@@ -24,7 +27,7 @@ final class LineWindow: Sendable {
             await withCheckedContinuation { continuation in
                 let answer = state.withLock { state -> Bool? in
                     if state.isClosed || Task.isCancelled { return false }
-                    if state.lines < limit { return true }
+                    if state.lines < state.limit { return true }
                     state.waiter = continuation
                     return nil
                 }
@@ -42,6 +45,7 @@ final class LineWindow: Sendable {
     func received(_ outcomes: Int) {
         let waiter = state.withLock { state in
             state.lines -= outcomes
+            state.limit = limit
             return state.lines < limit ? state.waiter.take() : nil
         }
         waiter?.resume(returning: true)
