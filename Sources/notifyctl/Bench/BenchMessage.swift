@@ -28,7 +28,7 @@ struct BenchMessage: Sendable {
             })
     }
 
-    /// The time at which a message was posted; `nil` if it is not of this run.
+    /// The time at which a message was posted; `nil` for a message that is not part of this run.
     func time(of message: NotificationClient.Message) -> UInt64? {
         message.withPayload { payload in
             guard payload.count == bytes, payload.loadUnaligned(as: UInt64.self) == tag else { return nil }

@@ -12,7 +12,7 @@ enum BenchProgress {
             after: elapsed)
     }
 
-    /// Such as `[#####...............]  25% posted 1,200 of 4,800 (600/s), received 1,100 in 2 s`.
+    /// A line such as `[#####...............]  25% posted 1,200 of 4,800 (600/s), received 1,100 in 2 s`.
     static func line(posted: UInt64, of total: UInt64, received: UInt64, after elapsed: Duration) -> String {
         let rate = BenchFormat.grouped(Quantities.rate(from: 0, to: posted, in: elapsed))
         let numbers = "posted \(BenchFormat.grouped(posted)) of \(BenchFormat.grouped(total)) (\(rate)/s)"

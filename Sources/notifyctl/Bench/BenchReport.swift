@@ -2,7 +2,7 @@
 struct BenchReport: Sendable {
     /// One measured direction, such as posting or receiving.
     struct Part: Sendable {
-        /// Such as "posted".
+        /// The name of the direction, such as "posted".
         var title: String
         /// The subject of the latencies, such as "receipts".
         var latencyTitle: String

@@ -61,10 +61,10 @@ struct DeadLetterOptions: ParsableArguments {
 
     private static func report(_ gap: NotificationClient.Gap) { StandardError.write("\(gap)") }
 
-    /// Checks the name of a durable subscription without dead letters. The dead letters of a removed subscription
-    /// remain.
+    /// Checks that the durable subscription exists. Only for a subscription without dead letters: the dead letters of a
+    /// removed subscription remain.
     ///
-    /// - Throws: `unknownSubscription` if it does not exist.
+    /// - Throws: `unknownSubscription` if the subscription does not exist.
     func checkDurable(_ client: NotificationClient) async throws {
         if let durable { _ = try await client.administration.durableSubscription(durable, uid: uid) }
     }

@@ -15,7 +15,7 @@ enum DeadLetterText {
     }
 
     /// - Parameter selected: The number of dead letters that were selected; nil for all.
-    /// - Returns: Why dead letters were not processed; nil if all were.
+    /// - Returns: The reason why dead letters were not processed; nil if all were processed.
     static func failure(messages: UInt64, kept: UInt64, of selected: Int?) -> String? {
         var failures: [String] = []
         if kept > 0 {

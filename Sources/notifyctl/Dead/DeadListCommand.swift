@@ -6,10 +6,11 @@ struct DeadListCommand: AsyncParsableCommand {
         commandName: "list",
         abstract: "List dead letters, oldest first.",
         discussion: """
-            For each dead letter: its sequence, by which --id names it, the durable subscription, when its last delivery \
-            failed, the name of the message, and the reason of the last failure. The last columns, which --wide shows, are \
-            the deliveries and the object of the message. '-' means none, '?' not known. Those of messages that you may \
-            not receive are left out. Damaged ones are reported on standard error.
+            Prints one line for each dead letter: its sequence (the value for --id), the durable subscription, the \
+            time of the last failed delivery, the name of the message, and the reason of the last failure. The last \
+            columns, which --wide shows, are the number of deliveries and the object of the message. '-' means none, \
+            '?' not known. Dead letters of messages that you may not receive are left out. Damaged dead letters are \
+            reported on standard error.
 
             \(TimeOptions.discussion)
 

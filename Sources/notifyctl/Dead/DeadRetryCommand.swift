@@ -23,7 +23,7 @@ struct DeadRetryCommand: AsyncParsableCommand {
         let result = try await withNotificationClient(configuration: connection.configuration()) { [letters] client in
             let result = try await client.administration.retryDeadLetters(
                 of: letters.durable, sequences: selected, uid: letters.uid)
-            // A name that was mistyped is an error.
+            // A mistyped name is an error.
             if result.messages == 0, result.kept == 0 { try await letters.checkDurable(client) }
             return result
         }

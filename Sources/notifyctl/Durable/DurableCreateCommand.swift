@@ -6,10 +6,9 @@ struct DurableCreateCommand: AsyncParsableCommand, PatternTaking {
         commandName: "create",
         abstract: "Create a durable subscription without receiving from it.",
         discussion: """
-            The daemon then keeps matching messages until 'notifyctl subscribe --durable NAME', or another client with the \
-            same patterns, receives them. An existing subscription with these patterns and this object is not changed, \
-            whether a client is attached to it or not, and --from has no effect on it; if it has other settings than \
-            those given, the status is 1.
+            The daemon then keeps matching messages until 'notifyctl subscribe --durable NAME', or another client with \
+            the same patterns, receives them. An existing subscription with these patterns and this object is not \
+            changed, and --from has no effect on it. If its settings differ from the given ones, the exit status is 1.
 
             The start is \(PositionArgument.forms).
 

@@ -6,9 +6,9 @@ struct DurableEditCommand: AsyncParsableCommand, PatternTaking {
         commandName: "edit",
         abstract: "Replace the patterns of a durable subscription.",
         discussion: """
-            The cursor and the acknowledgements stay: the subscription delivers the stored messages after them that the \
-            new patterns match. A client that is attached stays so. Programs that attach later must name the new \
-            patterns, so change them, too.
+            The cursor and the acknowledgements stay: the subscription delivers the stored messages after its cursor \
+            that the new patterns match. Attached clients stay attached. Programs that attach later must name the new \
+            patterns, so change these programs, too.
 
             EXAMPLES
               notifyctl durable edit billing --patterns 'orders.>' 'refunds.>'

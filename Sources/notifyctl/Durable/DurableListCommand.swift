@@ -7,17 +7,30 @@ struct DurableListCommand: AsyncParsableCommand {
         commandName: "list",
         abstract: "List the durable subscriptions of this user or, with the right to manage, of every user.",
         discussion: """
-            Prints one line for each: its name, its user, the messages that are still to be acknowledged with the age of \
-            the oldest, those that were delivered to its clients and not answered, those that wait for redelivery, those \
-            that it has lost, and its patterns. The last columns, which --wide shows, are the bytes \
-            of the messages to be acknowledged, its cursor (the sequence up to which all messages are acknowledged or wait \
-            for redelivery), the process attached to it, for a group the number of its members, and its object. '-' means \
-            none, '?' not known yet. '<=' marks the most messages that there can be.
+            Prints one line for each subscription. The columns after its name and user are:
+
+              PENDING    messages that are still to be acknowledged
+              OLDEST     the age of the oldest of these messages
+              IN-FLIGHT  messages that were delivered and not answered
+              WAITING    messages that wait for redelivery
+              LOST       messages that were deleted before they were delivered
+              PATTERNS   its patterns
+
+            and with --wide:
+
+              BYTES      the bytes of the pending messages
+              CURSOR     the sequence up to which all messages are acknowledged or wait
+                         for redelivery
+              PID        the process attached to it
+              MEMBERS    the number of members of a group
+              OBJECT     its object
+
+            '-' means none, '?' not known yet. '<=' marks an upper bound.
 
             \(ListOptions.discussion)
 
-            PENDING, BYTES and OLDEST are usually at most 5 seconds old. The daemon counts them in its log. If that takes \
-            longer, they are older, or '?' if they were not counted within the last minute: run the command again.
+            PENDING, BYTES and OLDEST are usually at most 5 seconds old. The daemon counts them in its log. If \
+            counting takes longer, they are older, or '?' after a minute without a count: run the command again.
 
             EXAMPLES
               notifyctl durable list

@@ -19,7 +19,7 @@ struct DurableRemoveCommand: AsyncParsableCommand {
 
     @OptionGroup var subscription: DurableOptions
 
-    @Flag(help: "End the subscriptions of attached clients first, which fail with an error.")
+    @Flag(help: "First end the subscriptions of attached clients with an error.")
     var force = false
 
     func run() async throws {

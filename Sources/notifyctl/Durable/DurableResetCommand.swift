@@ -7,9 +7,9 @@ struct DurableResetCommand: AsyncParsableCommand {
         commandName: "reset",
         abstract: "Move the cursor of a durable subscription forwards or backwards.",
         discussion: """
-            What was acknowledged after the position is forgotten: stored messages are delivered again, marked as \
-            redelivered. Messages before the position are not delivered any more. What the subscription had lost is no \
-            longer reported. A client that is attached continues at the position.
+            Acknowledgements after the position are forgotten: the stored messages are delivered again, marked as \
+            redelivered. Messages before the position are not delivered any more. Messages that the subscription had \
+            lost are no longer reported. A client that is attached continues at the position.
 
             The position is \(PositionArgument.forms). \(TimeOptions.discussion)
 

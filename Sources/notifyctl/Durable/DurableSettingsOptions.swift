@@ -63,7 +63,7 @@ struct DurableSettingsOptions: ParsableArguments {
 }
 
 extension NotificationClient.DurableSettings {
-    /// The values in `existing`, as options, of the settings that are chosen here with other values.
+    /// The settings of `existing` that differ from the settings chosen here, as options.
     func differences(from existing: NotificationClient.DurableSettings) -> [String] {
         let isKept = [
             deadline.map { $0 == existing.deadline } ?? true, retryDelays.map { $0 == existing.retryDelays } ?? true,

@@ -7,14 +7,27 @@ struct DurableShowCommand: AsyncParsableCommand {
         commandName: "show",
         abstract: "Print a durable subscription and its history.",
         discussion: """
-            Prints its patterns and its object, its cursor (the sequence up to which all messages are acknowledged or \
-            wait for redelivery), the attached process and the members of a group, the messages that wait for redelivery, \
-            those of them that no attached process may receive, but one that attached before, those that are still to be \
-            acknowledged and those that it has lost, the last failure with its reason, when the next redelivery \
-            is due, its settings (as for 'notifyctl durable set'), when it was created, when a client attached last to \
-            receive messages, and when it expires if no client attaches. 'no room' says that \
-            messages which failed too often can't become dead letters now. A setting \
-            without a limit is 'none'. '-' means none, '?' not known.
+            Prints its name, user, patterns and object, its settings (as for 'notifyctl durable set'), and:
+
+              cursor         the sequence up to which all messages are acknowledged or
+                             wait for redelivery
+              attached       the process that receives the messages
+              members        the number of members of a group
+              in flight      messages that were delivered and not answered
+              waiting        messages that wait for redelivery
+              withheld       waiting messages that only a process that attached
+                             before may receive
+              pending        messages that are still to be acknowledged
+              lost           messages that were deleted before they were delivered
+              last failure   the last failed delivery, with its reason
+              next delivery  the time of the next redelivery
+              created        the time of its creation
+              last attached  the time when a client last attached to receive messages
+              expires        the time of its removal if no client attaches
+              no room        only if messages that failed too often can't become dead
+                             letters now
+
+            A setting without a limit is 'none'. '-' means none, '?' not known.
 
             The pending messages are counted as by 'notifyctl durable list': if they are '?', run the command again. The \
             times of a subscription that an earlier version created may be '?', too. \(TimeOptions.discussion)
@@ -96,8 +109,8 @@ struct DurableShowCommand: AsyncParsableCommand {
         return "\(text), \(most)\(Quantities.bytes(pending.bytes)), the oldest posted \(most)\(age) ago"
     }
 
-    /// Without one, no client has attached since the creation, unless an earlier version of the daemon was running
-    /// then.
+    /// The last attachment; unknown if an earlier version of the daemon ran then, which recorded no attachments and no
+    /// creations.
     private static func lastAttachment(_ details: Administration.DurableDetails, _ times: TimeStyle) -> String {
         guard let attachment = details.lastAttachment else {
             return details.created == nil || details.subscription.holderPID != nil ? Table.unknown : "never"

@@ -3,7 +3,7 @@ import NotifyClient
 /// Reports options that have no effect on an existing durable subscription.
 enum ExistingSubscription {
     /// Prints the settings and the start that have no effect on an existing subscription. Asks the daemon on a
-    /// connection of its own, and only if there is something to compare.
+    /// connection of its own, and only if settings or a start are given.
     ///
     /// - Throws: errors of the client.
     static func reportIgnored(
@@ -19,7 +19,7 @@ enum ExistingSubscription {
         } catch let error as NotifyError where error.code == .unknownSubscription {
             return
         }
-        // Otherwise the daemon refuses the client, or a takeover changes the settings.
+        // If the sharing differs, the daemon refuses the client, or a takeover changes the settings.
         guard details.subscription.sharing == sharing else { return }
         let notices = [
             settingsNotice(name, settings, existing: details.settings),
@@ -28,7 +28,7 @@ enum ExistingSubscription {
         for notice in notices.compactMap(\.self) { StandardError.write(notice) }
     }
 
-    /// - Returns: nil if no setting that is chosen differs.
+    /// - Returns: The notice; nil if no given setting differs.
     static func settingsNotice(
         _ name: String, _ settings: NotificationClient.DurableSettings, existing: NotificationClient.DurableSettings
     ) -> String? {
@@ -38,7 +38,7 @@ enum ExistingSubscription {
             + "'notifyctl durable set'"
     }
 
-    /// - Returns: nil if no start is given, or the subscription is new.
+    /// - Returns: The notice; nil if no start is given, or if the subscription is new.
     static func startNotice(
         _ durable: String?, _ start: NotificationClient.Start?, resumedAfter sequence: UInt64?
     ) -> String? {

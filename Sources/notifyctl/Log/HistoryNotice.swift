@@ -1,14 +1,14 @@
 import FoundationEssentials
 import NotifyClient
 
-/// The notice of `log` that messages of the requested time are not stored any more.
+/// The notice of `log` that messages of the requested time were deleted.
 enum HistoryNotice {
     /// The requested range.
     struct Request: Sendable {
         var patterns: [String]
         var object: String?
-        /// Where the request began. Only ages and times are compared: reading from a sequence reports deletions by
-        /// itself.
+        /// The start of the request. Only an age or a time is compared: a log that is read from a sequence reports
+        /// deletions itself.
         var from: NotificationClient.Start
         var to: NotificationClient.Start?
     }
@@ -16,7 +16,7 @@ enum HistoryNotice {
     /// Compares the stored messages with the time from which messages were requested.
     ///
     /// - Parameter isFound: Whether a message was found. If so, the oldest message of all names is compared.
-    /// - Returns: Nil if no message before the first one that was found is known to be deleted.
+    /// - Returns: The notice; nil if no deletion before the first message found is known.
     static func find(
         _ client: NotificationClient, _ request: Request, isFound: Bool, _ times: TimeStyle
     ) async throws -> String? {
@@ -40,7 +40,8 @@ enum HistoryNotice {
     ) async throws -> (oldest: Date?, hasDeletions: Bool) {
         var oldest: NotificationClient.Message?
         var hasDeletions = false
-        // Unlike a reading from the oldest message, one from a sequence reports what was deleted from there on.
+        // A log that is read from a sequence reports the deletions after that sequence. A log that is read from the
+        // oldest message does not.
         let messages = try client.log(
             request.patterns, from: request.from, to: request.to, object: request.object, limit: 1)
         for try await event in messages {

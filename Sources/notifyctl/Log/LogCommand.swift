@@ -7,21 +7,21 @@ struct LogCommand: AsyncParsableCommand, PatternTaking {
         commandName: "log",
         abstract: "Print stored messages.",
         discussion: """
-            Prints the messages of the daemon's log, oldest first, or with --reverse newest first, without a \
-            subscription: those that a durable subscription matched, or that were posted with --durability stored, until \
-            the retention rules delete them. By default, a message that every durable subscription has acknowledged is \
-            deleted after 24 hours. Messages that you may not receive are left out. Damaged messages are reported on \
-            standard error, and so are messages that were deleted from --from on. The time at which a deleted message was \
-            posted is not known. So --from a time also reports deletions between the last message before that time and \
-            the first one after it.
+            Prints the messages of the daemon's log, oldest first, or newest first with --reverse. The command needs \
+            no subscription. The log has the messages that a durable subscription matched, or that were posted with \
+            --durability stored, until the retention rules delete them. By default, a message that every durable \
+            subscription has acknowledged is deleted after 24 hours. Messages that you may not receive are left out. \
+            Damaged messages are reported on standard error, and so are messages after --from that were deleted. The \
+            time of a deleted message is not known: if --from is a time, deletions between the last message before \
+            that time and the first message after it are reported, too.
 
-            --from and --to are \(PositionArgument.forms). A sequence is included; --to a time prints what was posted \
-            before it.
+            --from and --to are \(PositionArgument.forms). The message with a given sequence is included. If --to is a \
+            time, only messages before that time are included.
 
-            --summary prints one line for each name instead: the messages, their bytes in the log, and the time of the \
-            last one; the last columns, which --wide shows, are its sequence, and the sequence and time of the first one. \
-            Names with more bytes come first; --limit selects so many, and the others are summed up in the last line. \
-            \(TableOptions.discussion)
+            --summary prints one line for each name instead: the number of messages, their bytes in the log, and the \
+            time of the last message. The last columns, which --wide shows, are the sequence of the last message, and \
+            the sequence and time of the first one. Names with more bytes come first; --limit limits the number of \
+            names, and the last line sums up the others. \(TableOptions.discussion)
 
             By default each message is printed as its time, sequence, name and payload. \(OutputOptions.discussion)
 
@@ -131,7 +131,7 @@ struct LogCommand: AsyncParsableCommand, PatternTaking {
         get throws {
             var format = output.messageFormat
             switch format.content {
-            // The default has the names, too.
+            // The default format contains the name, so --verbose changes nothing.
             case .payload, .nameAndPayload: format.content = .template(try FormatTemplate(Self.defaultFormat))
             case .json, .template: break
             }

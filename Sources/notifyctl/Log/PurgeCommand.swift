@@ -7,14 +7,14 @@ struct PurgeCommand: AsyncParsableCommand, PatternTaking {
         commandName: "purge",
         abstract: "Delete stored messages.",
         discussion: """
-            Deletes the stored messages whose names match, also those that durable subscriptions have not acknowledged: \
-            each of these gets a gap instead. Messages that wait for another delivery after a failure are deleted, too, \
-            and so are the dead letters that were made of the messages. A job that is running is not ended, but not \
-            run again. You need the right to manage every name that the patterns match. Asks \
-            before it deletes; without a terminal, --yes is required. 'notifyctl log --summary' shows what is stored.
+            Deletes the stored messages whose names match. A durable subscription that has not acknowledged all of \
+            them gets a gap instead. Messages that wait for another delivery after a failure are deleted, too, and so \
+            are the dead letters of the messages. A running job continues, but is not run again. You need the right to \
+            manage every name that the patterns match. Asks before it deletes; without a terminal, --yes is required. \
+            'notifyctl log --summary' shows the stored messages of each name.
 
-            --before is \(PositionArgument.forms). Messages at that position or later remain. By default, all that are \
-            stored when the command begins are deleted.
+            --before is \(PositionArgument.forms). Messages at that position or later remain. By default, all messages \
+            that are stored when the command begins are deleted.
 
             EXAMPLES
               notifyctl purge 'metrics.>' --before 2h
@@ -43,7 +43,7 @@ struct PurgeCommand: AsyncParsableCommand, PatternTaking {
 
     func run() async throws {
         if !yes { try Question.checkTerminal() }
-        // An age would become a later time while the question waits.
+        // Fixed before the question: while the user thinks, an age would become a later time.
         let (patterns, before) = (patterns, before?.fixed(at: Date()))
         let (asks, times) = (!yes, time.noticeStyle)
         let result = try await withNotificationClient(configuration: connection.configuration()) { client in
@@ -58,8 +58,8 @@ struct PurgeCommand: AsyncParsableCommand, PatternTaking {
         try output.flush()
     }
 
-    /// The number of messages that a purge would delete, and their bytes; nil for a user who may delete but not receive
-    /// them.
+    /// The number of messages that a purge would delete, and their bytes; nil if this user may delete the messages, but
+    /// not receive them.
     private static func present(
         _ client: NotificationClient, _ patterns: [String], _ before: NotificationClient.Start?
     ) async throws -> (messages: UInt64, bytes: UInt64)? {
