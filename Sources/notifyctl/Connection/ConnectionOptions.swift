@@ -18,7 +18,7 @@ struct ConnectionOptions: ParsableArguments {
 
     private static let skippedSockets = Mutex<Set<String>>([])
 
-    /// Reports once why the search for the daemon's socket has skipped one.
+    /// Reports why the search for the daemon's socket has skipped a socket. Each reason is reported once.
     static func reportSkippedSocket(_ reason: String) {
         if skippedSockets.withLock({ $0.insert(reason).inserted }) { StandardError.write(reason) }
     }

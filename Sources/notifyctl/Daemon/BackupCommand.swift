@@ -9,11 +9,11 @@ struct BackupCommand: AsyncParsableCommand {
         commandName: "backup",
         abstract: "Write a backup of all stored messages and durable subscriptions.",
         discussion: """
-            The daemon goes on working meanwhile, and makes one backup at a time: others wait. It makes a copy beside \
-            its database, so its disk needs room for that. The file is complete once it has its name. With '-', the \
-            backup goes to standard output, which must not be a terminal. To restore a backup, stop the daemon and run \
-            'notifyd --restore FILE'. Only root and the daemon's user may make backups, unless the policy allows others \
-            to manage.
+            The daemon continues to work meanwhile. It makes one backup at a time; further backups wait. The daemon \
+            first makes a copy beside its database, so its disk needs room for the copy. The backup gets its name when \
+            it is complete. With '-', the backup goes to standard output, which must not be a terminal. To restore a \
+            backup, stop the daemon and run 'notifyd --restore FILE'. Only root and the daemon's user may make \
+            backups, unless the policy allows others to manage.
 
             EXAMPLES
               sudo notifyctl backup /var/backups/notifyd.db
@@ -40,7 +40,7 @@ struct BackupCommand: AsyncParsableCommand {
         }
     }
 
-    /// The end of every command whose output can't be written, if that is the reason of the error.
+    /// The error to exit with. If standard output can't be written, the same error as in every other command.
     private static func failure(_ error: any Error) -> any Error {
         guard let failure = error as? NotifyError, failure.code == .fileNotWritten, let reason = failure.cause as? Errno
         else { return error }

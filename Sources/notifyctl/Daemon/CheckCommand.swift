@@ -6,14 +6,14 @@ struct CheckCommand: AsyncParsableCommand {
         commandName: "check",
         abstract: "Print the damage of the daemon's log.",
         discussion: """
-            Prints the damage that the daemon has found while it read the log: damaged messages, which it skips with a gap in \
-            their place, and other damage, because of which it refuses to store. The exit status is 0 if no damage is \
-            known, 1 if the log is damaged. Only root and the daemon's user may check, unless the policy allows others to \
-            manage.
+            Prints the damage that the daemon has found while it read the log. The daemon skips a damaged message, and \
+            subscribers get a gap in its place. While there is other damage, the daemon refuses to store. The exit \
+            status is 0 if no damage is known, 1 if the log is damaged. Only root and the daemon's user may check, \
+            unless the policy allows others to manage.
 
             With --full, the daemon first reads all of the log, in short pieces between other work, and compares the \
-            checksum of every row. It does not check the indexes and the free pages of the database: that takes one \
-            piece, which 'notifyd --check' does while the daemon is stopped.
+            checksum of every row. It does not check the indexes and the free pages of the database, because that \
+            check can't be divided: use 'notifyd --check' while the daemon is stopped.
 
             To check or repair a log while no daemon uses it, see notifyd --check and notifyd --repair.
 
@@ -22,7 +22,7 @@ struct CheckCommand: AsyncParsableCommand {
               sudo notifyctl check --full
             """)
 
-    /// The most lines of one kind.
+    /// The maximum number of ranges of damaged messages to print.
     private static let maximumLines = 32
 
     @OptionGroup var connection: ConnectionOptions

@@ -7,9 +7,10 @@ struct PolicyTestCommand: AsyncParsableCommand, PatternTaking {
         commandName: "test",
         abstract: "Print the rule that decides about a right.",
         discussion: """
-            Prints "allowed" or "denied" and the rule, with its file and line. A subscription to a pattern of which only \
-            some names are allowed is allowed, and receives their messages: the rule of such names is printed. To manage \
-            a pattern, all of its names must be allowed. The exit status is 0 if allowed, 77 if denied. Asking about another user needs the right to manage.
+            Prints "allowed" or "denied" and the rule, with its file and line. A subscription is allowed if some names \
+            of its pattern are allowed: it receives the messages of these names, and the rule about them is printed. \
+            To manage a pattern, all of its names must be allowed. The exit status is 0 if allowed, 77 if denied. To \
+            ask about another user, you need the right to manage.
 
             EXAMPLES
               notifyctl policy test post orders.created

@@ -10,9 +10,9 @@ struct ReloadCommand: AsyncParsableCommand {
             and limits.per_connection.post_window. These and all other settings take effect at the next start; those \
             that have changed are listed. If a file has an error, nothing changes, and the exit status is 78.
 
-            The daemon also repairs its log if the files of the database were deleted or moved away. If it can't, the \
-            reason is on standard error, and the exit status is 1. Only root and the daemon's user may reload, unless the \
-            policy allows others to manage.
+            The daemon also repairs its log if the files of the database were deleted or moved away. If the repair \
+            fails, the reason is on standard error, and the exit status is 1. Only root and the daemon's user may \
+            reload, unless the policy allows others to manage.
 
             EXAMPLES
               sudo notifyctl reload
