@@ -5,7 +5,7 @@ import Testing
 @testable import NotifyClient
 
 @Suite struct AcknowledgementLedgerTests {
-    /// What a connection takes each time that answers are pending.
+    /// Records the answers that a connection takes, each time that answers are pending.
     private final class Taken: Sendable {
         let answers = Mutex<[AcknowledgementState.Answers]>([])
 

@@ -4,8 +4,8 @@ import Testing
 
 @testable import NotifyClient
 
-/// Compares the acknowledgement state with a model of sets. The simulated daemon delivers to other members of the
-/// group, loses frames, redelivers in any order, and resets the subscription.
+/// Compares the acknowledgement state with a model that uses sets. The simulated daemon delivers to other members of
+/// the group, loses frames, redelivers in any order, and resets the subscription.
 @Suite struct AcknowledgementModelTests {
     private struct Model {
         static let window = 16
@@ -46,7 +46,7 @@ import Testing
             if Bool.random(using: &random) { deliver(posted) }
         }
 
-        /// Redelivers a message that was delivered to this client before, or that another member did not acknowledge.
+        /// Redelivers a message that was delivered to this client before, or that another member has not acknowledged.
         private mutating func deliverAgain() {
             guard let sequence = log.sorted().randomElement(using: &random) else { return }
             deliver(sequence)

@@ -144,7 +144,7 @@ import Testing
     }
 
     @Test(arguments: MessageState.allCases)
-    func `a new generation forgets everything`(message: MessageState) {
+    func `a new generation forgets all state`(message: MessageState) {
         var state = state(message)
         #expect(state.attached(cursor: 0, generation: 3, isResumed: true) == true)
         #expect(state.unacknowledgedCount == 0)
@@ -165,13 +165,13 @@ import Testing
 
     // MARK: Attachments
 
-    @Test func `a recreated subscription forgets everything, regardless of its generation`() {
+    @Test func `a recreated subscription forgets all state, regardless of its generation`() {
         var state = attached([1])
         #expect(state.attached(cursor: 0, generation: 1, isResumed: false) == true)
         #expect(state.delivered(1) == .new)
     }
 
-    @Test func `another epoch of the log forgets everything, an unknown one nothing`() {
+    @Test func `another epoch of the log forgets all state, and an unknown epoch forgets nothing`() {
         var state = AcknowledgementState(window: 8)
         #expect(state.attached(cursor: 0, generation: 1, logEpoch: 5, isResumed: false) == false)
         #expect(state.delivered(1) == .new)
@@ -202,10 +202,10 @@ import Testing
         #expect(state.delivered(1) == .new)
     }
 
-    @Test func `beyond the limit the lowest acknowledgements are forgotten`() {
+    @Test func `above the limit the lowest acknowledgements are forgotten`() {
         let count = UInt64(AcknowledgementState.maximumUnconfirmedRanges)
         var state = attached()
-        // Every other sequence, so that no two ranges join.
+        // Only every other sequence is acknowledged, so that no two ranges join.
         for number in 0...count {
             #expect(state.delivered(2 * number + 2) == .new)
             _ = state.acknowledge(2 * number + 2, epoch: 0)

@@ -10,7 +10,8 @@ import Testing
         case unknown, outstanding, failedBefore, acknowledged, rejected, rejectedAndSent, redeliveredAfterRejection
         case redeliveredAfterDeadline, carriedOver, carriedOverRedelivered, passedByCursor, earlierEpoch, closed
 
-        /// The number of the delivery that the consumer has; nil if it has none to answer on this attachment.
+        /// The number of the delivery that the consumer holds; nil if it holds none that it can answer on this
+        /// attachment.
         var held: UInt32? {
             switch self {
             case .outstanding, .carriedOverRedelivered: 1
@@ -50,7 +51,7 @@ import Testing
     }
 
     @Test(arguments: MessageState.allCases)
-    func `a rejection is sent for what the consumer holds, and ends that`(_ message: MessageState) {
+    func `a rejection is sent for a message that the consumer holds, and ends the hold`(_ message: MessageState) {
         var state = state(message)
         let (before, waiting) = (state.unacknowledgedCount, state.takeRejections().count)
         let rejection = AcknowledgementState.Rejection(
@@ -72,7 +73,7 @@ import Testing
     }
 
     @Test(arguments: MessageState.allCases)
-    func `a deadline is extended for what the consumer holds`(_ message: MessageState) {
+    func `a deadline is extended for a message that the consumer holds`(_ message: MessageState) {
         var state = state(message)
         _ = (state.takePending(), state.takeRejections())
         if let held = message.held, held > 1 { #expect(state.extend(5, by: 7, delivery: held - 1, epoch: 0) == false) }
@@ -96,7 +97,7 @@ import Testing
     }
 
     @Test(arguments: MessageState.allCases)
-    func `a lost connection forgets what was not sent`(_ message: MessageState) {
+    func `a lost connection forgets answers that were not sent`(_ message: MessageState) {
         var state = state(message)
         _ = state.extend(1, by: 0, delivery: 1, epoch: 0)
         _ = state.reject(.init(sequence: 9), delivery: 1, epoch: 0)
@@ -118,7 +119,7 @@ import Testing
         #expect(!state.hasPending)
     }
 
-    @Test func `extensions are sent by their deadline, and not for what is answered`() {
+    @Test func `extensions are sent by their deadline, and not for answered messages`() {
         var state = state(.outstanding)
         _ = state.extend(9, by: 3, delivery: 1, epoch: 0)
         #expect(state.extendHeld() == false, "what was delivered since the last time is not extended")
@@ -144,7 +145,7 @@ import Testing
         #expect(state.delivered(2, delivery: 2) == .new, "an answer releases the copies")
     }
 
-    @Test func `messages that failed with their connection are not handed out again after the cursor`() {
+    @Test func `messages that failed with their connection are not handed out again above the cursor`() {
         var state = AcknowledgementState(window: 8)
         _ = state.attached(cursor: 0, generation: 1, isResumed: false)
         for sequence: UInt64 in 1...4 { #expect(state.delivered(sequence) == .new) }
@@ -161,7 +162,7 @@ import Testing
         #expect(state.acknowledge(2, epoch: 0) == true)
     }
 
-    @Test func `messages of an earlier attachment that the cursor has passed make room for others`() {
+    @Test func `messages of an earlier attachment make room for others once the cursor has passed them`() {
         var state = AcknowledgementState(window: 1)
         _ = state.attached(cursor: 0, generation: 1, isResumed: false)
         for sequence: UInt64 in 1...2 { #expect(state.delivered(sequence) == .new) }

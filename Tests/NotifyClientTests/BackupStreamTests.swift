@@ -5,13 +5,13 @@ import Testing
 @testable import NotifyClient
 
 @Suite(.timeLimit(.minutes(10))) struct BackupStreamTests {
-    @Test func `a non-blocking output is waited for`() async throws {
+    @Test func `a write to a full non-blocking output waits for room`() async throws {
         let pipe = Pipe()
         let output = pipe.fileHandleForWriting.fileDescriptor
         try #require(fcntl(output, F_SETFL, O_NONBLOCK) == 0)
         let bytes = ByteBuffer(repeating: 7, count: 1 << 20)
         Thread.detachNewThread {
-            // More than the pipe has room for, so that a write must wait for the reader.
+            // The pipe has less room than this, so a write must wait for the reader.
             #expect(throws: Never.self) { try BackupStream(descriptor: output).write(bytes) }
             try? pipe.fileHandleForWriting.close()
         }

@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func `a backup is requested chunk by chunk and complete under its name`() async throws {
+    @Test func `a backup is requested chunk by chunk, and gets its name when it is complete`() async throws {
         try await FakeDaemon.run { daemon in
             try await withNotificationClient(configuration: .test(daemon.path)) { client in
                 async let served = serve(daemon.accept(), total: 11, ["dear ", "reader"])
@@ -61,8 +61,8 @@ import Testing
         #expect(try files == ["copy"])
     }
 
-    /// So nothing of it remains if the process is killed.
-    @Test func `a backup that is not complete has no name, where the file system can do that`() async throws {
+    /// A file without a name leaves nothing behind if the process is killed.
+    @Test func `an incomplete backup has no name, if the file system permits that`() async throws {
         let unnamed = BackupTarget.unnamedFile(in: folder.path)
         if let unnamed { close(unnamed) }
         _ = try folder.write("", to: "copy")
@@ -99,7 +99,7 @@ import Testing
         #expect(try files == ["copy"])
     }
 
-    /// The header of a log: of a backup with version 1, and of the database of a daemon with version 2.
+    /// The header of a database with a version of the format: 1 for a backup, 2 for the database of a daemon.
     private static func header(version: UInt8) -> Data {
         var header = Data("SQLite format 3\0".utf8) + Data(repeating: 0, count: 84)
         header.replaceSubrange(18..<20, with: [version, version])
@@ -123,7 +123,7 @@ import Testing
             try await expectRefusal()
             #expect(try Data(contentsOf: URL(fileURLWithPath: file)) == content)
         }
-        // A lock file that is held.
+        // This is a lock file on which a lock is held.
         try Data().write(to: URL(fileURLWithPath: file))
         let lock = open(file, O_RDWR | O_CLOEXEC)
         defer { close(lock) }

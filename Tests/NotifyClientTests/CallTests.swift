@@ -3,12 +3,12 @@ import Testing
 
 @testable import NotifyClient
 
-/// What becomes of each kind of request that the daemon does not answer.
+/// The outcome of each kind of request that the daemon does not answer.
 @Suite struct CallTests {
     struct Case: CustomTestStringConvertible, Sendable {
         let testDescription: String
         let makeCall: @Sendable () -> any Call
-        /// The error if the connection is lost.
+        /// The expected error if the connection is lost.
         let loss: NotifyError.Code
         let time: ReplyTime
 
@@ -68,9 +68,9 @@ import Testing
         #expect(call.replyTime == kind.time)
     }
 
-    /// Lets time pass, while the daemon answers no request, or none but pings.
+    /// Lets time pass while the daemon answers no request, or answers only pings.
     @Test(arguments: cases, [false, true])
-    func `an unanswered request ends as its kind says`(of kind: Case, pinged: Bool) throws {
+    func `an unanswered request ends as its kind requires`(of kind: Case, pinged: Bool) throws {
         var configuration = NotificationClient.Configuration.manual
         configuration.requestTimeout = .seconds(8)
         let harness = try MachineHarness.ready(configuration)
@@ -78,7 +78,7 @@ import Testing
         harness.process { [now = harness.now] in $0.call(call, now: now, &$1) }
         for _ in 0..<400 {
             harness.advance(by: .milliseconds(100))
-            // The request itself, if it is a ping, is not answered.
+            // If the tested request is itself a ping, it is not answered.
             for frame in try harness.read() where pinged && frame.kind == .ping {
                 let ping: NotifyWire.Ping = try frame.read()
                 if ping.request > 1 { harness.receive { Pong(request: ping.request).write(to: &$0) } }

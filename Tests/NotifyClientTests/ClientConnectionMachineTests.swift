@@ -2,7 +2,7 @@ import Testing
 
 @testable import NotifyClient
 
-/// Tests every state with every event, including late and repeated events.
+/// Every state with every event, including late and repeated events.
 @Suite struct ClientConnectionMachineTests {
     enum StateName: CaseIterable {
         case idle, connecting, greeting, ready, leaving, waiting, draining, closingToRetry, closingToStop, stopped
@@ -201,7 +201,7 @@ import Testing
         #expect(machine.lastProcessed == nil)
     }
 
-    @Test func `deadlines apply in their states only`() {
+    @Test func `each deadline applies only in its state`() {
         #expect(machine(in: .idle).deadline == nil)
         #expect(machine(in: .connecting).deadline == nil)
         #expect(machine(in: .greeting).deadline == .seconds(10))

@@ -5,7 +5,7 @@ import Testing
 @testable import NotifyClient
 
 @Suite(.timeLimit(.minutes(10))) struct ClientMachineAnswerTests {
-    /// Takes what has arrived, as messages.
+    /// Takes the messages that have arrived.
     private func messages(
         _ harness: MachineHarness, _ subscription: MachineHarness.Subscribed, count: Int
     ) async throws -> [NotificationClient.Message] {
@@ -19,7 +19,7 @@ import Testing
         return messages
     }
 
-    /// Subscribes so that answers reach the machine as they do in a client.
+    /// Subscribes, and connects the ledger so that answers reach the machine as in a client.
     private func attached(
         _ harness: MachineHarness, _ kind: NotificationClient.SubscriptionKind = .durable("d", window: 4),
         limit: Int? = nil
@@ -77,7 +77,7 @@ import Testing
         #expect(try flush(harness, one)[0].read(Reject.self).delayMicroseconds == sent * 1_000_000)
     }
 
-    @Test func `rejected messages and those whose deadline has passed are delivered again`() async throws {
+    @Test func `rejected messages and messages whose deadline has passed are delivered again`() async throws {
         let harness = try MachineHarness.ready()
         let one = try attached(harness)
         harness.receive { $0.writeRun(one.number, [1, 2, 3]) }
@@ -98,7 +98,7 @@ import Testing
         #expect(try flush(harness, one).map(\.kind) == [.acknowledge], "a late acknowledgement counts")
     }
 
-    @Test func `what was acknowledged and not confirmed is not handed out after a reconnect`() async throws {
+    @Test func `acknowledged messages without confirmation are not handed out after a reconnect`() async throws {
         let harness = try MachineHarness.ready()
         let one = try attached(harness)
         harness.receive { $0.writeRun(one.number, [1, 2, 3]) }
@@ -117,7 +117,7 @@ import Testing
         #expect(try frames[1].read(Reject.self).sequence == 3)
     }
 
-    @Test func `messages beyond what a stalled consumer may hold are given back`() throws {
+    @Test func `messages are given back if a stalled consumer already holds the maximum`() throws {
         let harness = try MachineHarness.ready()
         let one = try attached(harness)
         harness.receive { $0.writeRun(one.number, Array(1...9)) }
@@ -197,7 +197,7 @@ import Testing
         #expect(try harness.read().isEmpty)
     }
 
-    @Test func `the deadline is asked for again after a reconnect, and extended soon until it is known`() throws {
+    @Test func `after a reconnect, the deadline is requested again, and extended soon until it is known`() throws {
         let harness = try MachineHarness.ready()
         let one = try attached(harness, working())
         describe(harness, try harness.read()[0].read(), deadline: 0)
@@ -228,7 +228,7 @@ import Testing
 
     // MARK: Credit of handlers
 
-    @Test func `after a reconnect there is credit for free handlers and for the messages of the others`() throws {
+    @Test func `after a reconnect there is credit for free handlers and for messages of busy ones`() throws {
         let harness = try MachineHarness.ready()
         let one = try harness.subscribe(["a.>"], working(window: 3))
         #expect(try harness.acceptSubscriptions().map(\.credit) == [3])
@@ -246,7 +246,7 @@ import Testing
         #expect(try flush(harness, one).map(\.kind) == [.acknowledge, .credit])
     }
 
-    @Test func `answers are sent although a delivery has replaced one that waited`() throws {
+    @Test func `answers are sent although a delivery has replaced a waiting one`() throws {
         let harness = try MachineHarness.ready()
         let one = try attached(harness, working(window: 4))
         _ = try harness.read()
@@ -261,7 +261,7 @@ import Testing
         #expect(try harness.read().map(\.kind).first == .acknowledge)
     }
 
-    @Test func `a message without a handler is given back before its deadline, and frees no credit`() throws {
+    @Test func `a message without a handler is given back before its deadline, without new credit`() throws {
         let harness = try MachineHarness.ready()
         let one = try attached(harness, working(window: 1))
         _ = try harness.read()
@@ -270,7 +270,7 @@ import Testing
         try harness.reconnect()
         #expect(try harness.acceptSubscriptions(isResumed: true).map(\.credit) == [1])
         describe(harness, try harness.read()[0].read(), deadline: 30_000_000)
-        // The message of another member.
+        // This message was delivered to another member before.
         harness.receive { $0.writeRun(one.number, [2], isRedelivery: true, delivery: 2) }
         harness.advance(by: .seconds(10))
         #expect(try harness.read().isEmpty)

@@ -22,7 +22,7 @@ import Testing
         try harness.read().filter { $0.kind == .acknowledge }.flatMap { try $0.read(Acknowledge.self).ranges }
     }
 
-    @Test func `a reset subscription attaches again and forgets what it remembers`() async throws {
+    @Test func `a reset subscription attaches again and forgets its state`() async throws {
         let harness = try MachineHarness.ready()
         let one = try harness.subscribe([">"], durable)
         _ = try harness.acceptSubscriptions(generation: 7)
@@ -61,7 +61,7 @@ import Testing
         #expect(try acknowledged(harness) == [.init(first: 1, last: 1)])
         let seen = try await one.drain()
         #expect(seen.sequences == [4] && seen.gaps.isEmpty)
-        // The patterns of the program are outdated from then on.
+        // From then on, the patterns of the program are outdated.
         try harness.reconnect()
         #expect(try harness.acceptSubscriptions(generation: 7, isResumed: true).map(\.patterns) == [[]])
     }
@@ -76,7 +76,7 @@ import Testing
         _ = try await one.openWaiter.wait()
     }
 
-    @Test func `a changed subscription that was removed since is not created again, also after a reconnect`()
+    @Test func `a changed subscription that was removed is not created again, even after a reconnect`()
         async throws
     {
         let harness = try MachineHarness.ready()
@@ -118,7 +118,7 @@ import Testing
         try await left.wait()
     }
 
-    @Test func `a subscription that another client holds by then ends`() async throws {
+    @Test func `a changed subscription ends if another client holds it by then`() async throws {
         let harness = try MachineHarness.ready()
         let one = try harness.subscribed([">"], durable)
         change(harness, one.number)
@@ -188,7 +188,7 @@ import Testing
         }
     }
 
-    @Test func `what the daemon does not know is nil`() async throws {
+    @Test func `values that the daemon does not know are nil`() async throws {
         let details = NotificationClient.Administration.DurableDetails(
             DurableDescription(
                 DurableEntry(request: 1, uid: 2, durableName: "d", patterns: ["a"]), settings: .init(retryDelays: [0])))

@@ -13,7 +13,7 @@ import Testing
         try harness.read().filter { $0.kind == .acknowledge }.flatMap { try $0.read(Acknowledge.self).ranges }
     }
 
-    @Test func `a run belongs to its durable subscription only`() async throws {
+    @Test func `a run belongs only to its durable subscription`() async throws {
         let harness = try MachineHarness.ready()
         let volatile = try harness.subscribed([">"])
         let first = try harness.subscribed(["a.>"], durable())
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `acknowledgements of a tick form one frame, consecutive ones one range`() throws {
+    @Test func `acknowledgements of a tick form one frame, and consecutive ones form one range`() throws {
         let harness = try MachineHarness.ready()
         let one = try harness.subscribed([">"], durable())
         harness.receive { $0.writeRun(one.number, [5, 8, 9]) }
@@ -66,7 +66,7 @@ import Testing
         #expect(frames == [1024, 1024, 452])
     }
 
-    @Test func `after a reconnect no message is repeated and unconfirmed acknowledgements are resent`() async throws {
+    @Test func `after a reconnect no message is repeated, and unconfirmed acknowledgements are resent`() async throws {
         let harness = try MachineHarness.ready()
         let one = try harness.subscribed([">"], durable())
         harness.receive { $0.writeRun(one.number, [1, 2, 3]) }
@@ -251,7 +251,7 @@ import Testing
 
     // MARK: Limits
 
-    @Test func `the limit is the credit, reduced by deliveries after a reconnect`() async throws {
+    @Test func `the credit is the limit, reduced by earlier deliveries after a reconnect`() async throws {
         let harness = try MachineHarness.ready()
         let one = try harness.subscribe([">"], durable(), limit: 3)
         #expect(try harness.acceptSubscriptions().map(\.credit) == [3])

@@ -5,7 +5,7 @@ import Testing
 
 @testable import NotifyClient
 
-/// Pages of the log in the client's machine.
+/// Requests for pages of the log in the client's machine.
 struct ClientMachineHistoryTests {
     /// Requests a page, and returns its number and the slot for the answer.
     private func request(
@@ -53,7 +53,7 @@ struct ClientMachineHistoryTests {
         #expect(sequences(page).isEmpty)
     }
 
-    @Test func `a page reports what was deleted before it was read, and then what is damaged`() async throws {
+    @Test func `a page reports messages deleted before it was read, and then damaged messages`() async throws {
         let harness = try MachineHarness.ready()
         let (number, slot) = try request(harness)
         harness.receive { buffer in
@@ -69,7 +69,7 @@ struct ClientMachineHistoryTests {
         #expect(gaps[0].description == "lost 7 messages (10–20): the daemon no longer keeps them")
     }
 
-    @Test func `every page after the first asks for the deletions since the first`() throws {
+    @Test func `every page after the first requests the deletions since the first`() throws {
         let query = try LogQuery(patterns: ["a"], object: nil, from: .oldest, to: nil, limit: nil, follows: true)
         var cursor = LogCursor(query, from: Found(request: 1, sequence: 1, last: 20), to: nil)
         #expect(cursor.request.deletionMark == 0)
@@ -77,7 +77,7 @@ struct ClientMachineHistoryTests {
         #expect(cursor.request.deletionMark == 500)
         cursor.received(LogPage(request: 1, count: 2, isEnd: false, through: 9, deletionMark: 600))
         #expect(cursor.request.deletionMark == 500)
-        // A reader that continues after a message learns of all that is known.
+        // A reader that continues after a message gets all known deletions.
         for start in [.sequence(18), .age(.seconds(5))] as [NotificationClient.Start] {
             let next = try LogQuery(
                 patterns: ["a"], object: nil, from: start, to: nil, limit: nil, follows: false)
@@ -101,7 +101,7 @@ struct ClientMachineHistoryTests {
         #expect(harness.channel != .close)
     }
 
-    @Test func `a page that the connection's loss cuts short is lost`() async throws {
+    @Test func `a page that a lost connection cuts short is discarded`() async throws {
         let harness = try MachineHarness.ready()
         let (number, slot) = try request(harness)
         harness.receive { buffer in
@@ -147,7 +147,7 @@ struct ClientMachineHistoryTests {
         }
     }
 
-    @Test func `following has no end`() throws {
+    @Test func `a sequence that follows the log has no end`() throws {
         let start = Found(request: 1, sequence: 21, last: 20)
         let endless = try LogQuery(patterns: ["a"], object: nil, from: .now, to: nil, limit: nil, follows: true)
         var cursor = LogCursor(endless, from: start, to: nil)

@@ -15,7 +15,7 @@ import Testing
         }
     }
 
-    @Test func `a request that waits for a message does not hold up posts, however many there are`() async throws {
+    @Test func `a request that waits for a message holds up no posts, however many there are`() async throws {
         let harness = try MachineHarness.ready(postWindow: 8)
         let page = harness.call(PageCall(ReadLog(isWaiting: true, patterns: ["a"])))
         let readRequest = try #require(try harness.read().first).read(ReadLog.self).request

@@ -3,7 +3,7 @@ import Testing
 
 @testable import NotifyClient
 
-/// A service group shuts the client down before the consumers of the client's subscriptions.
+/// The shutdown of a client by a service group before the consumers of its subscriptions.
 @Suite(.timeLimit(.minutes(10))) struct ClientMachineShutdownTests {
     private func shutDown(_ harness: MachineHarness) -> (service: Outcome, end: Outcome) {
         let (service, end) = (ReplySlot<Void>(), ReplySlot<Void>())
@@ -70,7 +70,7 @@ import Testing
         #expect(try await after.wait().sequence == 2)
     }
 
-    @Test func `open subscriptions end after half of the timeout, the connection after all of it`() async throws {
+    @Test func `open subscriptions end after half of the timeout, and the connection after all of it`() async throws {
         let harness = try MachineHarness.ready()
         let one = try harness.subscribed([">"], .durable("d"))
         harness.receive { $0.writeRun(one.number, [1]) }

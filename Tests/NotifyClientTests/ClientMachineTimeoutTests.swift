@@ -4,7 +4,7 @@ import Testing
 
 @testable import NotifyClient
 
-/// A daemon that does not answer. The requests have a time limit of 8 s, so that it is checked every second.
+/// Requests that the daemon does not answer. They have a time limit of 8 s, so the limit is checked every second.
 @Suite(.timeLimit(.minutes(10))) struct ClientMachineTimeoutTests {
     private func ready(postWindow: UInt32 = 8) throws -> MachineHarness {
         var configuration = NotificationClient.Configuration.manual
@@ -18,7 +18,7 @@ import Testing
         for _ in 0..<seconds * 10 { harness.advance(by: .milliseconds(100)) }
     }
 
-    @Test func `a sent post has an unknown outcome, one that waits for room timed out`() async throws {
+    @Test func `a sent post has an unknown outcome, and a post that waits for room has timed out`() async throws {
         let harness = try ready(postWindow: 1)
         let sent = try harness.post()
         let waiting = try harness.post()
@@ -37,7 +37,7 @@ import Testing
             slots.append(try harness.post())
             harness.advance(by: .milliseconds(300))
         }
-        // The last of them were posted 8.7 s after the first one.
+        // The last posts were made 8.7 s after the first one.
         for (index, slot) in slots.enumerated() {
             let age = .milliseconds(9000) - .milliseconds(300) * index
             if age < .seconds(8) { #expect(!slot.isAnswered, "after \(age)") }
@@ -174,10 +174,10 @@ import Testing
         #expect(await subscription.openWaiter.code() == (isDurable ? .outcomeUnknown : .timedOut))
     }
 
-    @Test func `posts of several pipelines that expire at once are searched once for each`() {
+    @Test func `if posts of several pipelines expire at once, there is one search per pipeline`() {
         var timeouts = RequestTimeouts(limit: .seconds(1))
         let pipelines = (0..<2).map { _ in PipelineBuffer(capacity: 100, timeout: .seconds(1)) }
-        // Some of them have equal deadlines.
+        // Some of these posts have equal deadlines.
         for end in 1...50 as ClosedRange<UInt64> {
             for pipeline in pipelines {
                 timeouts.add(.posts(of: pipeline, before: end), until: .seconds(1) + .milliseconds(end / 10))
@@ -258,7 +258,7 @@ import Testing
             return try harness.post()
         }
         #expect(slots.allSatisfy { !$0.isAnswered })
-        // Each deadline lies ahead, so that the event loop sleeps until then.
+        // Each deadline must lie ahead, so that the event loop sleeps until then.
         var wakeUps = 0
         while let deadline = harness.process({ machine, _ in machine.deadline }), wakeUps < 100 {
             #expect(deadline > harness.now)

@@ -4,13 +4,14 @@ import Testing
 
 @testable import NotifyClient
 
-/// The position of a sequence is not lost with an iterator: the next loop continues after a `break`.
+/// A sequence keeps its position when an iterator ends, so the next loop continues after a `break`. The exception is a
+/// sequence that follows the log, which begins again.
 @Suite(.timeLimit(.minutes(10))) struct ContinuedIterationTests {
     private static func deliveries(_ count: Int) -> [FakeDaemon.Delivery] {
         (1...count).map { .init(name: "a.b", payload: "\($0)") }
     }
 
-    /// Runs a test with a subscription that gets ten messages in one read, after a gap of one.
+    /// Runs a test with a subscription that gets a gap of one message, and then ten messages in one read.
     @discardableResult
     private func withTenMessages(
         as kind: NotificationClient.SubscriptionKind = .volatile(),
@@ -21,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func `a loop continues after the break of another one`() async throws {
+    @Test func `a loop continues where an earlier one stopped`() async throws {
         try await withTenMessages { subscription in
             var read: [String] = []
             while read.count < 11 {
@@ -38,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func `one message per loop of a durable subscription reads all in order`() async throws {
+    @Test func `loops that read one message each read a durable subscription in order`() async throws {
         let acknowledged = try await withTenMessages(as: .durable("d")) { subscription in
             for number in 1...10 {
                 for try await message in subscription.messages(onGap: { _ in }) {

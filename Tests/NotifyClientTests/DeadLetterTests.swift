@@ -21,7 +21,7 @@ import WireTestSupport
         try await FakeDaemon.run { daemon in
             async let served: ReadLog = {
                 let connection = try await daemon.accept()
-                // A ping comes first unless the client has received the welcome, with its uid, before.
+                // A ping comes first, unless the client has already received the welcome with its uid.
                 var frame = try #require(try await connection.next())
                 if frame.kind == .ping { frame = try #require(try await connection.next()) }
                 let find: Find = try frame.read()
@@ -57,7 +57,7 @@ import WireTestSupport
         }
     }
 
-    @Test func `requests name dead letters in order, and as many as a frame may`() async throws {
+    @Test func `requests name dead letters in order, as many as fit into each frame`() async throws {
         try await FakeDaemon.run { daemon in
             async let served: [DeadLetters] = {
                 let connection = try await daemon.accept()

@@ -3,7 +3,7 @@ import Testing
 @testable import NotifyClient
 
 @Suite struct DeadlineExtenderTests {
-    @Test func `deadlines are extended at a third, and soon until they are known`() {
+    @Test func `deadlines are extended after a third of their time, and soon while they are unknown`() {
         var extender = DeadlineExtender()
         #expect(extender.nextDeadline == nil && extender.timeReached(.seconds(9)).isEmpty)
         extender.attached(1, now: .zero)
@@ -19,7 +19,7 @@ import Testing
         #expect(extender.nextDeadline == .seconds(21))
     }
 
-    @Test func `without a deadline nothing is extended, and with an unknown one it is`() {
+    @Test func `without a deadline nothing is extended, and an unknown deadline is extended`() {
         var extender = DeadlineExtender()
         for number: UInt32 in 1...3 { extender.attached(number, now: .zero) }
         extender.deadlineReported(1, .zero, now: .zero)

@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 3, 4, 5])
-    func `beyond the limit the oldest messages are dropped with a gap`(bound: Int) async throws {
+    func `above the limit the oldest messages are dropped with a gap`(bound: Int) async throws {
         let buffer = buffer(messages: bound)
         buffer.put(.batch(batch([1, 2])))
         buffer.put(.batch(batch([3, 4])))
@@ -75,7 +75,7 @@ import Testing
         #expect(taken.sequences == [6])
     }
 
-    @Test func `earlier messages precede the end, later ones are discarded`() async throws {
+    @Test func `earlier messages precede the end, and later ones are discarded`() async throws {
         let buffer = buffer()
         buffer.put(.batch(batch([1])))
         buffer.put(.end(NotifyError(.takenOver, "taken over")))
@@ -85,7 +85,7 @@ import Testing
         await #expect(throws: NotifyError.self) { try await buffer.next() }
     }
 
-    @Test func `the limit ends the buffer, also within a batch`() async throws {
+    @Test func `the limit ends the buffer, even within a batch`() async throws {
         let buffer = buffer(limit: 3)
         buffer.put(.batch(batch([1, 2])))
         buffer.put(.batch(batch([3, 4])))
@@ -94,7 +94,7 @@ import Testing
         #expect(try await buffer.next().isEmpty)
     }
 
-    @Test func `a cancelled task gets the end, also if cancelled before it waits`() async throws {
+    @Test func `a cancelled task gets the end, even if it is cancelled before it waits`() async throws {
         let buffer = buffer()
         let waiting = Task { try await buffer.next() }
         waiting.cancel()

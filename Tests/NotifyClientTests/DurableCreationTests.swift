@@ -3,7 +3,7 @@ import Testing
 
 @testable import NotifyClient
 
-/// Tests that create a durable subscription without receiving its messages.
+/// Creating a durable subscription without receiving its messages.
 @Suite(.timeLimit(.minutes(10))) struct DurableCreationTests {
     @Test func `a created subscription is not attached`() async throws {
         try await FakeDaemon.run { daemon in

@@ -4,7 +4,7 @@ import Testing
 @testable import NotifyClient
 
 @Suite struct DurableSettingsTests {
-    @Test func `settings that are not chosen stay as they are`() throws {
+    @Test func `omitted settings stay as they are`() throws {
         #expect(try NotificationClient.DurableSettings().changes().isEmpty)
         let all = NotificationClient.DurableSettings(
             deadline: .zero, retryDelays: [.zero, .milliseconds(1)], maximumDeliveries: 0, maximumInFlight: 9)

@@ -1,7 +1,7 @@
 import NotifyClient
 import Testing
 
-/// What a program needs to test its code without a daemon. Imports the library as a program does.
+/// Values with which a program tests its code without a daemon. The file imports the library as a program does.
 @Suite struct FakeValueTests {
     private protocol Poster {
         func post(_ name: String) async throws(NotifyError) -> NotificationClient.Receipt

@@ -3,12 +3,12 @@ import Testing
 
 @testable import NotifyClient
 
-/// The messages that an exclusive subscription fetches before a handler is free.
+/// Messages that an exclusive subscription fetches before a handler is free.
 @Suite(.timeLimit(.minutes(10))) struct FetchingAheadTests {
     private static let parallel = 2
     private static let window = UInt32(parallel + SubscriptionSpec.fetchedAhead)
 
-    /// A subscription with handlers, attached to a daemon that was asked for the settings.
+    /// An attached subscription with handlers that has requested the settings from the daemon.
     private struct Work {
         let harness: MachineHarness
         let subscription: MachineHarness.Subscribed
@@ -78,7 +78,7 @@ import Testing
             }
         }
 
-        /// Leaves, and confirms the detach as the daemon.
+        /// Leaves the subscription, and confirms the detach as the daemon.
         ///
         /// - Returns: The kinds of the frames that were written, and the answer to the caller.
         func leave() async throws -> (kinds: [FrameKind], error: NotifyError.Code?) {
@@ -157,7 +157,7 @@ import Testing
             changed { $0.deadlineMicroseconds = 1_000_000 }, changed { $0.maximumDeliveries = 5 },
             changed { $0.sharing = .group },
         ])
-    func `nothing is fetched ahead if that could count as a failure or be delivered elsewhere`(
+    func `no message is fetched ahead if it could fail by that or be delivered elsewhere`(
         _ settings: NotifyWire.DurableSettings
     ) throws {
         let work = try Work()
@@ -192,7 +192,7 @@ import Testing
         #expect(try work.credits() == [8])
     }
 
-    @Test func `the end gives back messages that were fetched ahead, in order, by the detach alone`() throws {
+    @Test func `at the end, the detach alone gives back messages that were fetched ahead, in order`() throws {
         let work = try Work()
         work.startTwoOfThree()
         work.subscription.ledger?.stopHandlers()
@@ -240,7 +240,7 @@ import Testing
     }
 
     @Test(arguments: [plain, changed { $0.deadlineMicroseconds = 1_000_000 }])
-    func `a stop after a reconnect gives back what was fetched ahead, as the new settings require`(
+    func `a stop after a reconnect gives back messages fetched ahead, as the new settings require`(
         _ settings: NotifyWire.DurableSettings
     ) async throws {
         var work = try Work()
@@ -249,7 +249,7 @@ import Testing
         work.deliver(1, 2)
         work.report(settings)
         try work.end(1)
-        // For messages to fetch ahead, or for the free handler.
+        // The credit is for messages to fetch ahead, or for the free handler.
         #expect(try work.credits() == (settings == Self.plain ? [8] : [1]))
         work.deliver(3)
         try work.stop()
@@ -260,7 +260,7 @@ import Testing
         #expect(end.kinds == [.acknowledge, .detach] && end.error == nil)
     }
 
-    @Test func `a reconnect after a stop leaves what was fetched ahead to the detach`() async throws {
+    @Test func `a reconnect after a stop leaves messages fetched ahead to the detach`() async throws {
         var work = try Work()
         work.startTwoOfThree()
         try work.stop()

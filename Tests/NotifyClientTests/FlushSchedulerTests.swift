@@ -11,7 +11,7 @@ import Testing
         #expect(scheduler.buffered(20, now: .zero) == .none)
     }
 
-    @Test func `writes shortly after a flush are gathered`() {
+    @Test func `writes shortly after a flush are batched`() {
         var scheduler = FlushScheduler()
         scheduler.flushed(now: .zero)
         #expect(scheduler.buffered(10, now: .microseconds(1)) == .at(interval))
@@ -26,7 +26,7 @@ import Testing
         #expect(scheduler.buffered(10, now: interval) == .now)
     }
 
-    @Test func `a response of the daemon or enough bytes end the gathering`() {
+    @Test func `a response of the daemon or enough bytes end the batch`() {
         for endsByAnswer in [true, false] {
             var scheduler = FlushScheduler()
             scheduler.flushed(now: .zero)

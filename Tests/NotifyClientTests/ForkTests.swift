@@ -29,9 +29,9 @@ import Testing
         return slots.allSatisfy(\.isAnswered)
     }
 
-    /// Uses a pipeline, and a subscription with messages that have arrived, and returns the code of each error.
+    /// Uses a pipeline and a subscription with messages that have arrived. Returns the code of each error.
     ///
-    /// Every method has to end without waiting: the child has no threads that would resume a task.
+    /// Every method must end without waiting, because the child has no threads that would resume a task.
     private static func codes(
         _ pipeline: NotificationClient.PostPipeline, _ subscription: NotificationClient.Subscription
     ) throws -> [NotifyError.Code?] {
@@ -45,8 +45,8 @@ import Testing
         ]
     }
 
-    /// Runs a client, reads the log from its beginning and with messages that have arrived, works on messages, and
-    /// returns the code of each error. Every method has to end without waiting.
+    /// Runs a client, reads the log from its beginning and with messages that have arrived, and works on messages.
+    /// Returns the code of each error. Every method must end without waiting.
     private static func codes(
         _ client: NotificationClient, _ stored: NotificationClient.StoredMessages.Iterator,
         _ batches: NotificationClient.StoredMessages.Batches.Iterator
@@ -71,14 +71,14 @@ import Testing
         return found.withLock { $0 }
     }
 
-    // A fork copies the locks of the runtime, which other threads of the process may hold. The process is therefore one
-    // in which no other test runs, and has used everything that the child uses.
+    // A fork copies the locks of the runtime, which other threads of the process may hold. So the test runs in a
+    // process without other tests, which has already used everything that the child uses.
     @Test func `requests in the child of a fork fail instead of waiting`() async {
         await #expect(processExitsWith: .success) {
             let fork = unsafeBitCast(try #require(dlsym(nil, "fork")), to: Function.self)
             _ = try Self.areAnswered(NotificationClient(configuration: .manual))
             let client = NotificationClient(configuration: .manual)
-            // With the client's lock held, as another thread may hold it.
+            // The fork happens while the client's lock is held, as another thread may hold it.
             let child = client.core.process { _, _ in
                 let child = fork()
                 if child == 0 {

@@ -18,7 +18,7 @@ import Testing
         #expect(NotificationClient.Gap.reconnected(after: 5, at: 5) == nil)
     }
 
-    @Test func `joined gaps add up, stay upper bounds and never overflow`() {
+    @Test func `the counts of joined gaps are added without overflow, and upper bounds stay upper bounds`() {
         let exact = NotificationClient.Gap(reason: .reconnected, missed: 2, sequences: 3...4)
         let bound = NotificationClient.Gap(reason: .reconnected, missed: 5, isUpperBound: true, sequences: 6...10)
         let sum = NotificationClient.Gap(reason: .reconnected, missed: 7, isUpperBound: true, sequences: 3...10)

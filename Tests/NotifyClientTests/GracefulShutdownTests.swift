@@ -5,7 +5,7 @@ import Testing
 
 @testable import NotifyClient
 
-/// A client, and a service that consumes one of its subscriptions, in a service group.
+/// Shutdowns of a service group with a client and a service that consumes one of its subscriptions.
 @Suite(.timeLimit(.minutes(10))) struct GracefulShutdownTests {
     enum Order: CaseIterable { case clientFirst, consumerFirst }
     enum Form: CaseIterable { case scoped, batches, closure, withoutLeaving }
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(arguments: Order.allCases, Form.allCases)
-    func `a consumer finishes received messages, acknowledged before the end`(
+    func `a consumer finishes received messages, and their acknowledgements precede the end`(
         order: Order, form: Form
     ) async throws {
         try await FakeDaemon.run { daemon in
@@ -128,7 +128,8 @@ import Testing
 
     // MARK: Without a daemon
 
-    /// Runs a service with a client whose daemon is not up, and shuts the group down while the client waits for it.
+    /// Runs a service with a client whose daemon is not running, and shuts the group down while the client waits for
+    /// the daemon.
     private func shutDownWithoutDaemon(
         _ order: Order, _ run: @escaping @Sendable (NotificationClient) async throws -> Void
     ) async throws {
@@ -167,7 +168,7 @@ import Testing
     }
 
     @Test(arguments: [nil, 7 as UInt32])
-    func `a shutdown ends the wait for dead letters with success, unless it is for those of now`(
+    func `a shutdown ends the wait for dead letters with success if the sequence follows the log`(
         uid: UInt32?
     ) async throws {
         try await shutDownWithoutDaemon(.clientFirst) { client in
@@ -199,7 +200,7 @@ import Testing
             try await pipeline.post(contentsOf: [message, message])
             var results = pipeline.results.makeAsyncIterator()
             #expect(try await [results.next()?.code, results.next()?.code] == [.cancelled, .cancelled])
-            // Without a connection, later ones don't wait.
+            // Without a connection, later posts don't wait.
             try await pipeline.post(message)
             #expect(try await results.next()?.code == .cancelled)
         }

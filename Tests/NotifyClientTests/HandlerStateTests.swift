@@ -5,7 +5,7 @@ import Testing
 
 /// Messages that wait for a handler.
 @Suite struct HandlerStateTests {
-    /// A state in which messages 1 and 2 were delivered, and a handler has 1.
+    /// Makes a state in which messages 1 and 2 were delivered, and a handler has message 1.
     private func state() -> AcknowledgementState {
         var state = AcknowledgementState(window: 1, hasHandlers: true)
         _ = state.attached(cursor: 0, generation: 1, isResumed: false)
@@ -34,13 +34,13 @@ import Testing
         #expect(state.takeExtensions().map(\.sequences) == [[1]])
         #expect(state.takeEndedHandlers() == 1)
         #expect(state.handlerStarts(2, delivery: 1, epoch: 0) == .skipped)
-        // Of two copies of the same delivery, one is handed out.
+        // Only one of two copies of the same delivery is handed out.
         #expect(state.delivered(2) == .new)
         #expect(state.handlerStarts(2, delivery: 1, epoch: 0) == .starts)
         #expect(state.handlerStarts(2, delivery: 1, epoch: 0) == .skipped)
     }
 
-    @Test func `a waiting message is extended while the deadline is unknown, and given back later`() {
+    @Test func `while the deadline is unknown, waiting messages are extended, and later given back`() {
         var state = state()
         _ = state.extendHeld(givingBackLate: false)
         #expect(state.extendHeld(givingBackLate: false) == true)
@@ -51,7 +51,7 @@ import Testing
         #expect(state.takeRejections().map(\.sequence) == [2])
     }
 
-    @Test func `a message whose earlier delivery a handler may have is not given back`() {
+    @Test func `a message is not given back if a handler may have an earlier delivery of it`() {
         var state = state()
         #expect(state.delivered(1, delivery: 2) == .new)
         for _ in 0..<3 { _ = state.extendHeld() }
@@ -63,7 +63,7 @@ import Testing
         #expect(state.takeEndedHandlers() == 1)
     }
 
-    @Test func `a lost connection and a stop keep a message whose earlier delivery a handler may have`() {
+    @Test func `a lost connection and a stop keep a message that a handler may have`() {
         var state = state()
         #expect(state.delivered(1, delivery: 2) == .new)
         state.connectionLost()
@@ -106,7 +106,7 @@ import Testing
         #expect(state.delivered(3) == .stopped)
     }
 
-    @Test func `a waiting message that is delivered again is given back: no handler has it`() {
+    @Test func `a waiting message that is delivered again is given back, because no handler has it`() {
         var state = state()
         #expect(state.delivered(2, delivery: 2) == .new)
         #expect(state.takeEndedHandlers() == 1)

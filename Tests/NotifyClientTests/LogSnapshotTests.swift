@@ -29,7 +29,7 @@ import Testing
         buffer.put(.page(page, of: range))
     }
 
-    @Test func `from a sequence, all known deletions are reported`() throws {
+    @Test func `a snapshot from a sequence reports all known deletions`() throws {
         let all = buffer(5, 9, reportsEarlierDeletions: true)
         #expect(all.rangeToRead()?.deletionMark == ReadLog.allDeletions)
         try page([], through: 7, to: all)
@@ -54,7 +54,7 @@ import Testing
         #expect(try await buffer.next().sequences == [12])
     }
 
-    @Test func `a snapshot without messages, or of an empty range, releases the live ones`() async throws {
+    @Test func `a snapshot without messages, or of an empty range, releases the live messages`() async throws {
         let empty = buffer(10, 9)
         empty.put(.batch(batch([10])))
         #expect(empty.rangeToRead() == nil)
@@ -102,7 +102,7 @@ import Testing
         #expect(buffer.droppedCount == 2 && buffer.takeUnreportedDrops() == 2)
     }
 
-    @Test func `messages that the daemon has dropped are read from the log, with those before them`() async throws {
+    @Test func `messages that the daemon has dropped are read from the log, with live ones before them`() async throws {
         let buffer = buffer(1, 9)
         buffer.put(.batch(batch([10])))
         buffer.put(.gap(.init(reason: .connectionTooSlow, missed: 3, sequences: 11...14)))
@@ -128,7 +128,7 @@ import Testing
         #expect(taken.sequences == [15] && buffer.droppedCount == 0)
     }
 
-    @Test func `messages that lose their room while a page is read are requested next`() async throws {
+    @Test func `messages without room that arrive while a page is read are requested next`() async throws {
         let buffer = buffer(1, 9, bound: 1)
         let range = try #require(buffer.rangeToRead()).range
         for sequence: UInt64 in 10...11 { buffer.put(.batch(batch([sequence]))) }
@@ -137,7 +137,7 @@ import Testing
         #expect(buffer.rangeToRead()?.range == SequenceRange(first: 10, last: 10))
     }
 
-    @Test func `the limit counts messages of the log and live ones`() async throws {
+    @Test func `the limit counts messages of the log and live messages`() async throws {
         let buffer = buffer(1, 9, limit: 3)
         #expect(buffer.rangeToRead()?.maximumMessages == 3)
         try page([2, 3], through: 9, isEnd: true, to: buffer)
@@ -283,7 +283,7 @@ import Testing
         }
     }
 
-    @Test func `a cancelled task ends its request, and the next one continues the snapshot`() async throws {
+    @Test func `a cancelled task ends its request, and the next task continues the snapshot`() async throws {
         try await FakeDaemon.run { daemon in
             try await withNotificationClient(configuration: .test(daemon.path)) { client in
                 let accepted = Task { try await daemon.accept() }

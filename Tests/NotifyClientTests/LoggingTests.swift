@@ -12,7 +12,7 @@ import Testing
         var metadata: Logger.Metadata
     }
 
-    /// Keeps the records of a logger.
+    /// A log handler that keeps the records.
     private struct Handler: LogHandler {
         let records: Inbox<Record>
         var metadata: Logger.Metadata = [:]
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `a connection that the daemon ends with an error is lost, a failed attempt is not`() async throws {
+    @Test func `a connection that the daemon ends with an error is lost, and a failed attempt is not`() async throws {
         let records = Inbox<Record>()
         let logger = Logger(label: "test") { _ in Handler(records: records) }
         try await FakeDaemon.run { daemon in

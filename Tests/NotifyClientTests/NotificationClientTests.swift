@@ -10,7 +10,7 @@ import Testing
 
 /// The client over a real socket. The test acts as the daemon.
 @Suite(.timeLimit(.minutes(10))) struct NotifyClientTests {
-    @Test func `time limits may be without end`() async throws {
+    @Test func `time limits may be infinite`() async throws {
         try await FakeDaemon.run { daemon in
             var configuration = NotificationClient.Configuration.test(daemon.path)
             configuration.connectionWait = .seconds(Int.max)
@@ -225,7 +225,7 @@ import Testing
         }
     }
 
-    @Test func `a daemon started later is found`() async throws {
+    @Test func `the client connects to a daemon that is started later`() async throws {
         try await FakeDaemon.run(listening: false) { daemon in
             try await withNotificationClient(configuration: .test(daemon.path)) { client in
                 async let ping = client.ping()
@@ -507,7 +507,7 @@ import Testing
             await code { try await client.administration.removeDurableSubscription("") } == .invalidSubscriptionName)
     }
 
-    @Test func `cancelled tasks return, also if cancelled before they began`() async throws {
+    @Test func `cancelled tasks return, even if they were cancelled before they began`() async throws {
         let client = NotificationClient(configuration: .test("/nowhere"))
         for isEarly in [true, false] {
             let tasks: [Task<NotifyError.Code?, Never>] = [
@@ -550,7 +550,7 @@ import Testing
                     return connection
                 }()
                 let subscription = try await client.subscribe(to: [">"], as: .volatile(bufferedMessages: 100))
-                // The receipt follows 20 MB of messages that the consumer does not take.
+                // 20 MB of messages that the consumer does not take precede the receipt.
                 try await client.post("a.b")
                 let connection = try await served
                 var iterator = subscription.makeAsyncIterator()

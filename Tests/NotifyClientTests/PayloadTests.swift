@@ -4,7 +4,7 @@ import Testing
 
 @testable import NotifyClient
 
-/// The types that a payload can be created from and converted to.
+/// The types from which a payload can be created, and to which it can be converted.
 @Suite(.timeLimit(.minutes(10))) struct PayloadTests {
     private struct Order: Codable, Equatable {
         var number: Int
@@ -46,7 +46,7 @@ import Testing
         #expect(payloads == [bytes, [1, 0xFF], bytes, bytes, [7, 7], [1, 2], Array("text".utf8), [], []])
     }
 
-    @Test func `bytes, texts and JSON are distinguished, with and without a receipt`() async throws {
+    @Test func `bytes, texts and JSON have their own payloads, with and without a receipt`() async throws {
         let payloads = try await arrivals(8) { client in
             try await client.post("a", "text")
             try await client.post("a", "text".dropFirst())
@@ -61,7 +61,7 @@ import Testing
         #expect(texts == ["text", "ext", "\"text\"", "[1,2]", "text", "ext", "\u{2}", ""])
     }
 
-    @Test func `a message can be made of any collection of bytes`() throws {
+    @Test func `a message can be made from any collection of bytes`() throws {
         let message = try NotificationClient.OutgoingMessage(name: "a", payload: Data([1, 2]))
         #expect(message.payload == [1, 2])
         #expect(message.with(payload: [3, 4, 5].dropFirst()).payload == [4, 5])

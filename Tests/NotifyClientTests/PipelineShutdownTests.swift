@@ -4,7 +4,7 @@ import Testing
 
 @testable import NotifyClient
 
-/// A service that uses a pipeline while it is shut down gracefully. The client is connected.
+/// Graceful shutdowns of a service that uses a pipeline. The client is connected.
 @Suite(.timeLimit(.minutes(10))) struct PipelineShutdownTests {
     private func shutDown(
         capacity: Int,
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func `the outcomes end after those of pending posts`() async throws {
+    @Test func `the outcomes end after the outcomes of pending posts`() async throws {
         let sequences = Inbox<UInt64>()
         try await shutDown(capacity: 2) { pipeline, message in
             try await pipeline.post(contentsOf: [message, message])
@@ -57,7 +57,7 @@ import Testing
                 let error = await #expect(throws: NotifyError.self) { try await pipeline.post(message) }
                 #expect(error?.code == .cancelled)
             }
-            // The outcome of the first post leaves room.
+            // Reading the outcome of the first post makes room.
             var results = pipeline.results.makeAsyncIterator()
             #expect(try await results.next()?.get().sequence == 7)
             try await pipeline.post(message)

@@ -32,7 +32,7 @@ import Testing
         #expect(table[1] == "a")
     }
 
-    @Test func `an entry that stays pending holds no places of later ones`() {
+    @Test func `an entry that stays pending does not keep the places of later entries`() {
         var table = RequestTable<Int>()
         let span = RequestTable<Int>.maximumSpan
         for number in 1...2 * span {
@@ -50,7 +50,7 @@ import Testing
         #expect(table.answeredBelow == last + 1 && table.nextRequest == last + 1)
     }
 
-    @Test func `slots in the middle are released together with those before them`() {
+    @Test func `places in the middle are released together with those before them`() {
         var table = RequestTable<Int>()
         for number in 1...1000 { _ = table.append(number) }
         for request in (2...1000).reversed() { _ = table.take(UInt64(request)) }

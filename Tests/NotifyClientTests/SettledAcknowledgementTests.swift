@@ -3,9 +3,9 @@ import Testing
 
 @testable import NotifyClient
 
-/// A member of a group acknowledges a message after its connection was lost, so that another member receives it.
+/// A member of a group that acknowledges a message after its connection was lost. The message may go to another member.
 @Suite(.timeLimit(.minutes(10))) struct SettledAcknowledgementTests {
-    /// Leaves the subscription. The daemon reports a state of the message, or that the message is not stored.
+    /// Leaves the subscription. The daemon reports `state` for the message, or for nil that the message is not stored.
     ///
     /// - Returns: The code of the error; nil for success.
     private func leave(_ state: TraceEntry.State?) async throws -> NotifyError.Code? {
@@ -51,11 +51,11 @@ import Testing
     }
 
     @Test(arguments: [TraceEntry.State.acknowledged, .deadLetter, .forbidden])
-    func `what another member has settled is not unknown`(state: TraceEntry.State) async throws {
+    func `the outcome is known if another member has settled the message`(state: TraceEntry.State) async throws {
         #expect(try await leave(state) == nil)
     }
 
-    @Test func `every unsent acknowledgement may have been settled`() async throws {
+    @Test func `all unsent acknowledgements may have been settled`() async throws {
         let sequences = Array(1...1100 as ClosedRange<UInt64>)
         try await FakeDaemon.run { daemon in
             try await withNotificationClient(configuration: .test(daemon.path)) { client in
@@ -89,12 +89,12 @@ import Testing
         }
     }
 
-    @Test func `what is no longer stored is not unknown`() async throws {
+    @Test func `the outcome is known if the message is no longer stored`() async throws {
         #expect(try await leave(nil) == nil)
     }
 
     @Test(arguments: [TraceEntry.State.pending, .inFlight, .waiting])
-    func `what may still be delivered is unknown`(state: TraceEntry.State) async throws {
+    func `the outcome is unknown if the message may still be delivered`(state: TraceEntry.State) async throws {
         #expect(try await leave(state) == .outcomeUnknown)
     }
 }

@@ -4,9 +4,9 @@ import Testing
 
 @testable import NotifyClient
 
-/// A service that reads the log while it is shut down gracefully.
+/// Graceful shutdowns of a service that reads the log.
 @Suite(.timeLimit(.minutes(10))) struct ShutdownReadingTests {
-    /// Answers the next request for a position: the log has the sequences 1 to 9.
+    /// Answers the next request for a position, for a log with the sequences 1 to 9.
     private static func answerFind(_ connection: FakeConnection) async throws {
         let find: Find = try await connection.expect()
         connection.send(Found(request: find.request, sequence: 1, last: 9))
@@ -39,7 +39,8 @@ import Testing
         return read
     }
 
-    /// Runs a service with a client, shuts it down once it has seen its first message, and returns all that it has seen.
+    /// Runs a service with a client, shuts it down once it has seen its first message, and returns the messages that it
+    /// has seen.
     private func shutDown(
         _ service:
             @escaping @Sendable (NotificationClient, _ saw: @Sendable (UInt64) async -> Void) async throws -> Void,
@@ -130,7 +131,7 @@ import Testing
         #expect(seen == [1, 2])
     }
 
-    @Test func `a subscription that begins with stored messages ends after those that have arrived`() async throws {
+    @Test func `a subscription with a snapshot ends after the stored messages that have arrived`() async throws {
         let seen = try await shutDown { client, saw in
             try await client.withSubscription(to: "a.>", as: .volatile(from: .oldest)) { subscription in
                 for try await case .message(let message) in subscription { await saw(message.sequence) }

@@ -72,8 +72,8 @@ import Testing
             let own = (path as NSString).deletingLastPathComponent
             try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: own)
             #expect(try search([:], folder).path(explicit: nil) == path)
-            // From here on, the search is for a user who does not own the folder. If root runs the test, the folder
-            // first gets another owner, because folders of root are trusted.
+            // From here on, another user owns the folder. If root runs the test, the folder first gets another owner,
+            // because folders of root are trusted.
             if getuid() == 0 { try #require(chown(own, 12345, 0) == 0) }
             let other = getuid() == 0 ? getuid() : getuid() + 1
             try FileManager.default.moveItem(atPath: own, toPath: "\(folder)/notifyd-\(other)x")
@@ -86,10 +86,9 @@ import Testing
         }
     }
 
-    /// Another user's runtime folder, as after `su`; its parts are a parent, a folder and a socket.
+    /// A runtime folder of another user, as after `su`. Its parts are a parent, a folder and a socket.
     @Test(.enabled(if: getuid() == 0), arguments: ["", "/notifyd", "/notifyd/notifyd.sock"])
-    func `what belongs to another user is skipped with the reason, and the search goes on`(_ part: String) async throws
-    {
+    func `a socket of another user is skipped with the reason, and the search continues`(_ part: String) async throws {
         try await withFolder { folder in
             _ = try makeSocket("\(folder)/xdg/notifyd/notifyd.sock")
             let next = try makeSocket("\(folder)/notifyd-0/notifyd.sock")
@@ -103,7 +102,7 @@ import Testing
                 skipped == [
                     "no socket in '\(folder)/xdg/notifyd' is used: \(variable)'\(folder)/xdg\(part)' belongs to uid 12345"
                 ])
-            // What is named is used as it is.
+            // A path that is named explicitly is used as it is.
             skipped = []
             let named = environment.merging(["NOTIFYD_SOCKET": "\(folder)/xdg/notifyd/notifyd.sock"]) { $1 }
             #expect(try search(named, folder) { skipped.append($0) }.path(explicit: nil).hasPrefix("\(folder)/xdg"))
@@ -111,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func `folders that others may write to are skipped, and a sticky parent is not`() async throws {
+    @Test func `folders to which other users may write are skipped, except a sticky parent`() async throws {
         try await withFolder { folder in
             let path = try makeSocket("\(folder)/xdg/notifyd/notifyd.sock")
             let environment = ["XDG_RUNTIME_DIR": "\(folder)/xdg"]
@@ -129,7 +128,7 @@ import Testing
     }
 
     @Test(.enabled(if: getuid() == 0))
-    func `the searched paths are those in folders that no other user may write to`() async throws {
+    func `the searched paths are in folders to which no other user may write`() async throws {
         try await withFolder { folder in
             let environment = ["XDG_RUNTIME_DIR": "\(folder)/xdg"]
             let paths = ["xdg/notifyd", "run/0/notifyd", "notifyd-0"].map { "\(folder)/\($0)/notifyd.sock" }
@@ -169,7 +168,7 @@ import Testing
         }
     }
 
-    @Test func `an empty path is refused, an empty variable is ignored`() {
+    @Test func `an empty path is refused, and an empty variable is ignored`() {
         #expect(throws: NotifyError.self) { try NotificationClient.socketPath(explicit: "") }
         #expect(throws: Never.self) { try NotificationClient.socketPath(environment: ["NOTIFYD_SOCKET": ""]) }
     }

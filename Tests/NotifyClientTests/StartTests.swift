@@ -5,7 +5,7 @@ import WireTestSupport
 
 @testable import NotifyClient
 
-/// Where a new durable subscription begins.
+/// The start of a new durable subscription.
 @Suite struct StartTests {
     private func position(_ start: NotificationClient.Start) throws -> LogPosition {
         let kind = NotificationClient.SubscriptionKind.durable("d", from: start)
@@ -33,7 +33,7 @@ import WireTestSupport
                 .start == expected)
     }
 
-    /// Not with arguments, because `Date` traps when it describes such a value.
+    /// The values are not arguments of the test, because `Date` traps when it describes such a value.
     @Test func `times out of the range of the protocol are limited, and NaN is refused`() throws {
         let last = LogPosition.time(microseconds: 1 << 63 - 1 << 10)
         for seconds in [9.3e12, 1e300, .infinity] {
@@ -48,7 +48,7 @@ import WireTestSupport
         #expect(error?.code == .invalidArgument)
     }
 
-    @Test func `the date of a message begins with that message`() throws {
+    @Test func `a start at the date of a message begins with that message`() throws {
         for microseconds: UInt64 in stride(from: 1_795_348_800_000_000, to: 1_795_348_801_000_000, by: 997) {
             let date = Date(timeIntervalSince1970: Double(microseconds) / 1_000_000)
             #expect(try position(.time(date)) == .time(microseconds: microseconds))

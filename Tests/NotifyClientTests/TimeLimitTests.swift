@@ -3,7 +3,7 @@ import Testing
 
 @testable import NotifyClient
 
-/// The time limits of single calls, before a daemon that greets the client and then answers nothing but pings.
+/// The time limits of single calls. The daemon greets the client, and then answers only pings.
 @Suite(.timeLimit(.minutes(10))) struct TimeLimitTests {
     struct Request: CustomTestStringConvertible, Sendable {
         let testDescription: String
@@ -51,7 +51,7 @@ import Testing
     @Test(arguments: requests) func `a call ends at its own time limit`(_ request: Request) async throws {
         try await FakeDaemon.run { daemon in
             var configuration = NotificationClient.Configuration.test(daemon.path)
-            // Longer than the time limit of the test.
+            // This is longer than the time limit of the test.
             configuration.requestTimeout = .seconds(3600)
             // The daemon does not answer the final ping.
             configuration.closingTimeout = .zero

@@ -12,7 +12,7 @@ import Testing
         var description: String { "exit status 3" }
     }
 
-    /// A job queue with a fake daemon, which has accepted the subscription.
+    /// A job queue with a fake daemon that has accepted the subscription.
     private struct Queue: Sendable {
         let connection: FakeConnection
         let subscribe: Subscribe
@@ -54,7 +54,7 @@ import Testing
         return settings
     }()
 
-    /// Runs `work` in a task, and passes the queue to `body`, which ends the work by cancelling the task.
+    /// Runs `work` in a task, and passes the queue to `body`. `body` must end the work by cancelling the task.
     private func work(
         parallel: Int = 4, handler: @escaping @Sendable (NotificationClient.Message) async throws -> Void,
         _ body: (Queue, Task<Void, any Error>) async throws -> Void
@@ -79,14 +79,14 @@ import Testing
         }
     }
 
-    @Test func `the parallelism is the window, and the kind stays a group`() async throws {
+    @Test func `the window equals the parallelism, and the kind stays a group`() async throws {
         try await work(parallel: 7, handler: { _ in }) { queue, _ in
             #expect(queue.subscribe.window == 7 && queue.subscribe.sharing == .group)
             #expect(queue.subscribe.durableName == "w" && queue.subscribe.patterns == ["jobs.>"])
         }
     }
 
-    @Test func `what a handler throws decides the answer`() async throws {
+    @Test func `the error that a handler throws decides the answer`() async throws {
         let handler = { @Sendable (job: NotificationClient.Message) async throws in
             switch job.sequence {
             case 1: break
@@ -99,7 +99,7 @@ import Testing
             case 8:
                 job.fail(reason: "own answer")
                 throw Broken()
-            // The payload of another message.
+            // The error is about the payload of another message.
             case 9: throw NotifyError(.coding, "no number", detail: 4)
             default: throw CancellationError()
             }
@@ -131,7 +131,7 @@ import Testing
             running.subtract(1, ordering: .relaxed)
         }
         try await work(parallel: 2, handler: handler) { queue, _ in
-            // More than the window: the daemon sends that many only after deadlines have passed.
+            // These are more messages than the window. A daemon sends that many only after deadlines have passed.
             queue.deliver([1, 2, 3, 4])
             let first = [try await started.next(), try await started.next()]
             #expect(Set(first) == [1, 2])
@@ -179,7 +179,7 @@ import Testing
         }
     }
 
-    @Test func `a shutdown gives back what no handler has, and gives the daemon no more credit`() async throws {
+    @Test func `a shutdown gives back messages that no handler has, and grants no more credit`() async throws {
         let started = Inbox<UInt64>()
         let gates = (0...5).map { _ in Inbox<Void>() }
         let kind = Self.kind
@@ -207,7 +207,7 @@ import Testing
             gates[1].put(())
             let _: Acknowledge = try await connection.expect()
             #expect(try await connection.expect(Credit.self).messages == 1)
-            // One more than the credit, as after a deadline that has passed: 4 waits for a handler.
+            // This is one message more than the credit, as after a passed deadline, so 4 waits for a handler.
             queue.deliver([3, 4])
             #expect(try await started.next() == 3)
             await group.triggerGracefulShutdown()
@@ -230,7 +230,7 @@ import Testing
         func run() async throws { try await work() }
     }
 
-    @Test func `a message that fails is handed out again, with its number`() async throws {
+    @Test func `a message that fails is handed out again, with the number of the delivery`() async throws {
         let handler = { @Sendable (job: NotificationClient.Message) async throws in
             if job.delivery < 3 { throw NotificationClient.JobError.retry("attempt \(job.delivery)") }
         }
@@ -265,7 +265,7 @@ import Testing
             #expect(Set([try await started.next(), try await started.next()]) == [1, 2])
             try await first.close()
             let connection = try await daemon.accept()
-            // Ends before or after its message is delivered again.
+            // The handler ends before or after its message is delivered again.
             gates[1].put(())
             let queue = Queue(
                 connection: connection, subscribe: try await connection.acceptSubscription(isResumed: true))
@@ -299,7 +299,7 @@ import Testing
             queue.deliver([1])
             let first = try await started.next()
             #expect(first == 1)
-            // Beyond the credit, as after a lost connection.
+            // This message exceeds the credit, as after a lost connection.
             queue.deliver([2])
             let number = queue.subscribe.subscription
             queue.connection.send(DeadlineNotice(subscription: number, microseconds: 100_000))

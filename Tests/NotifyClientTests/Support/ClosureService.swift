@@ -7,11 +7,12 @@ struct ClosureService: Service {
 
     func run() async throws {
         try await body()
-        // The end of a service before the shutdown would be a failure.
+        // The service waits here, because its end before the shutdown would be a failure.
         try? await gracefulShutdown()
     }
 
-    /// Runs `service` as a service. `test` gets a closure that begins its graceful shutdown, which it has to call.
+    /// Runs `service` as a service. `test` gets a closure that begins the graceful shutdown of the service, and must
+    /// call it.
     static func run(
         _ service: @escaping @Sendable () async throws -> Void,
         test: (_ shutDown: @escaping @Sendable () async -> Void) async throws -> Void

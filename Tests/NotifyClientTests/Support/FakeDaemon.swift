@@ -8,7 +8,7 @@ import WireTestSupport
 
 @testable import NotifyClient
 
-/// A test's replacement for the daemon: the test receives the client's frames, and sends the answers.
+/// A replacement for the daemon: the test receives the client's frames, and sends the answers.
 ///
 /// The event loop answers greetings, pings and detach requests immediately. The client waits for these answers with a
 /// time limit, and the test's task could answer too late.
