@@ -107,7 +107,8 @@ import WireTestSupport
         let daemon = try SilentDaemon(refusals: lines)
         let message = try await postSilently(
             lines, to: daemon, requestTimeout: .seconds(2), retryTime: .seconds(3600))
-        #expect(message.contains("posted 0 lines (0 stored), none from line 2 on, unknown for 1 (line 1)"), "\(message)")
+        #expect(
+            message.contains("posted 0 lines (0 stored), none from line 2 on, unknown for 1 (line 1)"), "\(message)")
         #expect(daemon.receivedPosts == lines + 1, "a ping may follow, but no post")
     }
 
