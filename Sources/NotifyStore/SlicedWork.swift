@@ -31,7 +31,7 @@ final class SliceRunner: @unchecked Sendable {
         self.queue = queue
     }
 
-    /// Adds work, whose turn comes after the others.
+    /// Adds work behind the pending works.
     func add(_ work: any SlicedWork) {
         works.append(work)
         guard !isActive else { return }

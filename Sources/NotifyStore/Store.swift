@@ -27,8 +27,8 @@ package final class Store: LogStore {
 
     deinit {
         timer.cancel()
-        // If `close` was not called, the next start finds an unclean stop. A completion may release the last reference,
-        // so this may run on the queue.
+        // If `close` was not called, the next start detects an unclean stop. This may run on the queue, because a
+        // completion may release the last reference.
         releaseFiles()
     }
 
@@ -147,8 +147,8 @@ package final class Store: LogStore {
         queue.add { current.deletionHandler = handler }
     }
 
-    /// Deletes what the retention policy no longer keeps, in slices, until nothing is left to do. Other requests run
-    /// between the slices. The store also does this at intervals, and after commits that close segments.
+    /// Deletes the messages that the retention policy no longer keeps, in slices, until nothing is left to do. Other
+    /// requests run between the slices. The store also does this at intervals, and after commits that close segments.
     package func maintain() {
         let current = current
         queue.add { current.beginMaintaining(isRequired: true) }

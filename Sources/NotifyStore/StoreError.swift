@@ -31,7 +31,7 @@ package struct StoreError: Error {
     }
 
     package let code: Code
-    /// One line for a person to read.
+    /// The message, on one line.
     package let message: String
     package let cause: (any Error)?
 

@@ -95,7 +95,7 @@ struct StoreChangeTests {
         await store.commit((1...20).map { StoredMessage($0, "a.b", object: "o") }, changes: [.create(record)])
         record.progress = DurableProgress(cursor: 16, seenThrough: 20)
         await store.commit([], changes: [.update(id: 1, record.progress), .delete(sequences: [11, 15])])
-        #expect(try recovered() == [record], "what is acknowledged is not lost")
+        #expect(try recovered() == [record], "acknowledged messages are not lost")
         record.loss = Loss(first: 17, last: 17, count: 1, isUpperBound: true)
         await store.commit([], changes: [.delete(sequences: [17])])
         #expect(try recovered() == [record])

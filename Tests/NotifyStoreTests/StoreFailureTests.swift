@@ -132,7 +132,7 @@ struct StoreFailureTests {
         let record = DurableRecord(id: 1, uid: 7, name: "d", filter)
         #expect(await store.commit([], changes: [.create(record)]).failure?.kind == .full)
         let rest = try reserveBytes
-        #expect(rest > 0 && rest < whole, "a part was used for what stores no message")
+        #expect(rest > 0 && rest < whole, "the part for other changes was used")
         #expect(await store.commit([], changes: [.create(record)]).failure?.kind == .full)
         #expect(try reserveBytes == rest, "the other part is for deletions")
         #expect(await store.commit([], changes: [.remove(id: 2)]).failure?.kind == .full)

@@ -13,7 +13,7 @@ package struct FileRepair: Sendable {
     /// The messages of the new database.
     package internal(set) var messages: UInt64 = 0
     package internal(set) var lostMessages: UInt64 = 0
-    /// The listed ranges of lost messages.
+    /// Ranges of lost messages, up to a limit.
     package internal(set) var lostRanges: [SequenceRange] = []
     /// The ranges of sequences that can't be read. The number of messages in them is unknown.
     package internal(set) var unreadable: [ClosedRange<UInt64>] = []
@@ -57,7 +57,7 @@ package struct FileRepair: Sendable {
         } catch .fileExists {
             throw StoreError(
                 .notAccessible,
-                "the file '\(temporary.path)' exists: another repair is at work, or one was interrupted; then remove the file"
+                "the file '\(temporary.path)' exists: another repair is running, or was interrupted; in that case remove it"
             )
         } catch {
             throw StoreError(repairing: path, to: newPath, error)

@@ -168,7 +168,7 @@ final class FileRepairer: LogScanReceiver {
         }
         try removeCopies(ofRestarted: restarted)
         for range in scan.unreadableSubscriptions {
-            result.lostSubscriptions.append("all with the ids \(range.lowerBound) to \(range.upperBound)")
+            result.lostSubscriptions.append("with any id from \(range.lowerBound) to \(range.upperBound)")
         }
         let ids = scan.state.map(\.nextSubscription) ?? UInt64(rows.map(\.record.id.rawValue).max() ?? 0) + 1
         try log.inTransaction(.full) { statements in

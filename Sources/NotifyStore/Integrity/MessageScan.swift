@@ -139,7 +139,9 @@ final class MessageScan {
             let found = left.removeValue(forKey: entry.key) ?? Count()
             let isCountRight = found.messages == UInt64(entry.messages)
             if found.messages > entry.messages { return "counts fewer messages than it has" }
-            if isCountRight, unknown == 0, found.bytes != entry.bytes { return "counts other bytes than it has" }
+            if isCountRight, unknown == 0, found.bytes != entry.bytes {
+                return "counts a different number of bytes than it has"
+            }
             missing += UInt64(entry.messages) - found.messages
         }
         guard left.isEmpty else { return "does not count some of its messages" }

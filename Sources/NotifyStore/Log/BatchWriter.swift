@@ -1,6 +1,7 @@
 import NotifyLog
 
-/// The effects of the batch that is being written, besides its messages, and the work that earlier batches have left.
+/// The effects of the batch that is being written, except for its messages, and the work that earlier batches have
+/// left.
 struct BatchWriter: ~Copyable {
     /// Whether history is deleted to make room for a batch.
     var makesRoom = true

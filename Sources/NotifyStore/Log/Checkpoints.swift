@@ -3,8 +3,8 @@ import NotifyLog
 import NotifySystem
 import NotifyWire
 
-/// Runs checkpoints, which move the pages of the write-ahead log into the database, so that the write-ahead log does
-/// not keep growing.
+/// Runs checkpoints. A checkpoint moves the pages of the write-ahead log into the database, so that the write-ahead log
+/// does not keep growing.
 ///
 /// SQLite's automatic checkpoint would run within the commit that exceeds the limit, and would hide the failures of the
 /// checkpoint. The checkpoints here run after the outcome of the commit was reported.

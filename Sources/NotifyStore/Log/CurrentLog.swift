@@ -25,7 +25,7 @@ final class CurrentLog: @unchecked Sendable {
     var deletionHandler: (@Sendable (Deletion) -> Void)?
     /// The work that is done in slices between the requests.
     let slices: SliceRunner
-    /// Whether retention is at work.
+    /// Whether the work of retention is under way.
     var isMaintaining = false
     /// The backup that is being made or read.
     var backup: LogBackup?

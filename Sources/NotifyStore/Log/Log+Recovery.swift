@@ -4,9 +4,9 @@ import NotifyWire
 extension Log {
     /// Reads the state that the log keeps in memory.
     ///
-    /// The database is not checked as a whole, not even after a crash: that would read every byte of it at each start.
-    /// SQLite's write-ahead log has checksums, and SQLite ignores everything after the last complete commit. So a
-    /// killed process or a power loss leaves the state after some commit. Other damage is reported by the read that
+    /// The database is not checked as a whole, not even after a crash, because a check would read every byte at each
+    /// start. SQLite's write-ahead log has checksums, and SQLite ignores everything after the last complete commit. So
+    /// a killed process or a power loss leaves the state after some commit. Other damage is reported by the read that
     /// finds it.
     ///
     /// - Parameter usedBelow: The lowest sequence not used by any process since boot; 0 if unknown.
@@ -46,13 +46,13 @@ extension Log {
                 + "(\(damaged)); \"notifyctl check\" lists the damage"
         } else if damagedDeletions > 0 {
             recovered.problem =
-                "the log is damaged: deletion records are lost (\(damagedDeletions)), so readers of the log "
-                + "that began before the start get an upper bound"
+                "the log is damaged: deletion records are lost (\(damagedDeletions)), so a reader of the log that "
+                + "began before the start gets an upper bound of the messages that it has missed"
         }
         return recovered
     }
 
-    /// Marks the log as in use, so that the next start detects a crash. On a full disk the first commit does this:
+    /// Marks the log as in use, so that the next start detects a crash. On a full disk the first commit marks the log:
     /// until then no message is stored, and none is delivered to a durable subscription.
     func markInUse() throws {
         guard !writer.isMarkedInUse else { return }

@@ -1,6 +1,6 @@
 import NotifyLog
 
-/// Deletions and sizes of the files that wait to be reported.
+/// The deletions and file sizes that wait to be reported.
 struct DeletionReport: ~Copyable {
     /// The shortest time between two reports of the sizes of the files.
     private static let interval = Duration.seconds(1)

@@ -45,8 +45,8 @@ struct RetentionModel {
         var generation: UInt32 = 0
         var acknowledged: Set<UInt64> = []
         var loss: Loss?
-        /// The most messages that the loss may count: those that were lost, those for another object, and those that
-        /// may have been deleted before their acknowledgement.
+        /// The most messages that the loss may count: the lost messages, messages with another object, and messages
+        /// that may have been deleted before their acknowledgement.
         var mostLost: UInt64 = 0
         /// The messages that were acknowledged since the deletions were last collected.
         var latest: Set<UInt64> = []
