@@ -173,7 +173,7 @@ final class ConnectionHandler: ChannelInboundHandler, OutputSink {
         context.writeAndFlush(wrapOutboundOut(ByteBuffer()), promise: written)
     }
 
-    /// Closes the connection. The peer can still read what was sent before.
+    /// Closes the connection. The peer can still read the bytes that were sent before.
     func close() {
         guard let context else { return }
         if let descriptor { driver.leave(descriptor, of: peer.identity.uid) }

@@ -195,7 +195,7 @@ import WireTestSupport
         #expect(try reader.take() == [.deliver])
         try poster.send(post: "a", request: 2)
         host.run()
-        #expect(try reader.take() == [], "what was written before waits for the socket")
+        #expect(try reader.take() == [], "earlier bytes wait for the socket")
         reader.channel.isWritable = true
         reader.channel.pipeline.fireChannelWritabilityChanged()
         host.run()
@@ -237,7 +237,7 @@ import WireTestSupport
         #expect(try client.take() == [.error])
         #expect(host.log.lines.contains { $0.contains("error") && $0.contains("broken") })
         host.advance(.seconds(2))
-        #expect(host.store.answerCommit(), "it tries again by itself")
+        #expect(host.store.answerCommit(), "the broker tries again without a request")
         host.run()
         #expect(host.log.lines.contains { $0.contains("storage works again") })
     }

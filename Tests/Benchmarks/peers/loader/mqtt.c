@@ -6,11 +6,11 @@
 enum { CONNECT = 0x10, CONNACK = 0x20, PUBLISH = 0x30, PUBACK = 0x40, SUBSCRIBE = 0x82, SUBACK = 0x90, QOS1 = 0x02,
        CLEAN_SESSION = 0x02, LEVEL = 4, IDENTIFIERS = 65535 };
 
-// Of the messages that were read at once.
+// The acknowledgements of the messages that were read at once.
 static char acknowledgements[READ_BYTES];
 static size_t acknowledgement_bytes;
 
-// Writes a string with its length before it. Returns what follows.
+// Writes a string after its length. Returns the position after the string.
 static char *put_string(char *at, const char *text, size_t size) {
     at[0] = size >> 8, at[1] = size;
     memcpy(at + 2, text, size);
