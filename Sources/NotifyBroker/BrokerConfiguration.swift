@@ -16,8 +16,8 @@ package struct BrokerConfiguration: Sendable, Equatable {
     /// The maximum number of unacknowledged messages of a durable subscription that requests no window.
     package var defaultWindow = Limits.defaultWindow
 
-    /// The memory of all users together. 5% is reserved for root. A user other than root may hold at most half of the
-    /// memory that all other users leave free.
+    /// The maximum memory of all users together. 5% is reserved for root. A user other than root may hold at most half
+    /// of the memory that all other users leave free.
     package var memoryBytes = 1 << 30
 
     /// The maximum number of connections of all users together. Each connection needs a file descriptor, so the
@@ -27,8 +27,8 @@ package struct BrokerConfiguration: Sendable, Equatable {
     package var subscriptionsPerConnection = 4096
     package var subscriptionsPerUser = 100_000
     package var durableSubscriptionsPerUser = 10_000
-    /// The memory of a user's subscriptions in the center. A table that grows is copied in one step. For a table of
-    /// this size, the copy takes about 50 ms.
+    /// The maximum memory of a user's subscriptions in the center. A table that grows is copied in one step. For a
+    /// table of this size, the copy takes about 50 ms.
     package var subscriptionBytesPerUser = 64 << 20
     /// The maximum work of resolving one name against a user's patterns: 1 for each visited registration, 16 for each
     /// visited node of the trie.

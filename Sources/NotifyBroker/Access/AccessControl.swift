@@ -101,8 +101,8 @@ struct AccessControl {
         patterns.allSatisfy { policy.mayReceiveAll($0, identities[id]) }
     }
 
-    /// The rules for receiving a message: the rules of its name and, for a dead letter, also the rules of the name of
-    /// the original message.
+    /// The rules for receiving a message: the rules of its name and, for a dead letter, those of the original message's
+    /// name.
     struct ReceivingRules {
         fileprivate let name: AccessPolicy.NameRules
         fileprivate let original: AccessPolicy.NameRules?

@@ -34,7 +34,7 @@ struct Ledger {
         case pendingBytes
         /// Bytes of the names under which messages were stored.
         case nameBytes
-        /// Bytes in the kernel: sent, and not read by the peer.
+        /// Bytes in the kernel's socket buffers that were sent and that the peer has not read.
         case socketBytes
 
         /// The first resource that counts as memory. All cases after it count as memory, too.

@@ -4,7 +4,7 @@ import NotifyLog
 package struct UserLimits: Sendable, Equatable {
     package var postsPerSecond: Int?
     package var connectsPerSecond: Int?
-    /// The bytes that the user's messages may take in the log.
+    /// The maximum number of bytes that the user's messages may take in the log.
     package var storedBytes: UInt64?
 
     package init() {}
@@ -52,7 +52,8 @@ package struct UserLimitRules: Sendable, Equatable {
 
     /// The limits of users without exceptions.
     package var general = UserLimits()
-    /// If several exceptions apply to a peer and replace the same limit, the last one takes effect.
+    /// The exceptions, in order. If several of them apply to a peer and replace the same limit, the last one takes
+    /// effect.
     package var exceptions: [Exception] = [] {
         didSet { indexExceptions() }
     }

@@ -131,7 +131,7 @@ struct CommitPipeline {
         pending.takeCreations(of: id)
     }
 
-    /// Drops the pending changes of a subscription whose creation failed, besides its removal.
+    /// Drops the pending changes of a subscription whose creation failed, except its removal.
     mutating func dropChanges(of id: DurableID) {
         pending.changes.removeAll { change in
             switch change {

@@ -62,7 +62,7 @@ struct PendingLog {
     private(set) var charges: [UInt32: Int] = [:]
     private var lastResolution: Resolution?
 
-    /// The memory of a message besides its frame: entry, waiter, and reference to the resolution.
+    /// The memory of a message without its frame: entry, waiter, and reference to the resolution.
     private static let messageBytes = 128
     /// The memory of a change and its continuation, without the contents of the change.
     private static let changeBytes = 512

@@ -54,7 +54,7 @@ struct Connection {
     let id: ConnectionID
     /// Identifies the connection for users. Rises from 1.
     let number: UInt64
-    /// When the connection was opened, in microseconds since 1970.
+    /// The time at which the connection was opened, in microseconds since 1970.
     let openedMicroseconds: UInt64
     /// The peer's ids, for stamps and accounting.
     let uid: UInt32

@@ -15,9 +15,9 @@ struct Backlogs {
     private static let share = 20
 
     private var known: [DurableID: Backlog] = [:]
-    /// When the known counts were requested, and how long counting took.
+    /// The time at which the known counts were requested, and the duration of counting.
     private var measured: (at: Duration, took: Duration)?
-    /// When the store was asked; nil if it is not counting.
+    /// The time at which the store was asked to count; nil if it is not counting.
     private(set) var started: Duration?
     /// The lists that wait, and the time at which each continues without newer counts.
     private var waiting: [(connection: ConnectionID, end: Duration)] = []

@@ -131,7 +131,7 @@ struct Egress {
         }
     }
 
-    /// Adds a connection to those that wait to be flushed.
+    /// Adds a connection to the queue of connections to flush.
     mutating func queue(_ id: ConnectionID, of uid: UInt32) {
         guard !outboxes[id.index].isQueued else { return }
         outboxes[id.index].isQueued = true

@@ -10,7 +10,8 @@ struct LatestMessages {
         var bytes: ByteBuffer
     }
 
-    /// The messages between two chunks that must arrive: those that remain, and those that were dropped.
+    /// The remaining and the dropped messages of a section of the outbox: the chunks between two chunks that must
+    /// arrive.
     struct Section {
         /// The messages dropped, now or earlier.
         var dropped: Chunk.MessageSpan?

@@ -41,12 +41,12 @@ extension Broker {
         try request(LogBackup(target: frame.target), frame.request, slot)
     }
 
-    /// The time at which the backup under way ends for another one; nil if none waits.
+    /// The time at which the backup under way must make room for another one; nil if no request waits.
     var backupDeadline: Duration? {
         storeRequests.waitingCount(of: .backup) > 0 ? storeRequests.backups.idleDeadline : nil
     }
 
-    /// Ends the backup under way if its client has stopped reading it and others wait.
+    /// Ends the backup under way if its client has stopped reading it and other clients wait for a backup.
     mutating func endIdleBackup(now: Duration) {
         if backupDeadline != nil, storeRequests.backups.endIdle(now: now) { backupEnded() }
     }

@@ -46,7 +46,7 @@ struct SummaryRead: StoreTask {
 
 /// The number and bytes of the stored messages of each name.
 extension Broker {
-    /// The memory of a name in an answer, in bytes, besides the name itself.
+    /// The memory of a name in an answer, in bytes, without the name itself.
     private static let entryBytes = 96
 
     /// Makes the request wait until the store has summed up the messages.

@@ -11,7 +11,7 @@ extension NotificationClient.Administration {
         case manage
     }
 
-    /// The user whose rights are asked for.
+    /// The user about whose rights a request asks.
     public struct PolicySubject: Hashable, Sendable {
         /// The uid of the user.
         public var uid: UInt32

@@ -46,7 +46,7 @@ extension NotificationClient.Administration {
         public let name: String
         /// The object; `nil` for none.
         public let object: String?
-        /// The headers; empty if those of a refused post are invalid.
+        /// The headers; empty if a refused post has invalid headers.
         public let headers: NotificationClient.Headers
         /// The first bytes of the payload, at most 1,024.
         public let payloadPrefix: [UInt8]
@@ -71,7 +71,7 @@ extension NotificationClient.Administration {
     public struct MonitoredPost: Sendable {
         /// Whether the daemon accepted or refused a post.
         public enum Outcome: Sendable {
-            /// The post was accepted, whether or not the poster asked for a receipt. A stored post is reported after
+            /// The post was accepted, whether or not the poster requested a receipt. A stored post is reported after
             /// its commit.
             case accepted(NotificationClient.Receipt)
             /// The post was refused. If a rule of the policy forbids it, the error's message names the rule to clients

@@ -38,7 +38,7 @@ struct DurableFlowTests {
         #expect(client.takeMessages().count == Int(window))
     }
 
-    @Test func `the default window is configurable and the largest window bounded`() {
+    @Test func `the default window is configurable, and the largest window is bounded`() {
         var configuration = BrokerConfiguration()
         configuration.defaultWindow = 3
         let host = TestHost(configuration)

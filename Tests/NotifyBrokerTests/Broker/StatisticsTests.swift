@@ -49,7 +49,7 @@ struct StatisticsTests {
         #expect(counters["dropped"] == 0 && counters["gaps"] == 0)
     }
 
-    @Test func `a user sees its own limits, root sees all`() throws {
+    @Test func `a user sees its own limits, and root sees the limits of all users`() throws {
         let host = TestHost()
         let (own, other, root) = (host.connect(uid: 7), host.connect(uid: 8), host.connect(uid: 0))
         own.subscribe(1, ["a"])

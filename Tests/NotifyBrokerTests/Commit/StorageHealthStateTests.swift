@@ -13,7 +13,7 @@ struct StorageHealthStateTests {
         #expect(!health.isFailing)
     }
 
-    @Test func `the silence deadline starts at the request, unless storage is failing`() {
+    @Test func `the response deadline counts from the request, unless storage is failing`() {
         var health = StorageHealth()
         #expect(health.responseDeadline(since: nil) == nil)
         #expect(health.responseDeadline(since: .seconds(5)) == .seconds(15))

@@ -23,7 +23,7 @@ struct BlockedMembersTests {
         #expect(!isQueuedAgain)
     }
 
-    @Test func `a connection that has no room again gives up its turn, and is queued once`() {
+    @Test func `a connection that runs out of room again loses its turn, and is queued once`() {
         var blocked = blocked(2)
         var wakes: [Bool] = []
         for number in 2...4 as ClosedRange<UInt32> {

@@ -178,7 +178,7 @@ struct EditTests {
         #expect(attach(client, ["a", "b"], host) == ["a", "b", "a"])
     }
 
-    @Test func `the rights of the owner count, not those of the manager`() {
+    @Test func `the rights of the owner count, not the rights of the manager`() {
         let (host, client) = host()
         let root = host.connect(uid: 0)
         edit(root, ["user.7.x"], uid: 1000)

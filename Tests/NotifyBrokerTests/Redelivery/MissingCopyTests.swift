@@ -112,7 +112,7 @@ struct MissingCopyTests {
         #expect(!gaps.isEmpty && gaps.allSatisfy { $0.reason == .deleted })
     }
 
-    @Test func `a group gets a gap for released messages, also if they were delivered`() throws {
+    @Test func `a group gets a gap for released messages, even if they were delivered`() throws {
         let client = host.connect()
         client.subscribe(1, ["jobs.>"], durable: "jobs", sharing: .group)
         host.run()

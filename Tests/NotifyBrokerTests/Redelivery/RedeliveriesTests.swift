@@ -76,7 +76,7 @@ import Testing
         #expect(messages.removeExcessWithheld().isEmpty)
     }
 
-    @Test func `withheld bytes are limited, but not those of a single message`() {
+    @Test func `withheld bytes are limited, except if there is only a single message`() {
         var messages = Redeliveries()
         for sequence in 1...10 as ClosedRange<UInt64> {
             messages.addWithheld(sequence, bytes: UInt32(WithheldCopies.maximumBytes), Self.rights)

@@ -29,7 +29,7 @@ import Testing
         #expect(reads.next() == nil)
     }
 
-    @Test func `a removed subscription is forgotten, also while its copies are read`() {
+    @Test func `a removed subscription is forgotten, even while its copies are read`() {
         var reads = RedeliveryReads()
         for slot in slots { reads.wake(slot) }
         reads.failed(slots[0])

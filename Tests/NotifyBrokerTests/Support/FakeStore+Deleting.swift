@@ -166,7 +166,7 @@ extension FakeStore.Message {
 }
 
 extension DurableProgress {
-    /// The sequences that are not acknowledged, of some ascending ones.
+    /// Returns those of the given ascending sequences that are not acknowledged.
     fileprivate func unacknowledged(of sequences: [UInt64]) -> [UInt64] {
         sequences.filter { !hasPassed($0) }
     }

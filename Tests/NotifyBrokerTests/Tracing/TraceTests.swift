@@ -83,7 +83,7 @@ struct TraceTests {
         }
     }
 
-    @Test func `a message acknowledged out of order is shown as acknowledged, also after a new attachment`() {
+    @Test func `a message acknowledged out of order is shown so, even after a new attachment`() {
         let host = TestHost()
         let (poster, reader) = (host.connect(), host.connect())
         reader.subscribe(1, ["a"], durable: "d")
@@ -101,7 +101,7 @@ struct TraceTests {
         #expect(trace(second, poster, host).entries.map(\.state) == [.acknowledged])
     }
 
-    @Test func `a user's trace has its own subscriptions, and a manager's trace those of all users`() {
+    @Test func `a user's trace has the user's subscriptions, and a manager's trace has all subscriptions`() {
         let host = TestHost()
         let clients = [1, 2].map { host.connect(uid: $0) }
         for client in clients { client.subscribe(1, ["a"], durable: "d") }
