@@ -14,13 +14,13 @@ struct Notifyd: AsyncParsableCommand {
             Options override environment variables, which override the configuration file, which overrides the defaults.
             Every setting of the file has a variable: limits.payload_bytes is NOTIFYD_LIMITS_PAYLOAD_BYTES.
 
-            SIGTERM and SIGINT stop it once everything is delivered or stored. SIGHUP reads the configuration again: \
+            SIGTERM and SIGINT stop notifyd once everything is delivered or stored. SIGHUP reads the configuration again: \
             log_level, policy, log and limits take effect at once, except for log.checkpoint_bytes, limits.payload_bytes \
             and limits.per_connection.post_window. These and all other settings take effect at the next start. If a file \
             has an error, nothing changes. If the database was deleted or moved away, SIGHUP creates a new one.
 
             EXIT STATUS
-              0   success; a daemon that SIGTERM or SIGINT has stopped, too
+              0   success, also of a daemon that SIGTERM or SIGINT has stopped
               1   any other failure: the reason is on standard error
               2   --check could not check the database
               64  wrong usage
@@ -148,7 +148,7 @@ struct Notifyd: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Put a backup in the place of the database, print what was done, and exit. notifyd must not be running. "
+            "Replace the database by a backup, print the result, and exit. notifyd must not be running. "
                 + "The backup is checked first; the replaced database is kept under another name.",
             valueName: "file"))
     var restore: String?
@@ -156,8 +156,9 @@ struct Notifyd: AsyncParsableCommand {
     @Flag(
         help: """
             Check the database FILE, or the configured one, while no notifyd uses it: the checksum of every row, and, \
-            unlike 'notifyctl check --full', its structure with indexes and free pages. Change nothing, print what is sound and what is damaged, and exit: with 0 if it is sound, with 1 if \
-            it is damaged, with 2 if it can't be checked.
+            unlike 'notifyctl check --full', its structure with indexes and free pages. Change nothing, print what is \
+            sound and what is damaged, and exit: with 0 if it is sound, with 1 if it is damaged, with 2 if it can't be \
+            checked.
             """)
     var check = false
 
@@ -169,7 +170,8 @@ struct Notifyd: AsyncParsableCommand {
     var repair = false
 
     @Option(
-        help: ArgumentHelp("Where --repair writes; FILE.repaired by default. No file must exist.", valueName: "path"))
+        help: ArgumentHelp(
+            "Where --repair writes; FILE.repaired by default. No file may exist there.", valueName: "path"))
     var to: String?
 
     @Argument(help: ArgumentHelp("The database for --check and --repair.", valueName: "FILE"))

@@ -25,8 +25,8 @@ struct RetentionModel {
         var messages = 0
         var bytes = 0
         var last: UInt64 = 0
-        /// The range of times in which the segment was closed, because a pass that a commit has begun may have closed
-        /// an old segment earlier.
+        /// The earliest and the latest possible time at which the segment was closed. They differ if a pass that a
+        /// commit has begun may have closed an old segment.
         var closed: ClosedRange<Duration>?
     }
 
