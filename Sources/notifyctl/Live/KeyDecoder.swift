@@ -6,7 +6,7 @@ struct KeyDecoder: Sendable {
 
     private var pending: [UInt8] = []
 
-    /// Whether bytes wait for the rest of their sequence. If it does not arrive soon, call ``finish()``.
+    /// Whether bytes wait for the rest of their sequence. If the rest does not arrive soon, call ``finish()``.
     var isWaiting: Bool { !pending.isEmpty }
 
     mutating func decode(_ bytes: [UInt8]) -> [Key] {
@@ -14,7 +14,7 @@ struct KeyDecoder: Sendable {
         return decodePending(isComplete: false)
     }
 
-    /// Decodes the waiting bytes as complete: a single escape byte is the Escape key.
+    /// Decodes the waiting bytes as complete sequences: a single escape byte is the Escape key.
     mutating func finish() -> [Key] {
         defer { pending.removeAll() }
         return decodePending(isComplete: true)

@@ -7,7 +7,7 @@ final class LiveInput: Sendable {
         case keys([Key])
         /// The size of the terminal has changed, or the process continues after a stop.
         case redraw
-        /// The process must stop, for example because of Ctrl-Z.
+        /// The process must be suspended, for example because of Ctrl-Z.
         case stop
         /// The command must end, because of a signal or because the terminal was closed.
         case end
@@ -48,7 +48,7 @@ final class LiveInput: Sendable {
         }
     }
 
-    /// Ends the input. Signals have their earlier actions again.
+    /// Ends the input, and restores the earlier actions of the signals.
     func end() {
         signals.end()
     }

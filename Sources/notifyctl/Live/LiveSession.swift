@@ -28,7 +28,7 @@ struct LiveSession<State: LiveState>: Sendable {
 
     /// Shows reports until the user quits, the command is interrupted, or the client ends with an error.
     ///
-    /// - Parameter open: Requests the first report, and makes the state that it belongs to. The screen is entered
+    /// - Parameter open: Requests the first report, and makes the state that shows it. The screen is entered
     ///   afterwards, so that an error is printed as a plain line.
     func run(
         _ configuration: NotificationClient.Configuration,

@@ -1,5 +1,5 @@
-/// A view that takes the whole screen and updates itself until the user quits. Handles keys and reports, and makes
-/// frames.
+/// The state of a view that takes the whole screen and is updated until the user quits. Handles keys and reports, and
+/// makes frames.
 protocol LiveState: Sendable {
     /// The request to the daemon.
     associatedtype Request: Equatable, Sendable
@@ -25,7 +25,7 @@ protocol LiveState: Sendable {
     mutating func frame(for screen: Screen) -> Frame
 }
 
-/// The actions of the caller after an event.
+/// The action of the caller after an event.
 enum LiveEffect<Request: Equatable & Sendable>: Equatable, Sendable {
     case request(Request)
     case quit

@@ -1,15 +1,15 @@
-/// When a live view requests its next report, and why none arrives.
+/// The schedule of a live view's requests, and the reason why no reports arrive.
 struct RequestPace: Sendable {
     /// The number of intervals after which a missing answer is reported.
     private static let toleratedIntervals = 3
 
-    /// The reason while the daemon does not answer.
+    /// The reason to show while the daemon does not answer.
     static let unanswered = "waiting for the answer of notifyd"
 
-    /// The reason why no reports arrive, for the status line; nil if they do.
+    /// The reason why no reports arrive, for the status line; nil if reports arrive.
     private(set) var failure: String?
     private var isPending = false
-    /// The number of intervals that have passed since the pending request.
+    /// The number of intervals that have passed since the pending request was sent.
     private var missedIntervals = 0
 
     /// Counts an interval.

@@ -6,7 +6,7 @@ struct RowScroll: Sendable {
 
     mutating func reset() { first = 0 }
 
-    /// Handles a key. Other keys than those that scroll have no effect.
+    /// Handles a key. Only keys that scroll have an effect.
     mutating func handle(_ key: Key, rows: Int) {
         switch key {
         case .up: first -= 1

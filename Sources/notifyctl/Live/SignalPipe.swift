@@ -2,8 +2,8 @@ import CGNU
 import Glibc
 import Synchronization
 
-/// Receives signals as bytes of a pipe, which can be polled together with other input. A process can have one at
-/// a time. Signals that are ignored, as for a command in the background, remain ignored.
+/// Receives signals as bytes of a pipe, which can be polled together with other input. A process can have one
+/// `SignalPipe` at a time. Signals that are ignored, as for a command in the background, remain ignored.
 final class SignalPipe: Sendable {
     /// The end that the handler writes to; -1 without a pipe.
     private static let handlerDescriptor = Atomic<Int32>(-1)
@@ -34,7 +34,7 @@ final class SignalPipe: Sendable {
         close(writeEnd)
     }
 
-    /// Receives no more signals, so that the process can have another pipe, even if a thread still holds this one.
+    /// Stops receiving signals. The process can then have another pipe, even if a thread still holds this one.
     func end() {
         guard Self.handlerDescriptor.load(ordering: .sequentiallyConsistent) == writeEnd else { return }
         restoreActions()

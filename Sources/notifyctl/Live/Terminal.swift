@@ -4,7 +4,7 @@ import Synchronization
 /// The terminal of this process, for a command that uses the whole screen. Safe to use from any thread.
 final class Terminal: Sendable {
     private struct State {
-        /// The settings before input arrived key by key; nil while they are in force.
+        /// The settings to restore; nil while they are in force.
         var original: termios?
         /// Whether the alternate screen is shown.
         var isScreenEntered = false
@@ -68,8 +68,8 @@ final class Terminal: Sendable {
     func leave() {
         state.withLock { state in
             guard var original = state.original.take() else { return }
-            // Discards unread input, which was not meant for the shell. This comes before leaving the screen, so that
-            // input typed after the shell is visible again is kept.
+            // Discards unread input, which was not meant for the shell. The screen is left afterwards, so that input
+            // typed when the shell is visible again is kept.
             tcsetattr(input, TCSAFLUSH, &original)
             if state.isScreenEntered { write(Self.leaveSequence) }
             state.isScreenEntered = false

@@ -81,11 +81,12 @@ struct FormatTemplate: Sendable, Equatable {
         return field
     }
 
-    /// Appends the template, filled in for a message.
+    /// Appends the template with the fields of a message.
     ///
     /// - Parameters:
-    ///   - replacesControls: Whether control characters are replaced in fields; those of the template are kept.
-    ///   - times: How the time of the message is printed.
+    ///   - replacesControls: Whether control characters in fields are replaced. Control characters of the template are
+    ///     kept.
+    ///   - times: The style of the message's time.
     func append(
         _ message: NotificationClient.Message, to bytes: inout [UInt8], replacesControls: Bool = false,
         times: TimeStyle = .exact

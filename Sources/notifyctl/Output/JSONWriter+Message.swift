@@ -1,7 +1,7 @@
 import FoundationEssentials
 import NotifyClient
 
-/// What every command that prints a message as JSON describes it by.
+/// A message that a command prints as JSON, without its payload.
 protocol DescribedMessage {
     /// 0 for a refused post.
     var sequence: UInt64 { get }
@@ -42,7 +42,7 @@ extension JSONWriter {
         }
     }
 
-    /// Writes a payload as text or, if it is not UTF-8, in base64 under a name that says so.
+    /// Writes a payload as text under `name` or, if it is not UTF-8, in base64 under `name` with the suffix `_base64`.
     mutating func member(_ name: String, text: String?, payload: @autoclosure () -> [UInt8]) {
         if let text {
             member(name, text)

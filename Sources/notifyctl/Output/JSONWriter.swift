@@ -79,7 +79,7 @@ struct JSONWriter {
                 escape(byte)
                 start = index + 1
             case 0xC2 where index + 1 < utf8.count && utf8[index + 1] < 0xA0:
-                // U+0080 to U+009F, whose second byte is the code point.
+                // The second byte of U+0080 to U+009F equals the code point.
                 bytes.append(contentsOf: utf8[start..<index])
                 escape(utf8[index + 1])
                 start = index + 2

@@ -33,7 +33,7 @@ struct OpenMetricsWriter {
         }
     }
 
-    /// Appends the line that ends every exposition.
+    /// Appends the line that marks the end of the metrics.
     mutating func end() {
         text += "# EOF\n"
     }

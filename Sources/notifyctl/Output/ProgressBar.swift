@@ -6,7 +6,7 @@ final class ProgressBar: Sendable {
     private static let interval = Duration.milliseconds(250)
     private static let width = 40
 
-    /// Whether a line is on the terminal that another text must replace.
+    /// Whether the terminal shows a line of progress. Other output must erase it.
     static let isShown = Atomic(false)
     /// Returns to the start of the line, and erases it.
     static let erasure = "\r\u{1B}[K"
@@ -14,7 +14,7 @@ final class ProgressBar: Sendable {
     private let isTerminal = isatty(STDERR_FILENO) == 1
     private let shown = Mutex("")
 
-    /// Shows a text in place of the last one. A text that the terminal has no room for is cut.
+    /// Shows a text in place of the previous one. A text that is too long for the terminal is cut.
     func show(_ text: String) {
         guard isTerminal else { return }
         let columns = (Screen.of(STDERR_FILENO) ?? .usual).columns
@@ -26,12 +26,12 @@ final class ProgressBar: Sendable {
         }
     }
 
-    /// Shows the part that is done.
+    /// Shows how much of a total is done.
     func show(_ done: UInt64, of total: UInt64) {
         if let line = Self.line(done, of: total) { show(line) }
     }
 
-    /// Shows a line, again and again, until the task is cancelled.
+    /// Shows a line repeatedly, until the task is cancelled.
     func keepShowing(_ line: @Sendable () -> String) async {
         guard isTerminal else { return }
         while (try? await Task.sleep(for: Self.interval)) != nil { show(line()) }

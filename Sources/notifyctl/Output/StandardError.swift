@@ -3,25 +3,26 @@ import Synchronization
 
 /// Prints notices and errors, each as one line. Control characters, which could change the terminal, are replaced.
 ///
-/// A reader that has stalled must not stop the command, nor keep it from ending: a line that can't be written within a
-/// second is dropped. The next line that can be written is preceded by the number of those that were dropped.
+/// A reader that has stalled must not block the command, so a line that can't be written within a second is dropped.
+/// The next line that can be written is preceded by a notice with the number of dropped lines.
 enum StandardError {
-    /// The most bytes of one write. A pipe that polls as writable takes as many without waiting (`PIPE_BUF`).
+    /// The maximum number of bytes of one write. A pipe that polls as writable accepts this many bytes without blocking
+    /// (`PIPE_BUF`).
     private static let pieceBytes = 4096
     private static let limitMilliseconds: Int32 = 1_000
 
-    /// The number of lines that were dropped since the last one was written. Locked during a write, so that no other
-    /// write uses the room that was polled for.
+    /// The number of lines that were dropped since a line was last written. Locked during a write, so that no other
+    /// write takes the space that the poll has found.
     private static let dropped = Mutex(0)
 
     static func write(_ message: String) { _ = wasWritten(message) }
 
     /// Prints a line.
     ///
-    /// - Returns: Whether it was written.
+    /// - Returns: Whether the line was written.
     static func wasWritten(_ message: String) -> Bool {
         dropped.withLock { dropped in
-            // One line after another must not wait for the same reader.
+            // After a dropped line, further lines do not wait: the reader has stalled already.
             guard isWritable(within: dropped > 0 ? 0 : limitMilliseconds) else {
                 dropped += 1
                 return false
@@ -37,7 +38,7 @@ enum StandardError {
         case written
         /// The reader does not read.
         case stalled
-        /// Standard error can't be written, which can't be reported.
+        /// Standard error can't be written. This can't be reported.
         case failed
     }
 

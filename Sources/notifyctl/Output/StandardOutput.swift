@@ -14,12 +14,12 @@ struct StandardOutput: ~Copyable {
     /// The size at which the buffer counts as full, in bytes.
     static let flushBytes = 256 << 10
 
-    /// The bytes that a writable pipe accepts without blocking (`PIPE_BUF`).
+    /// The number of bytes that a writable pipe accepts without blocking (`PIPE_BUF`).
     private static let writeBytes = 4096
 
     private let descriptor: Int32
     private(set) var buffer: [UInt8] = []
-    /// The number of bytes of the buffer that the last flush has written, even if the flush failed.
+    /// The number of bytes of the buffer that the last flush has written, also if the flush failed.
     private(set) var writtenBytes = 0
 
     private let isTerminal: Bool
@@ -64,8 +64,8 @@ struct StandardOutput: ~Copyable {
         buffer.removeAll(keepingCapacity: true)
     }
 
-    /// Writes the whole buffer, but stops if the command is interrupted while the output is not writable. A signal or
-    /// timeout thus does not wait for a reader that has stopped reading.
+    /// Writes the whole buffer, but stops if the command is interrupted while the output is not writable. So a signal
+    /// or timeout ends the command even if the reader has stopped reading.
     ///
     /// - Throws: ``Failure`` or `CommandFailure`; ``writtenBytes`` is then the number of bytes written.
     mutating func flush(until interruption: Interruption) async throws {

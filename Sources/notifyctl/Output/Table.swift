@@ -3,7 +3,7 @@ struct Table {
     struct Column {
         let title: String
         var isNumeric = false
-        /// Whether text is never shortened, because it means nothing without its middle.
+        /// Whether text is never shortened, because its middle is essential.
         var isFixed = false
         /// Whether the column is left out where the width is limited, unless it is requested.
         var isWide = false
@@ -50,7 +50,7 @@ struct Table {
     /// The titles and the rows as lines.
     func lines(in style: TableStyle = .full) -> [String] { TableLayout(self, style).lines(of: self) }
 
-    /// The text with control characters replaced, and with those that change the direction of text.
+    /// The text with replacements for control characters, and for characters that change the direction of text.
     static func printable(_ text: String) -> String { printable(text, keeping: []) }
 
     /// The text with control characters replaced, except those in `kept`.

@@ -1,10 +1,10 @@
 /// The columns of a table that are shown, with their widths.
 struct TableLayout {
     private static let separator = "  "
-    /// After the titles, if columns are missing.
+    /// The mark after the titles if columns are missing.
     private static let more = "…"
     private static let mark = separator.count + more.count
-    /// The width to which text is shortened before a column is left out.
+    /// The minimum width of shortened text. If a table still does not fit, a column is left out.
     private static let shortestText = 8
 
     private struct Shown {
@@ -61,7 +61,7 @@ struct TableLayout {
             shown[widest].width -= 1
             excess -= 1
         }
-        // A single column that does not fit.
+        // The only column does not fit.
         if excess > 0, shown.count == 1 { shown[0].width = max(1, shown[0].width - excess) }
     }
 
@@ -72,7 +72,7 @@ struct TableLayout {
         return start..<start + shown[position].width
     }
 
-    /// The titles and some rows of the table, or all, as lines. Text in the last column is not padded.
+    /// The titles and the given rows of the table as lines; by default all rows. Text in the last column is not padded.
     func lines(of table: Table, rows: Range<Int>? = nil) -> [String] {
         let titles = line(table.columns.map(\.title), of: table, end: hasMark ? Self.more : nil)
         return [titles] + table.rows[rows ?? table.rows.indices].map { line($0, of: table) }

@@ -5,7 +5,7 @@ import Glibc
 enum TableStyle: Equatable, Sendable {
     /// Every column, and every cell in full.
     case full
-    /// What fits the columns of a terminal.
+    /// The columns that fit a terminal.
     ///
     /// - Parameter isWide: Whether the columns that are left out by default are shown, too.
     case fitting(columns: Int, isWide: Bool)

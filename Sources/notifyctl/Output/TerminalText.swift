@@ -1,6 +1,6 @@
 /// The columns that printable text takes on a terminal.
 extension StringProtocol {
-    /// The columns of the text. Counting those of ASCII as bytes makes a long table several times faster.
+    /// The number of columns of the text. Counting the bytes of ASCII text makes a long table several times faster.
     var columns: Int {
         utf8.allSatisfy { $0 < 0x80 } ? utf8.count : reduce(0) { $0 + $1.columns }
     }
@@ -35,7 +35,8 @@ extension Character {
         0xFE30...0xFE6F, 0xFF00...0xFF60, 0xFFE0...0xFFE6, 0x16FE0...0x18DFF, 0x1AFF0...0x1B2FF, 0x20000...0x3FFFD,
     ]
 
-    /// The columns that the character takes: two for an emoji or a character of an East Asian script, else one.
+    /// The number of columns that the character takes: two for an emoji or a character of an East Asian script, else
+    /// one.
     fileprivate var columns: Int {
         guard let scalar = unicodeScalars.first, scalar.value >= 0x1100 else { return 1 }
         let isWide =

@@ -27,7 +27,7 @@ enum TimeStyle: Sendable {
     }
 
     private static func text(_ microseconds: UInt64, in zone: LocalTimeZone) -> String {
-        // In whole minutes, as offsets are printed: the time remains exact where the offset of a zone has seconds.
+        // In whole minutes, as offsets are printed. So the printed time is exact even if the zone's offset has seconds.
         let offset = zone.offset(Int(microseconds / 1_000_000)) / 60 * 60
         return Timestamp.milliseconds(microseconds, offset: offset) + Timestamp.offset(offset)
     }

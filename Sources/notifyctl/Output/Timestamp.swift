@@ -29,7 +29,7 @@ enum Timestamp {
         return "\(seconds < 0 ? "-" : "+")\(pad(minutes / 60, 2)):\(pad(minutes % 60, 2))"
     }
 
-    /// A time in microseconds since 1970; 0 for an earlier one. Rounded, because a `Date` is not exact.
+    /// A time in microseconds since 1970; 0 for an earlier time. Rounded, because a `Date` is not exact.
     static func microseconds(_ date: Date) -> UInt64 {
         UInt64(max(0, (date.timeIntervalSince1970 * 1_000_000).rounded()))
     }

@@ -1,6 +1,6 @@
 extension Unicode.Scalar {
-    /// Whether the character could change the terminal that shows it, or the order of the characters around it, so that
-    /// one name looks like another one.
+    /// Whether the character could change the terminal that shows it, or the order of the characters around it. A
+    /// change of the order could make one name look like another one.
     var changesTerminal: Bool { isBidirectionalControl || properties.generalCategory == .control }
 
     /// Whether the character marks, embeds, overrides or isolates a direction of text.
