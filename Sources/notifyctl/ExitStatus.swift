@@ -69,9 +69,10 @@ enum ExitStatus: Int32, CaseIterable {
 
     /// The effect of SIGINT and SIGTERM on each command, for the help.
     static let signals = """
-        SIGINT and SIGTERM end a command that has no end of its own with 0: subscribe, work, log --follow, monitor, \
-        top and --watch. They end one that is not complete yet with 1: log, wait, bench, backup, post --lines, and with --count or \
-        --limit also those. Other commands die of the signal, which a shell shows as 128 and its number.
+        After SIGINT or SIGTERM, a command that runs without end exits with 0: subscribe, work, log --follow, monitor, \
+        top and --watch. With --count or --limit, these commands exit with 1 if they are not complete yet, and so do \
+        log, wait, bench, backup and post --lines. Every other command is killed by the signal: for a shell, its \
+        status is 128 and the number of the signal.
         """
 }
 
@@ -85,12 +86,12 @@ struct CommandFailure: Error {
         self.message = message
     }
 
-    /// The end of every command whose output can't be written.
+    /// The error of every command whose output can't be written.
     static func unwritable(_ reason: String) -> CommandFailure {
         CommandFailure(.failure, "can't write to standard output: \(reason)")
     }
-    /// The end of a command by a signal.
+    /// The error of a command that a signal has ended.
     static let incomplete = CommandFailure(.failure, "ended by a signal before everything was printed")
-    /// The end of every command whose output was closed by its reader.
+    /// The error of every command whose output was closed by its reader.
     static let readerClosed = unwritable("its reader has closed it")
 }

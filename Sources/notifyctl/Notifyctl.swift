@@ -10,8 +10,8 @@ struct Notifyctl: AsyncParsableCommand {
         commandName: "notifyctl",
         abstract: "Post and receive messages through notifyd.",
         discussion: """
-            The daemon's socket is that of --socket, else of NOTIFYD_SOCKET, else the user's socket if it exists, else the \
-            system's.
+            The daemon's socket is --socket, else NOTIFYD_SOCKET, else the user's socket if it exists, else the \
+            system's socket.
 
             Arguments must be UTF-8, except the content of a post, which may be any bytes.
 
@@ -126,8 +126,8 @@ struct Notifyctl: AsyncParsableCommand {
         }
     }
 
-    /// The parser's message, with the expected form of a number, which it does not name. The messages of arguments in
-    /// other forms have a description after the quoted option.
+    /// The parser's message, with the expected form added if the argument is a number. The messages about arguments in
+    /// other forms describe the form after the quoted option.
     static func completed(_ message: String) -> String {
         guard message.hasPrefix("The value '"), message.hasSuffix("'"),
             let option = message.dropLast().lastIndex(of: "'"), message[..<option].hasSuffix("' is invalid for ")

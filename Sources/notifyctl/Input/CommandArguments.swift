@@ -15,8 +15,8 @@ struct CommandArguments: Sendable {
         }
     }
 
-    /// The arguments as the kernel has them. Swift's runtime finds none if a constructor of a preloaded library has set
-    /// an environment variable: it searches for them beside the environment, which has moved then.
+    /// The arguments as the kernel has them. Swift's runtime searches for the arguments beside the environment. It
+    /// finds none if a constructor of a preloaded library has set a variable, because the environment has moved then.
     private static var kernel: [[UInt8]] {
         guard let file = try? FileDescriptor.open("/proc/self/cmdline", .readOnly, options: .closeOnExec)
         else { return [] }
@@ -41,7 +41,7 @@ struct CommandArguments: Sendable {
         var placeholders: [String: Int] = [:]
         strings = arguments.enumerated().map { index, bytes in
             if let text = String(validating: bytes, as: UTF8.self) { return text }
-            // Random, so that no other argument equals it.
+            // A random number makes the placeholder unequal to every other argument.
             let placeholder = "argument \(index + 1) \(UInt64.random(in: 0...(.max)))"
             placeholders[placeholder] = index
             return placeholder
@@ -67,7 +67,7 @@ struct CommandArguments: Sendable {
         if let index = placeholders.filter({ $0.key != content }).values.min() { throw failure(index) }
     }
 
-    /// The failure to report instead of a parser's message that quotes a placeholder; nil if the message quotes none.
+    /// The failure to report instead of a parser's message that contains a placeholder; nil for other messages.
     func failure(quotedIn message: String) -> CommandFailure? {
         placeholders.filter { message.contains($0.key) }.values.min().map(failure)
     }

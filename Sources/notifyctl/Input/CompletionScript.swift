@@ -1,11 +1,11 @@
-/// The completion scripts of the parser, which do not complete the commands after `help`.
+/// Adds commands after `help` to the completion scripts of the parser, which lack them.
 enum CompletionScript {
     struct Command {
         var name: String
         var subcommands: [String]
     }
 
-    /// The script with the commands and subcommands after `help`; unchanged if it is none of the known scripts.
+    /// The script with completions of commands and subcommands after `help`. A script of unknown form is unchanged.
     static func completed(_ script: String, commands: [Command]) -> String {
         let names = commands.map(\.name)
         let groups = commands.filter { !$0.subcommands.isEmpty }

@@ -3,7 +3,7 @@ import NotifyUnits
 
 /// The arguments for a number of things, such as that of `--count`.
 enum CountArgument {
-    /// Reads a whole number, also a negative one: the command refuses that with the range that it accepts.
+    /// Reads a whole number. A negative number is read, too, so that the command can refuse it with the accepted range.
     ///
     /// - Throws: `ValidationError` for other texts, and for a number with a superfluous 0, which other programs read as
     ///   octal. ArgumentParser prepends the option and the value to the message.

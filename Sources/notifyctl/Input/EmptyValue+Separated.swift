@@ -1,7 +1,8 @@
 import NotifyUnits
 
 extension EmptyValue {
-    /// The arguments, with an option and its empty value as two. A flag, and what follows `--`, are unchanged.
+    /// The arguments, with an option and its empty value (`--option=`) as two arguments. Flags, and all arguments after
+    /// `--`, are unchanged.
     ///
     /// - Parameter help: The help of the command, which lists its options.
     static func separated(_ arguments: [String], help: @autoclosure () -> String) -> [String] {

@@ -24,7 +24,7 @@ final class InputReader: Sendable {
         }
     }
 
-    /// Ends a read that waits for input, and later ones, with a `CancellationError`.
+    /// Ends the pending read, and all later reads, with a `CancellationError`.
     func cancel() {
         cancellation.wakeUp()
     }

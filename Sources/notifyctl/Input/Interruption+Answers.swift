@@ -1,9 +1,9 @@
 extension Interruption {
-    /// How long a command that was interrupted still waits for the daemon, for example for the confirmation of its
+    /// The time that an interrupted command still waits for the daemon, for example for the confirmation of its
     /// acknowledgements.
     static let answerLimit = Duration.seconds(3)
 
-    /// How long a command that has nothing to confirm still waits for the daemon.
+    /// The time that an interrupted command without acknowledgements still waits for the daemon.
     static let closingLimit = Duration.seconds(1)
 
     /// Ends the process if it still runs some time after the interruption, because the daemon does not answer. Runs in

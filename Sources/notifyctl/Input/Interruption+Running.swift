@@ -7,8 +7,8 @@ extension Interruption {
     /// - Parameters:
     ///   - incomplete: The error if a signal ends the command before `body` has returned or has reported that the
     ///     output is complete; nil for success.
-    ///   - limit: How long `body` may still run after an interruption, while the daemon does not answer.
-    /// - Throws: Errors of `body`, unless the command was interrupted; `StandardOutput.Failure.readerClosed` if its
+    ///   - limit: The time that `body` may still run after an interruption, while the daemon does not answer.
+    /// - Throws: Errors of `body`, unless the command was interrupted; `StandardOutput.Failure.readerClosed` if the
     ///   output was closed before it was complete.
     static func run(
         incomplete: CommandFailure? = nil, endingWithin limit: Duration = closingLimit,

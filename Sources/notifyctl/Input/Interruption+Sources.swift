@@ -3,7 +3,8 @@ import UnixSignals
 
 /// The sources of an interruption. Each `watch` method runs in a task of its own; cancelling the task ends it.
 extension Interruption {
-    /// The time in which a signal that has ended the reader of the output reaches this process, too.
+    /// The time to wait for a signal after the reader of the output has closed it: the signal may have ended the
+    /// reader.
     private static let signalDelay = Duration.milliseconds(100)
 
     /// Interrupts at the first signal. A second signal ends the process by its default action.
@@ -16,7 +17,7 @@ extension Interruption {
         }
     }
 
-    /// Waits until the deadline, then until `precondition` returns, then interrupts, unless it has returned false.
+    /// Waits until the deadline, then calls `precondition`, and interrupts if it returns true.
     func watchTime(until deadline: ContinuousClock.Instant, if precondition: () async -> Bool = { true }) async {
         guard (try? await Task.sleep(until: deadline)) != nil else { return }
         let isInterrupting = await precondition()
@@ -36,7 +37,7 @@ extension Interruption {
         }
         // If the descriptor itself is closed, the first write reports that.
         guard let events, events[0] & (POLLERR | POLLHUP) != 0 else { return }
-        // Ctrl-C ends the reader, too. The signal is the reason then, although it may arrive later.
+        // Ctrl-C ends the reader, too. The reason is then the signal, although it may reach this process later.
         try? await Task.sleep(for: Self.signalDelay)
         if !Task.isCancelled { interrupt(.readerClosed) }
     }
@@ -51,8 +52,8 @@ extension Interruption {
     /// A shell without job control starts background commands with SIGINT ignored, and nohup starts commands with
     /// SIGHUP ignored. Such a signal stays ignored.
     ///
-    /// - Parameter includingHangup: Whether to trap SIGHUP, too: for commands that run other programs, each in a
-    ///   process group of its own, which the terminal's hang-up does not reach.
+    /// - Parameter includingHangup: Whether to trap SIGHUP, too. A command that runs other programs in process groups
+    ///   of their own needs this, because a hang-up of the terminal does not reach these groups.
     static func trapSignals(includingHangup: Bool = false) async -> UnixSignalsSequence {
         let optional: [UnixSignal] = includingHangup ? [.sigint, .sighup] : [.sigint]
         return await UnixSignalsSequence(trapping: optional.filter { !isIgnored($0) } + [.sigterm])

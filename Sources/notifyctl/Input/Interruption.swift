@@ -23,7 +23,7 @@ final class Interruption: Sendable {
     /// A descriptor that becomes readable when the command is interrupted, and remains so.
     var descriptor: Int32 { pipe.descriptor }
 
-    /// The reason for the interruption; nil if there was none yet.
+    /// The reason for the interruption; nil if the command was not interrupted yet.
     var reason: Reason? { state.withLock(\.reason) }
 
     /// Whether everything was printed.
@@ -32,7 +32,7 @@ final class Interruption: Sendable {
     /// Whether a signal has ended the command before everything was printed.
     var isSignalledEarly: Bool { state.withLock { $0.reason == .signal && !$0.isOutputComplete } }
 
-    /// Everything was printed, so that it does not matter any more whether the output can be written.
+    /// Records that everything was printed. From then on it does not matter whether the output can be written.
     func completeOutput() {
         state.withLock { $0.isOutputComplete = true }
     }
@@ -80,9 +80,9 @@ final class Interruption: Sendable {
         }
     }
 
-    /// Waits for the interruption at most `limit`.
+    /// Waits for the interruption, for at most `limit`.
     ///
-    /// - Returns: The reason; nil if there was none in this time, or in a cancelled task.
+    /// - Returns: The reason; nil if the command was not interrupted in this time, or in a cancelled task.
     func wait(atMost limit: Duration, clock: some Clock<Duration> = ContinuousClock()) async -> Reason? {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { _ = await self.wait() }

@@ -7,7 +7,7 @@ struct LineSplitter {
     private let maximumBytes: Int
     private var partial: [UInt8] = []
 
-    /// Whether a line has begun whose end was not read.
+    /// Whether the beginning of a line was read, and its end was not.
     var hasPartialLine: Bool { !partial.isEmpty }
 
     init(maximumBytes: Int) {

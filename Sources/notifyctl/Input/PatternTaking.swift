@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// A command whose arguments are patterns of names, or names that are checked for characters that look like wildcards.
+/// A command whose arguments are patterns of names, or a name that may have been meant as a pattern.
 protocol PatternTaking: ParsableCommand {
     var patterns: [String] { get }
 }

@@ -6,7 +6,8 @@ import NotifyUnits
 enum PositionProblem: Error, Equatable, CustomStringConvertible {
     /// A number that may be a sequence or a time.
     case ambiguous(String)
-    /// The clock is set forward past the local time, which may be on another day than these.
+    /// The clock is set forward past the local time: from the first of these times to the second. Both may be on
+    /// another day than the local time.
     case skipped(from: String, to: String)
     /// The clock is set back, and shows the local time twice, with these offsets.
     case repeated(String, String)
@@ -116,13 +117,13 @@ struct PositionParser {
         return date(local - offset, microseconds: time.microseconds)
     }
 
-    /// The only moment at which clocks show a local time.
+    /// The time at which clocks show a local time. Throws if there is no such time, or if there are two.
     private func moment(_ local: Int) throws(PositionProblem) -> Int {
         switch zone.moments(ofLocal: local) {
         case .one(let moment): return moment
         case .none(let change):
             let (from, to) = (change + zone.offset(change - 1), zone.localSeconds(of: change))
-            // Old offsets have seconds. To the minute, both times may have the same text.
+            // Offsets of the past may have seconds. Without the seconds, both times could have the same text.
             let hasSeconds = from % 60 != 0 || to % 60 != 0
             throw .skipped(
                 from: Timestamp.local(from, hasSeconds: hasSeconds), to: Timestamp.local(to, hasSeconds: hasSeconds))
@@ -136,18 +137,19 @@ struct PositionParser {
     }
 
     private enum Day {
-        /// In days since 1970-01-01.
+        /// The number of a date, in days since 1970-01-01.
         case written(Int)
         /// Days since today.
         case relative(Int)
-        /// The text begins with a time of day, which is today's.
+        /// The text has no day, only a time of day. The day is today.
         case omitted
 
         var isWritten: Bool { if case .written = self { true } else { false } }
         var isTimeOnly: Bool { if case .omitted = self { true } else { false } }
     }
 
-    /// The number of a day, in days since 1970-01-01. Today is that of the zone, by default the local one.
+    /// The number of a day, in days since 1970-01-01. The zone, by default the local one, determines which day is
+    /// today.
     private func number(_ day: Day, in other: LocalTimeZone? = nil) -> Int {
         let local = (other ?? zone).localSeconds(of: now)
         let today = (local - (local % 86_400 + 86_400) % 86_400) / 86_400
@@ -252,7 +254,7 @@ private struct TextScanner {
 
     mutating func number(digits counts: ClosedRange<Int>) -> UInt64? { digits(counts).flatMap { UInt64($0) } }
 
-    /// Takes exactly so many digits.
+    /// Takes exactly `count` digits.
     mutating func integer(digits count: Int) -> Int? {
         let digits = rest.prefix(count)
         guard digits.count == count, digits.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })

@@ -24,7 +24,8 @@ enum SpanArgument {
         try text.split(separator: ",", omittingEmptySubsequences: false).map { try span(String($0)) }
     }
 
-    /// The length of time as an argument. Rounded up to milliseconds, because `0` means that there is no limit.
+    /// The length of time as an argument. Rounded up to milliseconds, so that a short time does not become `0`, which
+    /// means no limit.
     static func text(_ span: Duration) -> String { Quantity.describe(span) }
 
     static func text(_ spans: [Duration]) -> String {

@@ -2,7 +2,7 @@ import FoundationEssentials
 import NotifyClient
 
 extension NotificationClient.Start {
-    /// Whether the position is after another one. A sequence and a time are not compared: only the daemon can do that.
+    /// Whether the position is after another one. False for a sequence and a time: only the daemon can compare them.
     func isAfter(_ other: Self, now: Date) -> Bool {
         if other == .oldest { return self != .oldest }
         if case .sequence(let first) = self, case .sequence(let second) = other { return first > second }
@@ -10,7 +10,7 @@ extension NotificationClient.Start {
         return first > second
     }
 
-    /// The time of the position; nil for a position that is no time.
+    /// The time of the position; nil for a position that has no time.
     private func date(now: Date) -> Date? {
         switch self {
         case .now: now

@@ -1,12 +1,12 @@
 import ArgumentParser
 
-/// The check that the first words of the arguments are commands. The parser would report an unknown command and
-/// everything after it as unexpected arguments, and ignores it after `help`.
+/// The check that the first words of the arguments are commands. Without the check, the parser would report an unknown
+/// command, and all arguments after it, as unexpected. After `help`, the parser would ignore an unknown command.
 enum UnknownCommand {
-    /// The most typing errors of a word for which a command is suggested.
+    /// The maximum number of typing errors in a word for which a command is suggested.
     private static let maximumDistance = 2
 
-    /// The names here of commands of other programs.
+    /// For commands of other programs: the commands of notifyctl with the same purpose.
     private static let meanings: [String: [String]] = [
         "pub": ["post"], "publish": ["post"], "send": ["post"], "emit": ["post"], "put": ["post"], "produce": ["post"],
         "sub": ["subscribe"], "listen": ["subscribe"], "consume": ["subscribe"], "receive": ["subscribe"],
@@ -16,7 +16,7 @@ enum UnknownCommand {
         "update": ["edit"], "change": ["edit"], "rename": ["edit"], "info": ["show"], "describe": ["show"],
     ]
 
-    /// - Throws: `CommandFailure` that names the unknown command, and the one that was probably meant.
+    /// - Throws: `CommandFailure` that names the unknown command and, if there is a similar command, suggests it.
     static func check(_ arguments: [String]) throws(CommandFailure) {
         var command: any ParsableCommand.Type = Notifyctl.self
         var path = "notifyctl"
@@ -48,7 +48,7 @@ enum UnknownCommand {
         return CommandFailure(.usage, "unknown command '\(word)'\(suggestion) (see '\(path) --help')")
     }
 
-    /// The number of characters to insert, remove, replace, or exchange with the next one, to turn a word into another.
+    /// The edit distance of two words: the number of insertions, removals, replacements and swaps of neighbours.
     static func distance(_ one: String, _ other: String) -> Int {
         let (one, other) = (Array(one.prefix(64)), Array(other))
         var rows = [Array(0...other.count)]

@@ -1,5 +1,5 @@
-/// Suggests an option in place of one that belongs to another program or to another command. The parser suggests only
-/// options that are spelled alike.
+/// Suggests an option for an unknown option of another program or of another command. The parser only suggests options
+/// of similar spelling.
 enum UnknownOption {
     private static let meanings: [(option: String, meant: [String])] = [
         ("--since", ["--from"]), ("--start", ["--from"]), ("--after", ["--from"]), ("--from-beginning", ["--from"]),
@@ -18,7 +18,7 @@ enum UnknownOption {
         ("--yes", ["--force"]), ("--name", ["--durable"]), ("--from", ["--to"]),
     ]
 
-    /// The parser's message, with the option that was meant if there is one.
+    /// The parser's message, with a suggestion if one is known.
     ///
     /// - Parameter help: The help of the command, which lists its options.
     static func completed(_ message: String, help: String) -> String {
@@ -42,7 +42,7 @@ enum UnknownOption {
         return option.map { "Unknown option '\($0)'" } ?? message
     }
 
-    /// The option that an argument has the form of: two hyphens and a name, or a hyphen and one letter.
+    /// The option in an argument of the form of an option: two hyphens and a name, or a hyphen and one letter.
     private static func option(_ argument: String) -> String? {
         if argument.hasPrefix("--") { return String(argument.prefix { $0 != "=" }) }
         let isShort = argument.count == 2 && argument.hasPrefix("-") && argument.last?.isLetter == true

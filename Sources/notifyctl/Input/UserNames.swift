@@ -6,7 +6,7 @@ import NotifyClient
 enum UserNames {
     /// Refuses names and patterns such as `user.alice.mail`, in which the token after `user` is not a uid.
     ///
-    /// - Throws: `ValidationError` that says what to write.
+    /// - Throws: `ValidationError` that contains the name to write instead.
     static func check(_ names: [String]) throws {
         for name in names {
             let tokens = name.split(separator: ".", maxSplits: 2, omittingEmptySubsequences: false)
@@ -54,20 +54,20 @@ enum UserNames {
         !text.isEmpty && text.utf8.allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains)
     }
 
-    /// The name of a user; nil if the system knows none.
+    /// The name of a user; nil if the uid has none.
     static func name(of uid: UInt32) -> String? {
         guard let user = getpwuid(uid), let name = user.pointee.pw_name else { return nil }
         return String(cString: name)
     }
 
-    /// The names of users, without entries for uids without a user. Looks up each user once.
+    /// The names of users. A uid without a name has no entry. Looks up each uid once.
     static func names(of uids: some Sequence<UInt32>) -> [UInt32: String] {
         var names: [UInt32: String] = [:]
         for uid in Set(uids) { names[uid] = name(of: uid) }
         return names
     }
 
-    /// The name of a user, or the uid if the system knows no name.
+    /// The name of a user, or the uid if it has no name.
     static func text(of uid: UInt32) -> String { name(of: uid) ?? "\(uid)" }
 
     /// The uid of a user; nil if there is no user of that name.
