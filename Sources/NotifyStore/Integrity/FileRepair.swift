@@ -57,8 +57,8 @@ package struct FileRepair: Sendable {
         } catch .fileExists {
             throw StoreError(
                 .notAccessible,
-                "the file '\(temporary.path)' exists: another repair is running, or was interrupted; in that case remove it"
-            )
+                "the file '\(temporary.path)' exists, because another repair is running or was interrupted: remove the "
+                    + "file if no repair is running")
         } catch {
             throw StoreError(repairing: path, to: newPath, error)
         }

@@ -222,6 +222,8 @@ final class LogScan {
     }
 
     /// Reads the subscriptions again without their losses, if some can't be read with them.
+    ///
+    /// - Returns: Whether the subscriptions are read again.
     private func readsWithoutLosses() throws -> Bool {
         guard target == .file, !isWithoutLosses, rows?.unreadable.isEmpty != true else { return false }
         isWithoutLosses = true
