@@ -122,7 +122,7 @@ import Testing
     @Test func `extensions are sent by their deadline, and not for answered messages`() {
         var state = state(.outstanding)
         _ = state.extend(9, by: 3, delivery: 1, epoch: 0)
-        #expect(state.extendHeld() == false, "what was delivered since the last time is not extended")
+        #expect(state.extendHeld() == false, "messages delivered since the last call are not extended")
         _ = state.delivered(10)
         #expect(state.extendHeld() == false, "an extension was pending already")
         _ = state.acknowledge(1, epoch: 0)

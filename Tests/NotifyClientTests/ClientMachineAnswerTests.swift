@@ -109,7 +109,7 @@ import Testing
         try harness.reconnect()
         _ = try harness.acceptSubscriptions(isResumed: true)
         harness.receive { $0.writeRun(one.number, [2, 3, 1], isRedelivery: true, delivery: 2) }
-        #expect(try await messages(harness, one, count: 1).map(\.sequence) == [2], "3 is still with the consumer")
+        #expect(try await messages(harness, one, count: 1).map(\.sequence) == [2], "the consumer still has 3")
         got[2].reject(reason: "late")
         let frames = try flush(harness, one)
         #expect(frames.map(\.kind) == [.acknowledge, .reject])

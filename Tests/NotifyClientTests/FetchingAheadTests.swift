@@ -228,7 +228,7 @@ import Testing
         _ = try work.harness.read()
         work.changeDeadline(toMicroseconds: 900_000)
         work.deliver(4)
-        #expect(try work.harness.read().map { try $0.read(Reject.self).sequence } == [4], "it has the new deadline")
+        #expect(try work.harness.read().map { try $0.read(Reject.self).sequence } == [4], "4 has the new deadline")
         try work.end(1)
         #expect(try work.kinds() == [.acknowledge])
         work.harness.advance(by: .milliseconds(300))

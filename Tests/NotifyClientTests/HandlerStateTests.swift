@@ -59,7 +59,7 @@ import Testing
         #expect(state.takeExtensions().map(\.sequences) == [[1]])
         #expect(state.takeEndedHandlers() == 1)
         #expect(state.acknowledge(1, epoch: 0) == true)
-        #expect(state.handlerStarts(1, delivery: 2, epoch: 0) == .skipped, "it is acknowledged")
+        #expect(state.handlerStarts(1, delivery: 2, epoch: 0) == .skipped, "the message is acknowledged")
         #expect(state.takeEndedHandlers() == 1)
     }
 

@@ -23,7 +23,8 @@ extension Broker {
         ledger.change(.socketBytes, by: bytes, uid: uid)
     }
 
-    /// Must be called when the peer has read the bytes of such a socket, or has closed its end.
+    /// Must be called when the peer of a socket that ``socketLeft(uid:bytes:)`` has reported has read the bytes, or has
+    /// closed its end.
     package mutating func socketReleased(uid: UInt32, bytes: Int) {
         connections.leftSockets -= 1
         ledger.change(.connections, by: -1, uid: uid)

@@ -7,7 +7,8 @@ struct KnownDamage {
     private(set) var ranges: [SequenceRange] = []
     /// The number of damaged messages that the last full check has found and that are not listed.
     private var unlisted: UInt64 = 0
-    /// Ranges without messages since the current check began. The check may list their former messages as damaged.
+    /// Ranges that have lost all their messages since the current check began. The check may still list these messages
+    /// as damaged.
     private var emptied: [SequenceRange] = []
     /// The problems that the last full check has found.
     private(set) var problems: [LogProblem] = []

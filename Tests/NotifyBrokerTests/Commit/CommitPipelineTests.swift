@@ -116,7 +116,7 @@ struct CommitPipelineTests {
         var pipeline = try ready()
         #expect(append(5, to: &pipeline, size: 10) == false)
         #expect(append(6, to: &pipeline, size: 400) == true)
-        #expect(append(7, to: &pipeline, size: 100) == false, "it is already paused")
+        #expect(append(7, to: &pipeline, size: 100) == false, "the connection is already paused")
         #expect(pipeline.takePausedConnections() == [ConnectionSlot(0)])
         #expect(pipeline.takePausedConnections() == [])
     }

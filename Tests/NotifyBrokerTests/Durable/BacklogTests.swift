@@ -137,7 +137,7 @@ struct BacklogTests {
         #expect(entries(client, first).first?.pending?.messages == 1)
         client.post("a", .stored)
         host.run()
-        #expect(list(client, host).first?.pending?.messages == 1, "counted 50 ms ago, in 50 ms")
+        #expect(list(client, host).first?.pending?.messages == 1, "the store counted 50 ms ago, in 50 ms")
         host.advance(.seconds(1))
         #expect(list(client, host).first?.pending?.messages == 2)
     }

@@ -73,7 +73,7 @@ struct DescribingTests {
         host.advance(.seconds(10))
         host.run()
         described = try #require(describe(host.connect(), host))
-        #expect(described.nextMicroseconds == 0, "it is being processed")
+        #expect(described.nextMicroseconds == 0, "the message is being processed")
         let again = host.now.wallMicroseconds
         client.reject(1, messages[1].sequence, reason: "two")
         host.run()

@@ -158,7 +158,7 @@ struct DurableSubscriptionFlowTests {
         durable.detached()
         durable.attachForTest()
         #expect(durable.take(12) == true)
-        #expect(durable.take(16) == true, "it was not delivered, so it was not acknowledged")
+        #expect(durable.take(16) == true, "message 16 was not delivered, so it was not acknowledged")
         #expect(durable.take(26) == false)
         try durable.acknowledged(ranges(0...16))
         #expect(durable.progress.cursor == 26)
@@ -193,7 +193,7 @@ struct DurableSubscriptionFlowTests {
             durable.detached()
             expectOrdered(durable.progress)
             durable.attachForTest()
-            if isFirstOpen { #expect(durable.take(20) == false, "it is still known to be acknowledged") }
+            if isFirstOpen { #expect(durable.take(20) == false, "message 20 is still known to be acknowledged") }
             #expect(durable.take(95) == false)
             expectOrdered(durable.progress)
         }
@@ -226,7 +226,7 @@ struct DurableSubscriptionFlowTests {
         #expect(durable.progress.cursor == 50)
         #expect(durable._cursor.passedThrough == 50)
         durable.passed(through: 40)
-        #expect(durable._cursor.passedThrough == 50, "it never decreases")
+        #expect(durable._cursor.passedThrough == 50, "the value never decreases")
         #expect(durable.take(60) == true)
         durable.passed(through: 90)
         #expect(durable.progress.cursor == 59, "not past messages in flight")

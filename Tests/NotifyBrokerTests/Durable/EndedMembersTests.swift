@@ -18,7 +18,7 @@ struct EndedMembersTests {
         made.focus = 610
         try made.attach("B", window: 1)
         made.end("A", ending)
-        #expect(made.durable.redeliveryCount == 512 && made.durable.room <= 0, "88 exceed the span of B")
+        #expect(made.durable.redeliveryCount == 512 && made.durable.room <= 0, "88 messages exceed the span of B")
         let index = made.index("B")
         #expect(made.durable.take(611, bytes: 100, for: index, at: CoarseTime(made.now)) == true)
         try made.durable.acknowledged([SequenceRange(first: 611, last: 611)], by: index, now: made.time)
@@ -71,7 +71,7 @@ struct EndedMembersTests {
         for _ in 0..<20 { made.pass(.zero) }
         #expect(made.durable.redeliveryCount == 3_000 && made.durable.endedMembers.isEmpty)
         let failed = (11...3_010 as ClosedRange<UInt64>).count { made.durable.failures(of: $0) == 1 }
-        #expect(failed > 1_000 && failed < 2_500, "those of A and C")
+        #expect(failed > 1_000 && failed < 2_500, "the messages of A and C")
     }
 
     @Test func `redeliveries in flight to an ended member are due when the others attach again`() throws {
@@ -82,7 +82,7 @@ struct EndedMembersTests {
         made.save()
         try made.attach("B")
         made.end("A", .detached)
-        #expect(made.durable._redeliveries.inFlightCount == 88, "those of the next slice")
+        #expect(made.durable._redeliveries.inFlightCount == 88, "the messages of the next slice")
         made.durable.detached()
         #expect(made.durable._redeliveries.inFlightCount == 0 && made.durable.endedMembers.isEmpty)
         #expect((11...610).allSatisfy { made.durable.failures(of: $0) == 0 })

@@ -45,7 +45,7 @@ import Testing
         let due = log.takeDue(now: .seconds(2))
         #expect(due.reports.isEmpty && due.others == 90)
         let late = log.lost(loss(3...3), of: DurableID(50), .rules, now: .seconds(2))
-        #expect(late != nil, "it is named later")
+        #expect(late != nil, "the subscription is named later")
     }
 
     @Test func `others are counted in one line per minute`() {

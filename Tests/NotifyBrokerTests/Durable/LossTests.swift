@@ -67,7 +67,7 @@ struct LossTests {
         _ = client.take()
         host.core.broker.deleted(host.store.drop(sequences[1]...sequences[4], of: "inbox"), now: host.now)
         host.run()
-        #expect(client.take() == [.gap(gap(sequences[1..<5], isUpperBound: true))], "one was delivered")
+        #expect(client.take() == [.gap(gap(sequences[1..<5], isUpperBound: true))], "one message was delivered")
         client.acknowledge(1, sequences[0]...sequences[1])
         host.advance(.seconds(1))
         host.run()
@@ -106,7 +106,7 @@ struct LossTests {
         #expect(host.counter("damaged_messages") == 2)
         host.closed(client)
         let (again, sameGaps, _) = attach(host)
-        #expect(sameGaps == gaps && host.counter("damaged_messages") == 2, "the same are read again")
+        #expect(sameGaps == gaps && host.counter("damaged_messages") == 2, "the same messages are read again")
         again.acknowledge(1, sequences[0]...sequences[5])
         host.advance(.seconds(1))
         host.run()
@@ -145,7 +145,7 @@ struct LossTests {
         host.core.broker.deleted(deletion, now: host.now)
         host.drain()
         host.run()
-        #expect(host.warnings.count == 11 + 13, "all are named, at the latest when the daemon stops")
+        #expect(host.warnings.count == 11 + 13, "all subscriptions are named, at the latest when the daemon stops")
     }
 
     @Test func `deleted messages and names are no longer charged`() throws {
@@ -195,7 +195,7 @@ struct LossTests {
         host.core.broker.deleted(deletion, now: host.now)
         host.run()
         #expect(host.warnings.last?.hasSuffix("the unread messages of its user exceed log.max_backlog") == true)
-        #expect(client.take() == [.gap(gap(sequences[..<4], isUpperBound: true))], "two were delivered")
+        #expect(client.take() == [.gap(gap(sequences[..<4], isUpperBound: true))], "two messages were delivered")
         #expect(host.warnings.last?.contains("lost at most 4 messages") == true)
         client.acknowledge(1, sequences[0]...sequences[1])
         client.send(Credit(subscription: 1, messages: 2))

@@ -330,7 +330,7 @@ struct MemberRightsTests {
         leave(privileged)
         run()
         #expect(description()?.withheld == 4)
-        #expect(host.durable("jobs")?._redeliveries.withheld.count == 0, "those have a limit of their own")
+        #expect(host.durable("jobs")?._redeliveries.withheld.count == 0, "withheld messages have a limit of their own")
     }
 
     @Test func `copies in flight are evaluated after an edit has ended the attachment of their client`() {

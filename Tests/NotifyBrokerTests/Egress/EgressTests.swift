@@ -95,7 +95,7 @@ struct EgressTests {
         egress.touch(slot)
         _ = egress.seal()
         connections.remove(slot)
-        #expect(egress.nextToFlush(connections) == nil, "it was closed in the meantime")
+        #expect(egress.nextToFlush(connections) == nil, "the connection was closed in the meantime")
     }
 
     @Test func `discarded frames are not sent`() throws {

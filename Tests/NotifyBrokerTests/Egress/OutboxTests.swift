@@ -334,7 +334,7 @@ struct OutboxTests {
         outbox.removeAll()
         #expect(outbox.isEmpty)
         #expect(outbox.waitingBytes == 0)
-        #expect(outbox.isTouched, "it is still on the list of connections to flush")
+        #expect(outbox.isTouched, "the outbox is still on the list of outboxes to flush")
         #expect(outbox.next() == nil)
     }
 }

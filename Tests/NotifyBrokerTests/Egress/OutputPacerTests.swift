@@ -30,7 +30,7 @@ struct OutputPacerTests {
         pacer.posted(by: 100, units: 50, flushed: 0)
         for _ in 0..<65 { pacer.wait(id, of: 100) }
         #expect(pacer.takeReady(flushed: 50, isBehind: true).count == 64)
-        #expect(!pacer.mustWait(100, flushed: 50), "otherwise each of them would wait again, while output waits")
+        #expect(!pacer.mustWait(100, flushed: 50), "each connection would otherwise wait again while output waits")
         pacer.posted(by: 100, units: 50, flushed: 50)
         #expect(pacer.mustWait(100, flushed: 99))
         #expect(pacer.takeReady(flushed: 99, isBehind: true) == [])

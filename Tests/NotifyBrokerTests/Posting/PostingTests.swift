@@ -183,7 +183,7 @@ struct PostingTests {
         client.post("a", .stored, receipt: false)
         client.post("a", .volatile)
         host.tick()
-        #expect(receipts(client).count == 1, "only the volatile one is answered, and none refused")
+        #expect(receipts(client).count == 1, "only the volatile post is answered, and no post is refused")
         client.post("a", .stored)
         host.tick()
         let errors = client.takeErrors()

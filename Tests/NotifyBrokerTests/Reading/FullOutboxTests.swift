@@ -96,7 +96,7 @@ struct FullOutboxTests {
         #expect((early + late).sorted() == sequences)
         #expect((late.last ?? .max) < (sequences.last ?? 0))
         _ = post(100)
-        #expect(!full.takeMessages().isEmpty, "it takes turns again")
+        #expect(!full.takeMessages().isEmpty, "the member takes turns again")
     }
 
     @Test(arguments: [false, true])

@@ -172,7 +172,7 @@ struct CopyLimitTests {
         let delivered = rejectAll(client, on: host)
         #expect((8...20).contains(delivered))
         for _ in 0..<7 { #expect(isStored(client, host)) }
-        #expect(!isStored(client, host), "the eighth, with its name and header, is above the limit")
+        #expect(!isStored(client, host), "the eighth message, with its name and header, is above the limit")
         let figures = limits(client, host)
         #expect(figures["user.1000.failed_bytes"] ?? 0 >= UInt64(limit))
         #expect(figures["user.1000.failed_bytes.limit"] == UInt64(limit))

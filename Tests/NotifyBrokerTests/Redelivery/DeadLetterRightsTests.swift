@@ -66,7 +66,7 @@ struct DeadLetterRightsTests: JobsTests {
         advance(.milliseconds(60))
         let letter = try #require(host.store.messages.last).sequence
         #expect(volatile.takeMessages().map(\.sequence) == [letter])
-        #expect(durable.takeMessages().map(\.sequence) == [letter], "the one before was passed")
+        #expect(durable.takeMessages().map(\.sequence) == [letter], "the earlier dead letter was skipped")
     }
 
     @Test(arguments: [0, 1 << 20])

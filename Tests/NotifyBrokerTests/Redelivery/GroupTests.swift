@@ -243,7 +243,7 @@ struct GroupTests {
         hung.extend(1, 1)
         for message in other.takeMessages() { other.acknowledge(1, message.sequence...message.sequence) }
         post(4)
-        #expect(!hung.takeMessages().isEmpty, "an answer shows that it lives")
+        #expect(!hung.takeMessages().isEmpty, "an answer shows that the member is alive")
     }
 
     @Test func `the messages in flight to all members together are limited`() {

@@ -218,7 +218,7 @@ struct HostileMembersTests {
         host.run()
         #expect(first.takeErrors().isEmpty && host.durable("jobs")?.redeliveryCount == 0)
         advance(.milliseconds(1_100))
-        #expect(host.durable("jobs")?.redeliveryCount == 3, "the deadlines of the others have passed")
+        #expect(host.durable("jobs")?.redeliveryCount == 3, "the deadlines of the other messages have passed")
     }
 
     @Test func `answers for messages and subscriptions of others are refused or have no effect`() throws {
@@ -238,7 +238,7 @@ struct HostileMembersTests {
         second.reject(1, own, .dead)
         host.run()
         #expect(first.takeErrors().map(\.code) == [ErrorCode.notDelivered, .notDelivered].map(\.rawValue))
-        #expect(second.takeErrors().isEmpty, "it is below a message that the member has got")
+        #expect(second.takeErrors().isEmpty, "the sequence is below that of a message that the member has received")
         for number in [1, 2] as [UInt32] {
             stranger.acknowledge(number, own...own)
             stranger.reject(number, own)

@@ -277,7 +277,7 @@ import Testing
                 ? messages.takeDead(maximumCount: 9, maximumBytes: 999)
                 : messages.takeDue(maximumCount: 9, maximumBytes: 999)
         }
-        #expect(take().isEmpty, "the log does not have its copy")
+        #expect(take().isEmpty, "the log does not have the copy of the message")
         _ = messages.takeUnsaved(of: DurableID(1), now: .zero)
         messages.saved([7])
         #expect(take() == [7] && take().isEmpty)

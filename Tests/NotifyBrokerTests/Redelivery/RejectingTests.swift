@@ -80,7 +80,7 @@ struct RejectingTests: JobsTests {
         #expect(host.durable("jobs")?.unacknowledged == 0)
         client.acknowledge(1, message.sequence...message.sequence)
         advance(.seconds(10))
-        #expect(client.takeMessages().isEmpty, "it was not delivered to another client")
+        #expect(client.takeMessages().isEmpty, "the message was not delivered to another client")
         #expect(host.durable("jobs")?.redeliveryCount == 0)
         post("two")
         let second = try #require(client.takeMessages().first)

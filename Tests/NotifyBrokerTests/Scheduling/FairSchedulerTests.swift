@@ -71,7 +71,7 @@ struct FairSchedulerTests {
         let beside = scheduler.readAllowance(of: 7)
         #expect(beside == FairScheduler.slice)
         scheduler.spend(FairScheduler.unitsPerTurn)
-        #expect(scheduler.readAllowance(of: 7) == FairScheduler.slice, "it is not ahead of the queued user")
+        #expect(scheduler.readAllowance(of: 7) == FairScheduler.slice, "the user is not ahead of the queued user")
         #expect(scheduler.readAllowance(of: 1) <= 0)
         scheduler.turnEnded()
         #expect(scheduler.readAllowance(of: 7) == FairScheduler.slice)
