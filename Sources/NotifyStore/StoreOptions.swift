@@ -19,7 +19,7 @@ package struct StoreOptions: Equatable, Sendable {
     package var segmentMessages = 4096
     /// The most bytes in one segment, as counted by `StoredUsage`. A single message may be larger.
     package var segmentBytes = 1 << 20
-    /// The time after its first message in which a segment takes further messages.
+    /// The time in which a segment takes further messages after its first one.
     package var segmentAge = Duration.seconds(60)
     /// The time between two passes over the log that find the messages that the rules no longer keep.
     package var retentionInterval = Duration.seconds(1)

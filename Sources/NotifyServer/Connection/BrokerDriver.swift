@@ -5,7 +5,8 @@ import NotifyLog
 import NotifyStore
 import NotifyWire
 
-/// Runs the broker in the daemon: on one event loop, with NIO channels as sinks and the store as log.
+/// The host of the broker in the daemon: runs the broker on one event loop, with NIO channels as sinks and the store as
+/// log.
 ///
 /// Events are passed to the broker as they arrive; the tick runs once per turn of the loop.
 final class BrokerDriver: BrokerHost {
@@ -20,7 +21,7 @@ final class BrokerDriver: BrokerHost {
     private static let loggedStandstill = Duration.seconds(1)
     /// The retention policy of the store.
     var retention: RetentionPolicy
-    /// Indexed by the connection's slot.
+    /// The handlers of the connections, indexed by slot.
     private(set) var handlers: ContiguousArray<ConnectionHandler?> = []
     private var tickSchedule = TickSchedule()
     /// Limits how many connections end before an interim turn.

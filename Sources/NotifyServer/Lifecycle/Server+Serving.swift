@@ -71,7 +71,7 @@ extension Server {
         let daemonUID = context.userID
         reloads.set { [reloads] configuration in
             let problem = reloads.problem
-            // Compiled on the caller's thread, because a long policy takes milliseconds.
+            // The policy is compiled on the caller's thread, because a long policy takes milliseconds.
             let policy = configuration.map { AccessPolicy(daemonUID: daemonUID, rules: $0.policy) }
             eventLoop.execute {
                 driver.value.reloadEnded(problem: problem)

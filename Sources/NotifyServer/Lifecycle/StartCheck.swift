@@ -4,9 +4,9 @@ import NotifyStore
 import NotifySystem
 import NotifyUnits
 
-/// A check whether the daemon could start. Changes nothing. The check also fails if the daemon would start but refuse
-/// to store posts: because less space is free than `log.min_free_bytes`, the file system is nearly full, or the schema
-/// of the database is altered. Other failures have the message of a failed start.
+/// A check that the daemon can start. Changes nothing. The check also fails if the daemon would start but refuse to
+/// store posts, because less space is free than `log.min_free_bytes`, the file system is nearly full, or the schema of
+/// the database is altered. Other failures have the message of a failed start.
 ///
 /// Does not check the socket of a system service, which the service manager opens.
 package enum StartCheck {
@@ -20,7 +20,7 @@ package enum StartCheck {
         let isSystemService = context.variable("STATE_DIRECTORY") != nil
         let socketUse = try isSystemService ? nil : socketUse(configuration.socketPath, defaults)
         try checkDisk(path, minimumFreeBytes: configuration.store.retention.minimumFreeBytes)
-        // A start creates the default directory.
+        // A missing default directory is created by a start.
         let isNew = path == defaults.databasePath && isDirectoryMissing(path)
         if let use = try (isNew ? nil : databaseUse(path)) ?? socketUse { return "notifyd runs already: \(use)" }
         if isNew || !Store.hasLog(path: path) { return "notifyd can start: it will create the database \(path)" }
@@ -66,7 +66,7 @@ package enum StartCheck {
 
     private static func checkDisk(_ path: String, minimumFreeBytes: UInt64) throws(ServerError) {
         var directory = AccessProblem.directory(of: path)
-        // A start creates the default directory.
+        // A missing default directory is created by a start.
         while access(directory, F_OK) != 0, errno == ENOENT, directory.contains("/"), directory != "/" {
             directory = AccessProblem.directory(of: directory)
         }
