@@ -86,8 +86,8 @@ struct MessageRights: OptionSet, Hashable {
     static let unknown = MessageRights(rawValue: (1 << (UInt16(maximumCount) + 1)) - 1)
     /// The rights were evaluated: each identity may receive the message.
     static let everyone = later(than: 0)
-    /// An option that is in no rights of evaluated messages. It makes a filter select messages that were not evaluated,
-    /// too.
+    /// The option for messages that were not evaluated. A filter with this option selects them, too. The rights of an
+    /// evaluated message never contain it.
     static let anyone = MessageRights(rawValue: 1 << UInt16(maximumCount))
 
     /// Whether some identity may not receive the message.

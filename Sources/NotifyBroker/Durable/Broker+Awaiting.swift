@@ -9,7 +9,7 @@ extension Broker {
     ///
     /// - Returns: Whether the connection was paused.
     mutating func pauseIfChanging(_ frame: FrameDecoder.Frame, _ slot: ConnectionSlot) -> Bool {
-        // While no commit is pending, no change is.
+        // Without a pending commit, there is no pending change.
         guard !commits.isIdle, commits.refusal == nil, let durable = durable(of: frame, slot),
             durables[durable].isChanging
         else {

@@ -127,7 +127,7 @@ extension Broker {
             durables.redeliveryReads.wake(durable, isNeeded: durables[durable].mayNeedCopies)
             if failure != nil {
                 durables.noteProgress(durable)
-                // The state before the reset had timers and due messages.
+                // The restored state from before the reset may have timers and due messages.
                 answersChanged(durable, now: now)
             }
         }

@@ -43,7 +43,8 @@ extension Broker {
                 logLoss(loss, of: id, in: deletion, now: now.monotonic)
             }
             guard let reader = durables[slot].reader else { continue }
-            // Released messages are not delivered again if a member of a group ends without reading them.
+            // Released messages of a group need a gap now: if a member ends without reading them, they are not
+            // delivered again.
             let isForgotten = isReleased && durables[slot].settings.sharing == .group
             if pages.readers[reader].position < loss.last || isForgotten || deletion.copies[id] != nil {
                 reportLoss(loss, of: slot)

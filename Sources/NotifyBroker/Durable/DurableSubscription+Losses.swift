@@ -73,7 +73,7 @@ extension DurableSubscription {
     /// Records that the member that has been attached longest gets a gap.
     ///
     /// - Returns: The messages for the gap. The whole loss, if another member got the earlier gaps. Nil if the
-    ///   attachment is not committed: the member then gets a gap for the whole loss when it is.
+    ///   attachment is not committed: the member gets a gap for the whole loss once the attachment is committed.
     mutating func lossReported(_ messages: Loss) -> Loss? {
         guard let member = firstMember, member.isCommitted else { return nil }
         let isInformed = losses.informed.map { $0 == member.id } ?? true
