@@ -104,7 +104,8 @@ extension IntegrationTests {
                 let after = try RawClient(daemon).post("a", "after", durability: .stored).sequence
                 #expect(after > last)
                 posted[after] = "after"
-                // The client receives again what it acknowledged after the backup was made, and the rest as posted.
+                // The client receives the messages again that it acknowledged after the backup, and then the new
+                // message.
                 let received = try await receive(until: "after")
                 #expect(received.allSatisfy { posted[$0.key] == $0.value })
                 #expect(received[after] == "after")
@@ -207,7 +208,7 @@ extension IntegrationTests {
             let missing = try await notifyctl.run("backup", daemon.folder.file("no/file"))
             #expect(missing.status == .status(1))
             expectText(missing.errors, "No such file or directory")
-            // Files that the daemon has or may create, whatever path leads to them.
+            // The daemon's own files, also files that it may create later, and also by way of a link.
             let link = daemon.folder.file("folder")
             #expect(symlink(daemon.folder.path, link) == 0)
             let own = ["", "-wal", "-journal", ".lock", ".reserve"].map { daemon.database + $0 }
@@ -268,7 +269,7 @@ extension IntegrationTests {
         }
 
         @Test(.enabled(if: Requirements.canMount))
-        func `a disk that is full where the tool writes fails the backup`() async throws {
+        func `a backup fails if the disk of its file is full`() async throws {
             let daemon = try await Daemon.start()
             let poster = try RawClient(daemon)
             for _ in 1...10 {
@@ -287,7 +288,7 @@ extension IntegrationTests {
             #expect(try await Notifyctl(daemon).run("backup", daemon.folder.file("file")).status == .status(0))
         }
 
-        @Test func `a restore is refused while the daemon runs, and of a file that is no backup`() async throws {
+        @Test func `a restore is refused while the daemon runs, and for a file that is not a backup`() async throws {
             let daemon = try await Daemon.start()
             let file = daemon.folder.file("backup")
             #expect(try await Notifyctl(daemon).run("backup", file).status == .status(0))

@@ -51,7 +51,7 @@ extension IntegrationTests {
                     $0[12] = 0; $0[14] = 0
                 }),
             Case(
-                "versions that end before they begin", .unsupportedVersion,
+                "a range of versions that ends before it begins", .unsupportedVersion,
                 hello {
                     $0[12] = 5; $0[14] = 1
                 }),
@@ -64,7 +64,7 @@ extension IntegrationTests {
             Case("an empty post", .malformedFrame, afterGreeting: true, rawFrame(2)),
             Case("a post whose name is cut", .malformedFrame, afterGreeting: true, rawFrame(2, post[8..<24] + [])),
             Case(
-                "a ping that goes on", .malformedFrame, afterGreeting: true, rawFrame(8, [1, 0, 0, 0, 0, 0, 0, 0, 0])),
+                "an overlong ping", .malformedFrame, afterGreeting: true, rawFrame(8, [1, 0, 0, 0, 0, 0, 0, 0, 0])),
             Case(
                 "a subscribe that is cut", .malformedFrame, afterGreeting: true, rawFrame(3, [1, 0, 0, 0, 0, 0, 0, 0])),
             Case(

@@ -4,7 +4,7 @@ import Testing
 import WireTestSupport
 
 extension IntegrationTests {
-    /// No program that one of ours starts inherits a descriptor.
+    /// Programs that notifyd, notifyctl or a client start inherit no descriptors besides the standard ones.
     @Suite struct CloseOnExecTests {
         private let daemon: Daemon
 
@@ -19,7 +19,7 @@ extension IntegrationTests {
             var isInheritable: Bool
         }
 
-        /// The open descriptors of a process after standard error.
+        /// The open descriptors of a process, except standard input, output and error.
         private func descriptors(of process: ChildProcess) throws -> [Descriptor] {
             let folder = "/proc/\(process.pid)"
             return try FileManager.default.contentsOfDirectory(atPath: folder + "/fd").compactMap { name in
@@ -72,12 +72,12 @@ extension IntegrationTests {
         }
 
         @Test(arguments: [[], ["--prefix"]])
-        func `a command of work inherits standard input, output and error alone`(options: [String]) async throws {
+        func `a command of work inherits only standard input, output and error`(options: [String]) async throws {
             let process = try Notifyctl(daemon).start(
                 ["work", "jobs.>", "--durable", "w"] + options + ["--", "sh", "-c", "ls /proc/self/fd | wc -l"])
             try daemon.waitForSubscriptions(1)
             try RawClient(daemon).post("jobs.a", "1")
-            // The fourth descriptor is that of the folder that `ls` reads.
+            // The fourth descriptor is the folder that `ls` reads.
             #expect(try await process.waitForLines(1).first?.split(separator: " ").last == "4")
             try expectCloseOnExec(process)
             process.send(SIGTERM)

@@ -22,7 +22,7 @@ extension IntegrationTests {
             for client in others { try client.ping() }
         }
 
-        @Test func `what an ended connection has not read is charged until its client closes it`() async throws {
+        @Test func `unread output of an ended connection is charged until its client closes it`() async throws {
             let daemon = try await Daemon.start()
             let bystander = try Bystander(daemon)
             var ended: RawClient? = try RawClient(daemon)
@@ -98,7 +98,7 @@ extension IntegrationTests {
             daemon.process.send(SIGSTOP)
             try daemon.process.waitUntilStopped()
             ending = []
-            // The event loop gets this request after the ends of all connections, in the order of their arrival.
+            // The event loop receives events in order: first the ends of the connections, then this request.
             let request = other.newRequest()
             try other.send(StatisticsRequest(request: request))
             daemon.process.send(SIGCONT)

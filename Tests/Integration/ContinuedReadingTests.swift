@@ -4,7 +4,7 @@ import NotifyClient
 import Testing
 
 extension IntegrationTests {
-    /// A subscription whose consumer leaves its loop again and again, with a daemon that sends no more than the window.
+    /// A consumer leaves its loop repeatedly. The daemon sends no more messages than the window allows.
     @Suite(.timeLimit(.minutes(10))) struct ContinuedReadingTests {
         /// How the consumer leaves its loop.
         enum Leaving: CaseIterable, Sendable {
@@ -15,7 +15,7 @@ extension IntegrationTests {
 
         private static let count = 20
         private static let window = 4
-        /// The messages of one loop. Fewer than the window, and no divisor of the count of messages.
+        /// The number of messages of one loop: fewer than the window, and no divisor of the total.
         private static let perLoop = 3
 
         @Test(arguments: Leaving.allCases, [true, false])
@@ -45,7 +45,8 @@ extension IntegrationTests {
 
         /// Reads messages in one loop, and leaves it. The last message is acknowledged after the loop.
         ///
-        /// A cancelled task still reads the messages that have arrived, so that its loop may have more than `count`.
+        /// A cancelled task still reads the messages that have arrived, so its loop may read more than `count`
+        /// messages.
         private static func loop(
             over subscription: NotificationClient.Subscription, leaving: Leaving, after count: Int
         ) async throws -> [NotificationClient.Message] {

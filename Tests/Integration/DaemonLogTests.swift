@@ -67,7 +67,7 @@ extension IntegrationTests {
         /// Without privileges, Dispatch fails to raise the priority of its thread, and logs the failure.
         /// `LIBDISPATCH_LOG` directs its log to standard error, but the programs turn the log off.
         @Test(.enabled(if: Requirements.canSwitchUser))
-        func `programs without privileges log nothing of the runtime`() async throws {
+        func `programs without privileges print no log lines of Dispatch`() async throws {
             let folder = try TemporaryFolder()
             chmod(folder.path, 0o1777)
             let user = Requirements.asUser(54_321)

@@ -5,7 +5,7 @@ import Testing
 import WireTestSupport
 
 extension IntegrationTests {
-    /// Dead letters of a user of the machine that loses the right to receive the names of the messages.
+    /// Dead letters of a user who loses the right to receive the names of the messages.
     @Suite(.enabled(if: Requirements.canSwitchUser)) struct DeadLetterRightsTests {
         private static let owner: UInt32 = 54_321
         private static let name = "notifyd.dead.\(owner)"
@@ -28,7 +28,7 @@ extension IntegrationTests {
             try await notifyctl.shell("\(Requirements.asUser(uid).joined(separator: " ")) notifyctl \(arguments)")
         }
 
-        /// What each command shows the owner of its dead letters.
+        /// The output of each command that shows the dead letters to their owner.
         private func shown() async throws -> [String] {
             let durable = "\(UUID())"
             let subscribe = "subscribe \(Self.name) end --from oldest --count 1 --timeout 60s"

@@ -33,7 +33,7 @@ extension IntegrationTests {
             }
         }
 
-        @Test func `a monitor goes on after a request that was not answered`() async throws {
+        @Test func `a monitor continues after a request that was not answered`() async throws {
             let daemon = try await Daemon.start()
             var configuration = NotificationClient.Configuration(socketPath: daemon.socket)
             configuration.requestTimeout = .milliseconds(400)
@@ -46,7 +46,7 @@ extension IntegrationTests {
                 try daemon.process.waitUntilStopped()
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     group.addTask { try await printer.run(client, until: Interruption()) }
-                    // The request of the monitor fails before the last of these.
+                    // The request of the monitor fails before the last of these pings.
                     for _ in 0..<3 {
                         let error = await #expect(throws: NotifyError.self) { try await client.ping() }
                         #expect(error?.code == .timedOut)

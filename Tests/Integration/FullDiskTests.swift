@@ -93,7 +93,8 @@ extension IntegrationTests {
             #expect(errno == ENOSPC)
         }
 
-        /// The daemon has allocated a reserve for that; on the smaller disk, for deletions alone.
+        /// The daemon has allocated a reserve for these requests. On the smaller disk the reserve is only for
+        /// deletions.
         @Test(arguments: ["40m", "26m"])
         func `on a full disk, reading, removing subscriptions and purging still work, and make room`(
             _ size: String
@@ -108,7 +109,7 @@ extension IntegrationTests {
             let payload = String(repeating: "x", count: 10_000)
             for _ in 1...600 { try client.post("a", payload, durability: .stored) }
             fill(run)
-            // What the write-ahead log can still hold in its file.
+            // Posts until the file of the write-ahead log is full.
             var refused: Notifyctl.Result?
             for _ in 1...1000 where refused == nil {
                 let result = try await notifyctl.run("post", "a", "--durability", "stored", input: .text(payload))
@@ -126,13 +127,14 @@ extension IntegrationTests {
             let purged = try await notifyctl.run("purge", ">", "--yes")
             #expect(purged.status == .status(0), "\(purged.errors)")
             #expect(try client.statistics()["log_messages"] == 0)
-            // The space of the messages returns, and with it the reserve, although the other file stays.
+            // The deletion frees the space of the messages. The daemon allocates the reserve again, although the other
+            // file stays.
             try await waitForStatus(run, "running")
             try client.post("a", payload, durability: .stored)
             #expect(try await run.stop() == .status(0))
         }
 
-        /// Large batches are in the write-ahead log, and need room in the database.
+        /// Large batches are still in the write-ahead log, and need room in the database.
         @Test(arguments: ["64m", "128m"])
         func `on a disk that posts have filled, messages can be deleted`(_ size: String) async throws {
             let run = try start("true", size: size)
@@ -161,7 +163,7 @@ extension IntegrationTests {
             #expect(try await run.stop() == .status(0))
         }
 
-        @Test func `on a disk without room for a reserve, a refusal does not advise what fails, too`() async throws {
+        @Test func `without room for a reserve, a refusal does not advise deletions, which would fail`() async throws {
             let run = try start("true", size: "8m")
             try await run.ready()
             let notifyctl = Notifyctl(socket: folder.file("n.sock"))

@@ -7,7 +7,7 @@ import WireTestSupport
 extension IntegrationTests {
     /// A daemon whose standard error is a pipe that nothing reads from.
     @Suite struct FullStandardErrorTests {
-        @Test func `a full standard error stops neither the bus nor its end`() async throws {
+        @Test func `a full standard error blocks neither the daemon nor its shutdown`() async throws {
             let folder = try TemporaryFolder()
             let path = folder.file("errors")
             #expect(mkfifo(path, 0o600) == 0)
@@ -20,7 +20,7 @@ extension IntegrationTests {
             let socket = try await run.ready()
             fill(pipe)
             let client = try RawClient(path: socket)
-            // Each request is a record, and together they are longer than the pipe and the daemon's buffer.
+            // Each request is a line of the log. Together the lines are longer than the pipe and the daemon's buffer.
             for _ in 0..<10_000 { try client.post("a", durability: .volatile) }
             let request = client.newRequest()
             try client.send(Reload(request: request))

@@ -4,7 +4,7 @@ import Testing
 import WireTestSupport
 
 extension IntegrationTests {
-    /// Clients that shut down their direction after their last request, as `printf … | nc -N` does.
+    /// Clients that shut down their socket for writing after the last request, as `printf … | nc -N` does.
     @Suite struct HalfClosedTests {
         @Test func `every post before the shutdown gets its receipt, and then the connection ends`() async throws {
             let daemon = try await Daemon.start()

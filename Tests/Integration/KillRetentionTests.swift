@@ -5,13 +5,13 @@ import Testing
 import WireTestSupport
 
 extension IntegrationTests {
-    /// The daemon is killed repeatedly while it deletes messages that nobody has read.
+    /// The daemon is killed repeatedly while it deletes unread messages.
     @Suite struct KillRetentionTests {
         private static let rounds = 12
         /// The maximum number of rounds. Slow machines need more rounds than others until a limit deletes messages.
         private static let mostRounds = 200
 
-        @Test func `each receipted post is delivered, or is in the gap of what a limit deleted`() async throws {
+        @Test func `each receipted post is delivered, or in a gap of messages that a limit deleted`() async throws {
             let seed = UInt64.random(in: .min ... .max)
             print("kill rounds with retention: seed \(seed)")
             var random = SeededGenerator(seed: seed)

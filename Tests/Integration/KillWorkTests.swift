@@ -9,7 +9,7 @@ extension IntegrationTests {
     @Suite struct KillWorkTests {
         private static let workers = 20
         private static let parallel = 2
-        /// 100,000 take some minutes.
+        /// The number of jobs. 100,000 jobs take some minutes.
         private static let jobs = ProcessInfo.processInfo.environment["NOTIFYD_KILL_JOBS"].flatMap { Int($0) } ?? 4_000
         private static let daemonKills = 10
 
@@ -19,7 +19,7 @@ extension IntegrationTests {
             folder = try TemporaryFolder()
         }
 
-        @Test func `every job runs, and only those in flight at a kill run again`() async throws {
+        @Test func `every job runs, and only jobs in flight at a kill run again`() async throws {
             let seed = UInt64.random(in: .min ... .max)
             print("killed workers: seed \(seed)")
             var random = SeededGenerator(seed: seed)

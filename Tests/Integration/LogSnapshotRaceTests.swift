@@ -9,8 +9,8 @@ extension IntegrationTests {
         private static let rounds = 20
         private static let perRound = 500
 
-        /// Posts stored messages with ascending numbers, each followed by one that is not stored. Reports the end of
-        /// each round.
+        /// Posts stored messages with ascending numbers, each followed by a message that is not stored. Reports the end
+        /// of each round.
         private func post(on client: NotificationClient, _ rounds: AsyncStream<Int>.Continuation) async throws {
             let pipeline = client.postPipeline()
             async let accepted = pipeline.results.reduce(0) { try $0 + ($1.get().sequence > 0 ? 1 : 0) }
@@ -50,7 +50,7 @@ extension IntegrationTests {
             }
         }
 
-        @Test func `subscribing while messages are posted misses and repeats no stored one`() async throws {
+        @Test func `a subscription made while messages are posted misses and repeats no stored message`() async throws {
             let daemon = try await Daemon.start()
             let configuration = daemon.patientConfiguration
             let (stream, continuation) = AsyncStream<Int>.makeStream()

@@ -7,7 +7,7 @@ import WireTestSupport
 extension IntegrationTests {
     /// `notifyctl reload` after the files of the database were moved.
     @Suite struct LostFilesReloadTests {
-        @Test func `a reload that can't repair the log says so, and fails`() async throws {
+        @Test func `a reload that can't repair the log reports the reason, and fails`() async throws {
             let daemon = try await Daemon.start()
             let notifyctl = Notifyctl(daemon)
             try RawClient(daemon).post("a", durability: .stored)
@@ -29,9 +29,8 @@ extension IntegrationTests {
             #expect(again.status == .status(0) && again.errors == "")
         }
 
-        /// The messages are in memory: the new log has them.
-        @Test func `what a subscription receives after the database was replaced is not reported as lost`() async throws
-        {
+        /// The daemon copies the messages from memory to the new log.
+        @Test func `messages in memory are in the new log, and are not reported as lost`() async throws {
             let daemon = try await Daemon.start()
             let (notifyctl, client) = (Notifyctl(daemon), try RawClient(daemon))
             try client.subscribe("a", durable: "reader")

@@ -58,7 +58,7 @@ extension IntegrationTests {
             #expect(try await notifyctl.run("dead", "list", "--json").objects.isEmpty)
         }
 
-        @Test func `a list of dead letters reports those that are damaged`() async throws {
+        @Test func `a list of dead letters reports damaged ones`() async throws {
             let sequences = try await makeDeadLetters(["one", "text 2;", "three"])
             try await daemon.stop()
             try daemon.damage("text 2;")
@@ -86,7 +86,7 @@ extension IntegrationTests {
             #expect(try await succeed("dead", "list", "w", "--json").count == 1)
         }
 
-        @Test func `what a command has written to standard error is the reason, as far as 1 KiB`() async throws {
+        @Test func `the reason of a failure has the last 1 KiB of the command's standard error`() async throws {
             let script = "printf 'x%.0s' $(seq 2000) >&2; printf '\\n\\033[31mno\\377disk\\n' >&2; exit 65"
             let worker = try start(script: script)
             try daemon.waitForSubscriptions(1)
@@ -188,7 +188,7 @@ extension IntegrationTests {
             #expect(refused.status != .status(0))
         }
 
-        @Test func `a group refuses an exclusive client, which may take it over, and the reverse`() async throws {
+        @Test func `a group refuses an exclusive client without --takeover, and the reverse`() async throws {
             let member = try notifyctl.start(["work", "jobs.>", "--durable", "w", "--group", "--", "cat"])
             try daemon.waitForSubscriptions(1)
             let refused = try notifyctl.start(["subscribe", "jobs.>", "--durable", "w"])

@@ -217,7 +217,7 @@ extension IntegrationTests {
             #expect(try await doctor(socket: daemon.socket).status == .status(0))
         }
 
-        @Test func `a daemon that was stopped is found`() async throws {
+        @Test func `a daemon that a signal has stopped is found`() async throws {
             let daemon = try await Daemon.start()
             daemon.process.send(SIGSTOP)
             try daemon.process.waitUntilStopped()

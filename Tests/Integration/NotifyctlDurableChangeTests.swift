@@ -12,8 +12,8 @@ extension IntegrationTests {
         private let notifyctl: Notifyctl
         private let sequences: [UInt64]
 
-        /// A daemon with five stored messages, "0" to "4" of the names a, b, a, b, a, all of which the durable
-        /// subscription "mine" to `a` and `b` has acknowledged.
+        /// Starts a daemon, and stores the messages "0" to "4" of the names a, b, a, b, a. The durable subscription
+        /// "mine" to `a` and `b` has acknowledged all of them.
         init() async throws {
             daemon = try await Daemon.start(environment: ["NOTIFYD_SOCKET_MODE": "0666"])
             chmod(daemon.folder.path, 0o755)
@@ -46,7 +46,7 @@ extension IntegrationTests {
             }
         }
 
-        @Test func `reset to oldest gives all again, to now nothing`() async throws {
+        @Test func `a reset to oldest delivers all messages again, a reset to now none`() async throws {
             let oldest = try await notifyctl.run("durable", "reset", "mine", "--to", "oldest")
             #expect(oldest.status == .status(0), "\(oldest.errors)")
             #expect(oldest.output == "reset mine: continues with the oldest stored message\n")
@@ -64,7 +64,7 @@ extension IntegrationTests {
             }
         }
 
-        @Test func `a running subscriber goes on from the new position`() async throws {
+        @Test func `a running subscriber continues at the new position`() async throws {
             let process = try notifyctl.start(["subscribe", "a", "b", "--durable", "mine", "-c", "7"])
             try poster.post("a", "first")
             _ = try await process.standardOutput.wait("the first message") { $0.text == "first\n" ? $0 : nil }

@@ -13,14 +13,14 @@ extension IntegrationTests {
 
         /// Every key, except those of `stats`, which are the names of counters, and those of headers.
         private static let keys: [String: Kind] = [
-            // What a message is, also as a dead letter.
+            // Messages and dead letters.
             "name": .text, "object": .text, "sequence": .number, "time": .text, "headers": .object, "payload": .text,
             "payload_base64": .text, "payload_bytes": .number, "payload_start": .text, "payload_start_base64": .text,
             "redelivered": .flag, "snapshot": .flag, "original_sequence": .number, "original_time": .text,
             // Processes and users.
             "uid": .number, "gid": .number, "user": .text, "pid": .number, "program": .text, "client": .number,
             "connected": .text,
-            // What became of a post.
+            // Receipts and refusals of posts.
             "durability": .text, "subscribers": .number, "durables": .number, "code": .text, "reason": .text,
             "skipped": .number, "state": .text, "states": .list, "dead_letter": .number, "may_have_been_seen": .flag,
             // Durable subscriptions.

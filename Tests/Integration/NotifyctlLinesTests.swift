@@ -24,7 +24,7 @@ extension IntegrationTests {
             #expect(try await Notifyctl(daemon).run("reload").status == .status(0))
         }
 
-        @Test func `the first error of storage stops with one line that counts`() async throws {
+        @Test func `the first storage error ends the command with one line that counts the lines`() async throws {
             let daemon = try await startFull()
             let result = try await Notifyctl(daemon).shell(
                 "yes | notifyctl post a --lines --durability stored", within: .seconds(60))
@@ -125,7 +125,7 @@ extension IntegrationTests {
             #expect(errors.split(separator: "\n").count <= 2, "\(errors)")
         }
 
-        @Test func `invalid lines are counted and stop nothing`() async throws {
+        @Test func `invalid lines are counted, and the other lines are posted`() async throws {
             let daemon = try await Daemon.start(environment: ["NOTIFYD_LIMITS_PAYLOAD_BYTES": "10"])
             let lines = (1...30).map { $0.isMultiple(of: 2) ? "\($0)\n" : "much too long \($0)\n" }.joined()
             let result = try await Notifyctl(daemon).run(
@@ -137,7 +137,7 @@ extension IntegrationTests {
             #expect(errors.last == "notifyctl: posted 15 lines (15 stored), 15 invalid")
         }
 
-        @Test func `a signal stops with the numbers`() async throws {
+        @Test func `a signal ends the command with one line that counts the lines`() async throws {
             let daemon = try await Daemon.start()
             let process = try Notifyctl(daemon).start(["post", "a", "--lines", "--quiet"], input: .pipe)
             let client = try RawClient(daemon)
@@ -152,7 +152,7 @@ extension IntegrationTests {
         }
 
         @Test func `a signal before the first connection leaves no line unknown`() async throws {
-            // Never greets.
+            // Never answers the greeting.
             let listener = try Listener(path: folder.file("n.sock"))
             let process = try ChildProcess(
                 Programs.notifyctl, ["post", "a", "--lines", "--retry", "10m", "--socket", folder.file("n.sock")],

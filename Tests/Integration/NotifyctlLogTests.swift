@@ -46,7 +46,7 @@ extension IntegrationTests {
             #expect(object["payload"] as? String == "1" && object["sequence"] as? UInt64 == sequences[0])
         }
 
-        @Test func `log from a sequence reports what was deleted after it`() async throws {
+        @Test func `log from a sequence reports deletions after it`() async throws {
             _ = try store(1, "other")
             let sequences = try store(5)
             _ = try await notifyctl.run("purge", "a", "--before", "\(sequences[3])", "--yes")
@@ -61,11 +61,11 @@ extension IntegrationTests {
             #expect(subscribed.status == .status(0))
             expectText(subscribed.errors, "(\(sequences[0])–\(sequences[2])): the daemon no longer keeps them\n")
             let other = try await notifyctl.run("log", "other", "--from", "\(sequences[0] - 1)")
-            #expect(other.errors == "" && other.lines.count == 1, "others are not missed")
-            #expect(try await notifyctl.run("log", "a").errors == "", "nothing was deleted since its begin")
+            #expect(other.errors == "" && other.lines.count == 1, "no message of this name was deleted")
+            #expect(try await notifyctl.run("log", "a").errors == "", "by default, no deletions are reported")
         }
 
-        @Test func `a follower that a purge overtakes prints what is left, and reports what it missed`() async throws {
+        @Test func `a follower overtaken by a purge prints the remaining messages and reports the loss`() async throws {
             let (started, gate) = (daemon.folder.file("started"), daemon.folder.file("gate"))
             let errors = daemon.folder.file("errors")
             for path in [started, gate] { mkfifo(path, 0o600) }
@@ -153,11 +153,11 @@ extension IntegrationTests {
             }
         }
 
-        @Test func `log from a time reports what was deleted although older messages are stored`() async throws {
+        @Test func `log from a time reports deletions even if older messages are stored`() async throws {
             try poster.post("b", "0", durability: .stored)
             var sequences: [UInt64] = []
             for number in 1...4 {
-                // Later than the one before, also in milliseconds.
+                // Later than the previous message, also in milliseconds.
                 let time = ContinuousClock.now + .milliseconds(2)
                 while ContinuousClock.now < time {}
                 sequences.append(try poster.post("a", "\(number)", durability: .stored).sequence)
@@ -168,7 +168,7 @@ extension IntegrationTests {
                 try await notifyctl.run(["log", "--from", "\(time)"] + arguments).errors
             }
             #expect(try await errors() == "")
-            // Behind a message of the range, and before the first one.
+            // First a deletion after the first message of the range, then a deletion before it.
             try poster.post("c", "5", durability: .stored)
             try poster.post("d", "6", durability: .stored)
             #expect(try await notifyctl.run("purge", "c", "--yes").status == .status(0))
@@ -182,7 +182,7 @@ extension IntegrationTests {
             #expect(try await errors("d") == "")
         }
 
-        @Test func `a new durable subscription reports what was deleted from its start on`() async throws {
+        @Test func `a new durable subscription reports deletions after its start`() async throws {
             let sequences = try store(3)
             #expect(try await notifyctl.run("purge", "a", "--before", "\(sequences[2])", "--yes").status == .status(0))
             for durable in ["first", "second"] {
@@ -239,7 +239,7 @@ extension IntegrationTests {
             #expect(output.split(separator: "\n").map(String.init) == (0..<count).map(String.init))
         }
 
-        @Test func `the summary shows what fills the disk`() async throws {
+        @Test func `the summary begins with the names that take the most space`() async throws {
             let sequences = try store(3)
             try poster.post("big", String(repeating: "x", count: 10_000), durability: .stored)
             let table = try await notifyctl.run("log", "--summary")

@@ -57,7 +57,7 @@ extension IntegrationTests {
             #expect(result.errors.split(separator: "\n").last.map(String.init) == line, "\(result.errors)")
         }
 
-        @Test func `a full disk ends commands that print what arrives or has failed`() async throws {
+        @Test func `a full disk ends commands that print dead letters or posts`() async throws {
             let failed = try await notifyctl.shell(
                 """
                 notifyctl durable create jobs job --group --max-deliveries 1 && notifyctl post job x --quiet

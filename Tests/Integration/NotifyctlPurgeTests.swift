@@ -26,7 +26,7 @@ extension IntegrationTests {
             try await notifyctl.run("log", "--format", "{name} {text}").lines.map(String.init)
         }
 
-        @Test func `purge deletes what matches and reports it`() async throws {
+        @Test func `purge deletes matching messages and reports their number`() async throws {
             let sequences = try store(4, "a")
             _ = try store(1, "b")
             try poster.subscribe("a", durable: "unread", from: .oldest)
@@ -42,7 +42,7 @@ extension IntegrationTests {
             #expect(try await stored() == [])
         }
 
-        @Test func `a job that waits for its next delivery is purged, and its worker learns of it`() async throws {
+        @Test func `a job that waits for its next delivery is purged, and its worker reports the loss`() async throws {
             let worker = try notifyctl.start(
                 [
                     "work", "jobs.>", "--durable", "w", "--group", "--retry-after", "1h", "--", "sh", "-c",

@@ -5,7 +5,7 @@ import Testing
 import WireTestSupport
 
 extension IntegrationTests {
-    /// What commands print on a terminal: local times, and tables that fit.
+    /// The output of commands on a terminal: local times, and tables that fit.
     @Suite struct NotifyctlTerminalTests {
         private static let zone = "XXX-05:30"
         private static let long = String(repeating: "long.", count: 30) + "name"

@@ -157,7 +157,7 @@ extension IntegrationTests {
             try Self.expectPosts(Self.defaults, alice) { $0.alicePosts }
         }
 
-        @Test func `each client of a durable subscription gets what its own group may receive`() async throws {
+        @Test func `each client of a durable subscription gets only what its own groups may receive`() async throws {
             let daemon = try await Self.start(Self.rules)
             let root = try RawClient(daemon)
             let alice = try await Self.alice.connect(to: daemon).client

@@ -6,9 +6,9 @@ import Testing
 import WireTestSupport
 
 extension IntegrationTests {
-    /// Time limits and signals of notifyctl hold although the daemon, or its disk, stands still.
+    /// Timeouts and signals end notifyctl even while the daemon, or its disk, stands still.
     @Suite struct UnansweredCommandTests {
-        /// A generous limit for the end of a command. Each of them would wait for the daemon without it.
+        /// The time limit for the end of a command. It is generous: a command that waits for the daemon never ends.
         private let limit = Duration.seconds(60)
 
         private func expectTimeout(_ process: ChildProcess, sourceLocation: SourceLocation = #_sourceLocation)
@@ -148,7 +148,7 @@ extension IntegrationTests {
             }
             let posted = try #require(try number(#/^notifyctl: interrupted: posted (\d+) lines \(/#), "\(errors)")
             let unknown = try #require(try number(#/, unknown for (\d+) \(/#), "\(errors)")
-            // Those that the client has not sent yet, because the daemon's window is full.
+            // Lines that the client has not sent yet, because the daemon's window is full.
             let unsent = try number(#/, (\d+) not posted \(/#) ?? 0
             expectText(errors, " (\(posted) stored), ")
             expectText(errors, "\(posted + 1)\(unknown > 1 ? " to \(posted + unknown)" : ""))\n")

@@ -3,14 +3,14 @@ import Synchronization
 import Testing
 
 extension IntegrationTests {
-    /// Handlers that end at once. The answers of some arrive while the client sends those of others.
+    /// Handlers that return at once. Some of them return while the client sends the answers of others.
     @Suite struct WorkBacklogTests {
         private static let messages = 10_000
 
         private final class Handled: Sendable {
             private let sequences = Mutex(Set<UInt64>())
 
-            /// Returns the number of messages so far.
+            /// Records a message, and returns the number of messages so far.
             func insert(_ sequence: UInt64) -> Int {
                 sequences.withLock { sequences in
                     #expect(sequences.insert(sequence).inserted)

@@ -5,7 +5,7 @@ import Testing
 import WireTestSupport
 
 extension IntegrationTests {
-    /// The end of `notifyctl work`, and what it needs of the system.
+    /// The end of `notifyctl work`, and its need of descriptors.
     @Suite struct WorkEndTests: WorkSuite {
         let setUp: WorkSetUp
 
@@ -61,7 +61,7 @@ extension IntegrationTests {
                 let line = try await worker.waitForLines(1)[0].split(separator: " ")
                 #expect(line[0] == "1", "round \(round)")
                 let job = try #require(Int32(line[1]))
-                // As a service manager, which signals all processes of a service in no defined order.
+                // A service manager signals all processes of a service, in no defined order.
                 if round.isMultiple(of: 2) {
                     kill(job, SIGTERM)
                     worker.send(SIGTERM)

@@ -143,7 +143,7 @@ extension ChildProcess {
             let parents = try FileManager.default.contentsOfDirectory(atPath: "/proc").map { process in
                 // Other entries have no such file, and a process may end meanwhile.
                 let text = (try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)) ?? ""
-                // After the name in parentheses follow the state and the parent.
+                // The state and the parent follow the name in parentheses.
                 return text[(text.lastIndex(of: ")") ?? text.startIndex)...].split(separator: " ").dropFirst(2).first
             }
             if !parents.contains("\(pid)") { return }
