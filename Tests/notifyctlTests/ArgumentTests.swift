@@ -163,7 +163,7 @@ import Testing
     }
 
     @Test(arguments: ["trace", "dead list --id", "dead retry d --id"], ["0", "010", "x", "18446744073709551615"])
-    func `a text that is no sequence is refused`(arguments: String, text: String) throws {
+    func `a text that is not a sequence is refused`(arguments: String, text: String) throws {
         let words = arguments.split(separator: " ").map(String.init)
         #expect(throws: Never.self) { try Notifyctl.parseAsRoot(words + ["10"]) }
         let error = #expect(throws: (any Error).self) { try Notifyctl.parseAsRoot(words + [text]) }

@@ -36,7 +36,7 @@ import Testing
                 """)
     }
 
-    @Test func `of a reason of several lines, a list has the first and the last, and the details have all`() {
+    @Test func `a list has the first and last line of a reason, and the details have all lines`() {
         var row = row
         row.reason = "exit status 3\nreading\tit\n\nno\u{1B}disk"
         #expect(DeadLetterRow.table([row], .utc).lines()[1].contains("  exit status 3: no\u{FFFD}disk  "))
@@ -48,7 +48,7 @@ import Testing
         #expect(FailureReason.line("\n") == "?")
     }
 
-    @Test func `the JSON of a dead letter has null for what is not known`() {
+    @Test func `the JSON of a dead letter has null for unknown values`() {
         var row = row
         row.reason = nil
         var json = JSONWriter()

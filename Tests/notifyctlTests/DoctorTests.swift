@@ -39,7 +39,7 @@ import Testing
             problems(true, 3, nil) == ["3 messages in the log are known to be damaged, and are not delivered"])
     }
 
-    @Test func `a user who has reached a limit of what is stored is a problem`() {
+    @Test func `a user near a storage limit is a problem`() {
         func texts(_ name: String, _ used: UInt64, _ limit: UInt64?) -> [String] {
             Doctor.findings(uses: [.init(name: name, used: used, limit: limit)]).map(\.text)
         }
@@ -85,14 +85,14 @@ import Testing
     }
 
     @Test(arguments: [ELOOP, ENOTDIR, EPROTOTYPE, EMFILE])
-    func `the reason why a connection failed is not replaced by a missing daemon`(code: Int32) {
+    func `a connection that failed for another reason is not reported as a missing daemon`(code: Int32) {
         let error = NotifyError(.noDaemon, "can't connect to /n.sock: why", cause: Errno(rawValue: code))
         let finding = Doctor.connectFinding(error)
         #expect(finding?.problem == "can't connect to /n.sock: why")
         #expect(finding?.repair == (code == EMFILE ? nil : "give the daemon's socket with --socket"))
     }
 
-    @Test func `a missing daemon is no such reason`() {
+    @Test func `a missing daemon is not reported as another reason`() {
         for code in [ENOENT, ECONNREFUSED] {
             let error = NotifyError(.noDaemon, "notifyd does not listen", cause: Errno(rawValue: code))
             #expect(Doctor.connectFinding(error) == nil)
@@ -100,7 +100,7 @@ import Testing
         #expect(Doctor.connectFinding(NotifyError(.noDaemon, "no")) == nil)
     }
 
-    @Test func `a process that may be another program is to be found before it is ended`() {
+    @Test func `the repair for a process that may be another program begins with finding it`() {
         #expect(
             Doctor.listenerRepair("/n.sock", unit: nil, sudo: "sudo ")
                 == "find the process with 'sudo ss -xlp src /n.sock' or 'sudo lsof /n.sock'; restart it if it is "
@@ -135,7 +135,7 @@ import Testing
         #expect(outermost("/a/n.sock", "/b") == nil)
     }
 
-    @Test func `the holder of a lock is read from a file of this user or of root alone`() throws {
+    @Test func `the holder of a lock is read only from a file of this user or of root`() throws {
         let folder = try TemporaryFolder()
         let path = try folder.write("1234\n", to: "socket.lock")
         let holder = { SocketLock.holder(ofSocket: folder.file("socket")) }

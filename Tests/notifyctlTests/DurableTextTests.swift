@@ -9,7 +9,7 @@ import Testing
 @Suite struct DurableTextTests {
     private let now = Date(timeIntervalSince1970: 1_700_000_065)
 
-    /// The entry of a subscription with so many pending messages; nil if they are not known.
+    /// The entry of a subscription with this number of pending messages; nil if the number is not known.
     private func entry(pending: UInt64?) -> DurableEntry {
         var entry = DurableEntry(request: 1, uid: 0, cursor: 9, durableName: "billing", patterns: ["a"])
         entry.pending = pending.map {
@@ -20,7 +20,7 @@ import Testing
 
     private func cells(_ line: String) -> [Substring] { line.split(separator: " ") }
 
-    @Test func `what is not known is not shown as none`() {
+    @Test func `an unknown value is not shown as none`() {
         let subscriptions = [nil, 0, 1].map { entry(pending: $0) }
             .map { Administration.DurableSubscription($0) }
         let table = DurableListCommand.table(subscriptions, now: now)
@@ -65,7 +65,7 @@ import Testing
         #expect(json.contains(#","dead_letters_need_room":true,"#))
     }
 
-    @Test func `a subscription that was never attached says so, if its creation is known`() {
+    @Test func `a missing attachment is shown as never only if the creation is known`() {
         func line(created: UInt64, pid: UInt32 = 0) -> Substring? {
             var entry = entry(pending: 0)
             (entry.pid, entry.client) = (pid, pid == 0 ? 0 : 1)
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func `a description counts without a plural, and shows what is not known`() {
+    @Test func `a description counts without a plural, and shows unknown values`() {
         func lines(_ entry: DurableEntry) -> [Substring] {
             let details = Administration.DurableDetails(
                 DurableDescription(entry, settings: .init(defaultsFor: .exclusive)))

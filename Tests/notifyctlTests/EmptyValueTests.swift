@@ -33,7 +33,7 @@ import Testing
         #expect(separated(arguments) == arguments)
     }
 
-    @Test func `an empty object is none of the following arguments`() throws {
+    @Test func `an empty object does not take the next argument as its value`() throws {
         let post = try #require(
             try ProgramArguments.parse(separated(["post", "a", "--object=", "hello"])) as? PostCommand)
         #expect(post.object == "" && post.body == "hello")
@@ -48,7 +48,7 @@ import Testing
         (["subscribe", "-t=", "5", "a"], "-t"), (["dead", "list", "--id=", "5"], "--id"),
         (["post", "a", "--durability=", "stored"], "--durability"),
     ])
-    func `an empty value that the option does not take is refused`(arguments: [String], option: String) throws {
+    func `an empty value is refused if the option does not accept it`(arguments: [String], option: String) throws {
         let error = #expect(throws: (any Error).self) { try ProgramArguments.parse(separated(arguments)) }
         #expect(try Notifyctl.exitCode(for: #require(error)).rawValue == 64)
         #expect(try Notifyctl.message(for: #require(error)).contains(option))

@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `adding histograms is as recording all values in one`() {
+    @Test func `the sum of histograms equals one histogram of all values`() {
         var (one, other, both) = (Histogram(), Histogram(), Histogram())
         for value in 0..<1_000 as Range<UInt64> {
             one.record(value)

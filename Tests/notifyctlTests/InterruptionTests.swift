@@ -65,7 +65,7 @@ import Testing
         #expect(await interruption.wait() == .signal)
     }
 
-    @Test func `an interruption ends every wait, and a cancelled wait ends alone`() async {
+    @Test func `an interruption ends every wait, and a cancellation ends only its own wait`() async {
         let interruption = Interruption()
         async let first = interruption.wait()
         async let second = interruption.wait(atMost: .seconds(3600))

@@ -33,7 +33,7 @@ import Testing
         #expect(JobEnvironment.entries(inheritedFrom: environment) == expected.map { $0 + [0] })
     }
 
-    @Test func `entries with which no command could be started are left out`() {
+    @Test func `entries that would keep a command from being started are left out`() {
         let environment = ["", "A", "1=a", "9X=b", "=c", "_1=d"].map { Array($0.utf8) }
         let expected = ["=c\0", "_1=d\0"].map { Array($0.utf8) }
         #expect(JobEnvironment.entries(inheritedFrom: environment) == expected)

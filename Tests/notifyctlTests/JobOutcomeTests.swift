@@ -25,7 +25,7 @@ import Testing
         #expect(JobOutcome(status) == outcome)
     }
 
-    @Test func `what a command has written to standard error follows the reason of a failure`() {
+    @Test func `the end of a command's standard error follows the reason of a failure`() {
         #expect(JobOutcome(.exited(1)).adding(errors: "a\nb") == .failed(reason: "exit status 1\na\nb"))
         #expect(JobOutcome(.exited(65)).adding(errors: "a") == .deadLetter(reason: "exit status 65\na"))
         #expect(JobOutcome(.exited(143)).adding(errors: "a") == .stopped(reason: "exit status 143\na"))

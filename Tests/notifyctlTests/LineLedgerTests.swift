@@ -22,7 +22,7 @@ import Testing
         return ledger
     }
 
-    @Test func `lines are counted by what they reached`() {
+    @Test func `lines are counted by their receipts`() {
         var ledger = ledger(lines: 1...4)
         for outcome in [receipt(.stored), receipt(.volatile), receipt(.volatile, subscribers: 1), receipt(.synced)] {
             #expect(ledger.received(outcome) == nil)
@@ -33,7 +33,7 @@ import Testing
         #expect(ledger.status == .success && ledger.failure == nil)
     }
 
-    @Test func `invalid lines are reported ten times and stop nothing`() {
+    @Test func `ten invalid lines are reported, and none stops the posting`() {
         var ledger = ledger(lines: 1...15)
         let reports = (1...14).compactMap { _ in ledger.received(refusal(.payloadTooLarge)) }
         #expect(reports.count == 10 && reports.last == "line 10: refused")
@@ -48,7 +48,7 @@ import Testing
             (.limitReached, .refusedForNow, true),
             (.daemonClosing, .noDaemon, true), (.forbidden, .forbidden, false),
         ] as [(NotifyError.Code, notifyctl.ExitStatus, Bool)])
-    func `the first refusal stops, and its lines are known`(
+    func `the first refusal stops the posting, and the refused lines are known`(
         code: NotifyError.Code, status: notifyctl.ExitStatus, isRetryable: Bool
     ) {
         var ledger = ledger(lines: 1...5)

@@ -19,10 +19,10 @@ import WireTestSupport
         private let refusals: Int
         private let bytes = Mutex(0)
 
-        /// The posts that have arrived, if only posts of "line" have.
+        /// The number of posts that have arrived. Exact only if all of them are posts of "line".
         var receivedPosts: Int { bytes.withLock { $0 } / Self.post.count }
 
-        /// - Parameter refusals: How many posts are refused for a full disk.
+        /// - Parameter refusals: The number of posts that are refused for a full disk.
         init(refusals: Int = 0) throws {
             self.refusals = refusals
             listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
@@ -135,7 +135,7 @@ import WireTestSupport
         #expect(message.hasSuffix("; nothing was sent; posted 0 lines (0 stored), 1 not posted (line 1)"))
     }
 
-    @Test func `without a daemon, retrying goes on for its time`() async throws {
+    @Test func `without a daemon, retrying continues for its time`() async throws {
         var configuration = NotificationClient.Configuration()
         configuration.connectionWait = .milliseconds(50)
         let start = ContinuousClock.now

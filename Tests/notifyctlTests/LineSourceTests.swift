@@ -4,7 +4,7 @@ import Testing
 @testable import notifyctl
 
 @Suite struct LineSourceTests {
-    @Test func `the next line is one that is known`() async throws {
+    @Test func `the next line is the first known line that was not taken`() async throws {
         let (input, output) = try makePipe()
         defer { close(input) }
         func write(_ text: String) throws { try #require(Glibc.write(output, text, text.utf8.count) > 0) }

@@ -27,7 +27,7 @@ import Testing
             ])
     }
 
-    @Test func `rates are differences between two looks`() {
+    @Test func `rates are differences between two lists`() {
         let earlier = Look(items: [client(7, posts: 5, delivered: 10)], time: now)
         let later = Look(
             items: [client(7, posts: 25, delivered: 10), client(8, posts: 9)], time: now + .seconds(2))

@@ -85,7 +85,7 @@ import Testing
         let shown = "é\u{FFFD}[31m\u{FFFD}\u{FFFD}\u{FFFD}2J\tx\n"
         #expect(terminalText(.payload, message) == shown + "\n")
         #expect(terminalText(.nameAndPayload, message) == "a.b " + shown + "\n")
-        // Those of the format itself are kept.
+        // Control characters of the format itself are kept.
         let template = try FormatTemplate("\u{1B}{payload}{text}{object}{header:k}")
         #expect(
             terminalText(.template(template), message) == "\u{1B}" + shown + shown + "o\u{FFFD}\u{FFFD}\n")

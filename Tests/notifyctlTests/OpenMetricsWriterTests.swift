@@ -41,7 +41,7 @@ import Testing
         "# TYPE a gauge\na{l=\"x\",} 1\n# EOF\n", "# TYPE a gauge\na 1\n# HELP a b\n# EOF\n",
         "# TYPE a gauge\na 1\na 1\n# EOF\n", "# TYPE a gauge\na 1\n# TYPE b gauge\n# TYPE a gauge\n# EOF\n",
     ])
-    func `the parser of the tests refuses what is not OpenMetrics`(text: String) {
+    func `the parser of the tests refuses invalid OpenMetrics`(text: String) {
         #expect(throws: OpenMetricsParser.Invalid.self) { try OpenMetricsParser.parse(text) }
     }
 }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import notifyctl
 
-/// The end of what a command has written to standard error.
+/// The last bytes of a command's standard error.
 @Suite struct OutputTailTests {
     private func tail(_ parts: [UInt8]...) -> String {
         let tail = OutputTail()
@@ -10,7 +10,7 @@ import Testing
         return tail.text
     }
 
-    @Test func `the last 1 KiB is kept, whatever the pieces are`() {
+    @Test func `the last 1 KiB is kept, however it is divided into pieces`() {
         #expect(tail() == "")
         #expect(tail(Array("one\n".utf8), Array("two\n".utf8)) == "one\ntwo")
         let digits = (0..<5_000).map { UInt8(ascii: "0") + UInt8($0 % 10) }
@@ -21,7 +21,7 @@ import Testing
         #expect(kept.text == expected)
     }
 
-    @Test func `a character that is cut off, invalid UTF-8 and control characters leave text`() {
+    @Test func `the text has no partial, invalid or control characters`() {
         // Each character has three bytes: two bytes of one are cut off.
         let euros = Array(String(repeating: "€", count: 400).utf8)
         #expect(tail(euros) == String(repeating: "€", count: 341))

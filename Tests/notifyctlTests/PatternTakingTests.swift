@@ -18,7 +18,7 @@ import Testing
         (["post", "web>"], ["web>"]), (["post", "a.b*.c", "x"], ["a.b*.c"]), (["post", "web"], []),
         (["post", "web#1"], []), (["post", "web*", "--quiet"], []),
     ])
-    func `the name of a post is checked only if it holds a wildcard`(arguments: [String], expected: [String]) throws {
+    func `the name of a post is checked only if it has a wildcard`(arguments: [String], expected: [String]) throws {
         let command = try Notifyctl.parseAsRoot(arguments)
         #expect((command as? any PatternTaking)?.patterns == expected)
     }

@@ -7,7 +7,7 @@ import Testing
 @Suite struct PositionParserTests {
     /// Central European time in 2026, with daylight-saving time from 2026-03-29T01:00Z to 2026-10-25T01:00Z.
     private static let berlin = LocalTimeZone { (1_774_746_000..<1_792_890_000).contains($0) ? 7200 : 3600 }
-    /// West of UTC, by an offset that is no whole number of hours.
+    /// A zone west of UTC, by an offset that is not a whole number of hours.
     private static let west = LocalTimeZone { _ in -12_600 }
     /// A zone whose clock is set from 00:00 to 01:00 at 2026-03-29T00:00 local time.
     private static let midnight = LocalTimeZone { $0 >= 1_774_735_200 ? 10_800 : 7200 }

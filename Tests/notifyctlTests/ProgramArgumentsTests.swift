@@ -6,7 +6,7 @@ import Testing
 @Suite struct ProgramArgumentsTests {
     private func parse(_ arguments: String...) throws -> any ParsableCommand { try ProgramArguments.parse(arguments) }
 
-    @Test func `what follows two hyphens is the program, with its options`() throws {
+    @Test func `the arguments after two hyphens are the program and its options`() throws {
         let work = try #require(
             try parse("work", "a", "b", "--durable", "w", "--parallel", "3", "--", "sh", "-c", "x", "--", "y")
                 as? WorkCommand)
@@ -17,7 +17,7 @@ import Testing
         #expect(wait.receiving.durable == nil && wait.program == ["--durable"])
     }
 
-    @Test func `subscribe takes a program with --exec only`() throws {
+    @Test func `subscribe takes a program only with --exec`() throws {
         let subscribe = try #require(try parse("subscribe", "a", "--exec", "--", "b") as? SubscribeCommand)
         #expect(subscribe.patterns == ["a"] && subscribe.program == ["b"])
         let plain = try #require(try parse("subscribe", "a", "--") as? SubscribeCommand)
@@ -35,7 +35,7 @@ import Testing
         #expect(subscribe.patterns == ["-a", "b"] && subscribe.program.isEmpty)
     }
 
-    @Test func `other commands get what follows as their own arguments`() throws {
+    @Test func `other commands get the arguments after two hyphens as their own`() throws {
         let post = try #require(try parse("post", "a", "--", "--text") as? PostCommand)
         #expect(post.body == "--text")
     }

@@ -13,7 +13,7 @@ import Testing
                 request: 1, sequence: 5, subscribers: subscribers, stored: durables, durability: .init(durability)))
     }
 
-    @Test func `a receipt says what was reached`() {
+    @Test func `a receipt has the durability and the numbers of receivers`() {
         var bytes: [UInt8] = []
         let printer = ReceiptPrinter(name: "a", format: .text)
         printer.append(receipt(.stored), to: &bytes)

@@ -8,7 +8,7 @@ import Testing
 @Suite struct StartTextTests {
     private let now = Date(timeIntervalSince1970: 1_795_435_445)
 
-    @Test func `purge asks before what to delete`() {
+    @Test func `the question of purge names the messages to delete`() {
         let questions: [(NotificationClient.Start?, String)] = [
             (nil, "Delete the stored messages of 'a.*', 'b'?"),
             (.now, "Delete the stored messages of 'a.*', 'b' posted before now?"),
@@ -34,7 +34,7 @@ import Testing
         let texts: [(NotificationClient.Start, cursor: UInt64, String)] = [
             (.oldest, 0, "continues with the oldest stored message"),
             (.time(now), 0, "continues with the oldest stored message"),
-            (.time(now), 7, "continues with what was posted since 2026-11-23T12:04:05.000Z, after sequence 7"),
+            (.time(now), 7, "continues with messages posted since 2026-11-23T12:04:05.000Z, after sequence 7"),
             (.now, 7, "continues after sequence 7"), (.sequence(8), 7, "continues after sequence 7"),
         ]
         for (position, cursor, text) in texts {

@@ -15,7 +15,7 @@ import Testing
             ])
     }
 
-    @Test func `characters that change the direction of text are replaced as control characters are`() {
+    @Test func `characters that change the direction of text are replaced like control characters`() {
         let scalars = ([0x061C, 0x200E, 0x200F, 0x9B, 0x1B] + Array(0x202A...0x202E) + Array(0x2066...0x2069))
             .compactMap { Unicode.Scalar(UInt32($0)) }
         for scalar in scalars {
@@ -24,7 +24,7 @@ import Testing
             MessageFormat.replaceControls(in: &bytes, from: 0)
             #expect(bytes == Array("\u{FFFD}\n".utf8))
         }
-        // Letters of scripts from right to left, joiners and emoji are none.
+        // Letters of scripts from right to left, joiners and emoji are not replaced.
         for text in ["שלום", "مرحبا", "a\u{200D}b", "👩‍🚀"] { #expect(Table.printable(text) == text) }
     }
 
@@ -36,7 +36,7 @@ import Testing
         #expect((0..<3).map(TableLayout(table, .full).range) == [0..<3, 5..<9, 11..<13])
     }
 
-    @Test func `columns are as wide as their characters are on a terminal, not as their bytes`() {
+    @Test func `the width of a column is that of its text on a terminal, not its number of bytes`() {
         var table = Table([.text("A"), .text("B")])
         for (text, end) in [("üñ🇫🇷", "w"), ("注文", "x"), ("주", "y"), ("abcd", "z")] { table.append([text, end]) }
         #expect(table.lines() == ["A     B", "üñ🇫🇷  w", "注文  x", "주    y", "abcd  z"])

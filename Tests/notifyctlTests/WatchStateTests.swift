@@ -57,7 +57,7 @@ import Testing
         #expect(state.keyPressed(.character("q")) == .quit)
     }
 
-    @Test func `rates follow the second list, and not the loss of the daemon`() {
+    @Test func `rates are shown from the second list on, and not after a loss of the daemon`() {
         var state = state([1])
         #expect(lines(&state)[2].contains("    -  "))
         #expect(state.intervalPassed() == .request(.list))

@@ -45,6 +45,6 @@ struct DurableResetCommand: AsyncParsableCommand {
     static func text(_ position: NotificationClient.Start, cursor: UInt64, _ times: TimeStyle) -> String {
         guard cursor > 0 else { return "continues with the oldest stored message" }
         guard case .time(let time) = position else { return "continues after sequence \(cursor)" }
-        return "continues with what was posted since \(times.text(time)), after sequence \(cursor)"
+        return "continues with messages posted since \(times.text(time)), after sequence \(cursor)"
     }
 }

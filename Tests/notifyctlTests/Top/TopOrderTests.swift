@@ -33,7 +33,7 @@ import Testing
         #expect(arranged(0, filter: "5") == [], "sizes are not compared")
     }
 
-    @Test func `subscriptions are sorted by how far they are behind`() {
+    @Test func `subscriptions are first sorted by their unacknowledged messages`() {
         let column = TopView.subscriptions.columns.firstIndex { $0.title == "BEHIND" }
         let order = TopOrder(TopView.subscriptions)
         #expect(order.column == column && order.isDescending)
