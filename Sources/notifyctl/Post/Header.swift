@@ -5,7 +5,7 @@ struct Header: Equatable {
     var key: String
     var value: String
 
-    /// - Throws: `ValidationError` that shows how to write a header.
+    /// - Throws: `ValidationError` that shows the form of a header.
     init(argument: String) throws {
         let colon = argument.utf8.firstIndex(of: UInt8(ascii: ":")) ?? argument.startIndex
         key = Self.trimmed(argument[..<colon])

@@ -3,52 +3,52 @@ import NotifyClient
 
 /// A line of the input of `post --lines`.
 struct InputLine: Equatable, Sendable {
-    /// Counted from 1.
+    /// The number of the line, counted from 1.
     var number: Int
     var payload: [UInt8]
 }
 
 /// The outcomes of the lines of `post --lines`. Decides whether posting continues.
 struct LineLedger: Sendable {
-    /// The most invalid lines that are reported one by one.
+    /// The maximum number of invalid lines that are reported one by one.
     static let reportedInvalidLines = 10
 
-    /// The first error because of which posting stops.
+    /// The first error that stops the posting.
     struct Failure: Sendable {
         var line: Int
         var error: NotifyError
     }
 
     private var inFlight: Deque<InputLine> = []
-    /// The lines with a receipt, and those of them that are in the log.
+    /// The number of lines with a receipt, and how many of them are stored.
     private(set) var posted = 0
     private(set) var stored = 0
-    /// The lines that reached no subscriber and were not stored.
+    /// The number of lines that reached no subscriber and were not stored.
     private(set) var unreached = 0
     private(set) var invalid = 0
     /// The lines that are known not to be posted, in order.
     private(set) var refused: [InputLine] = []
     private(set) var unknown = LineRanges()
-    /// The posted lines that were sent again after a later line was posted.
+    /// The number of posted lines that were sent again after a later line was posted.
     private(set) var reordered = 0
     /// The highest number of a posted line.
     private var lastPosted = 0
     private(set) var failure: Failure?
     private var isInterrupted = false
 
-    /// The client is stopped because of an interruption. Later errors follow from that.
+    /// Records that an interruption has stopped the client. Later errors are a consequence.
     mutating func interrupted() {
         isInterrupted = true
     }
 
-    /// The lines were passed to the client.
+    /// Records that the lines were passed to the client.
     mutating func submitted(_ lines: [InputLine]) {
         inFlight.append(contentsOf: lines)
     }
 
-    /// The outcome of the first submitted line without one.
+    /// Records the outcome of the first submitted line without an outcome.
     ///
-    /// - Returns: The report about an invalid line; nil for other lines, and once enough were reported.
+    /// - Returns: The report about an invalid line; nil for other lines, and after `reportedInvalidLines` reports.
     mutating func received(_ outcome: NotificationClient.PostPipeline.Outcome) -> String? {
         guard let line = inFlight.popFirst() else { return nil }
         switch outcome {
@@ -71,9 +71,9 @@ struct LineLedger: Sendable {
         return nil
     }
 
-    /// No further outcome will be received.
+    /// Records that no further outcome will be received.
     ///
-    /// - Parameter wasConnected: Whether the client has had a connection. Without one, no line was sent.
+    /// - Parameter wasConnected: Whether the client has ever been connected. If not, no line was sent.
     mutating func abandon(wasConnected: Bool) {
         if wasConnected {
             for line in inFlight { unknown.append(line.number) }
@@ -106,7 +106,7 @@ struct LineLedger: Sendable {
         return invalid > 0 ? .invalidData : .success
     }
 
-    /// The numbers, as one line without a period.
+    /// The numbers of lines by outcome, as one line without a period.
     ///
     /// - Parameter next: The line at which the input was left; nil if no further line is known.
     func summary(next: Int?) -> String {
@@ -127,7 +127,7 @@ struct LineLedger: Sendable {
 
 /// Numbers of lines in ascending order, as ranges.
 struct LineRanges: Equatable, Sendable, CustomStringConvertible {
-    /// The most ranges in the text.
+    /// The maximum number of ranges in the text.
     private static let shown = 4
 
     private var ranges: [ClosedRange<Int>] = []
@@ -148,7 +148,7 @@ struct LineRanges: Equatable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Such as `line 5` or `lines 1 to 3, 7`.
+    /// The text, such as `line 5` or `lines 1 to 3, 7`.
     var description: String {
         var texts = ranges.prefix(Self.shown).map { range in
             range.count == 1 ? "\(range.lowerBound)" : "\(range.lowerBound) to \(range.upperBound)"
@@ -159,11 +159,11 @@ struct LineRanges: Equatable, Sendable, CustomStringConvertible {
 }
 
 extension NotifyError {
-    /// Whether the request was certainly not executed.
+    /// Whether it is certain that the request was not executed.
     fileprivate var isKnownRefusal: Bool {
         switch code {
         case .outcomeUnknown, .connectionLost, .cancelled: false
-        // The client fails only posts with `stopped` that it has not sent.
+        // The client uses `stopped` only for posts that it has not sent.
         case .notConnected, .noDaemon, .timedOut, .stopped: true
         default: isRefusal
         }

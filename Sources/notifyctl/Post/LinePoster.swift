@@ -4,16 +4,16 @@ import Synchronization
 
 /// Posts one message for each line, pipelined, and prints the receipts in the order of the lines.
 struct LinePoster: Sendable {
-    /// The most lines that are passed to the client at once, between two looks at whether to go on.
+    /// The maximum number of lines that are passed to the client at once. Between slices, the posting may stop.
     private static let sliceLines = 256
-    /// The most lines without an outcome. The pipeline has room for them and for one slice.
+    /// The maximum number of lines without an outcome. The pipeline has room for them and for one slice.
     private static let windowLines = 16_384
     private static let firstPause = Duration.milliseconds(100)
     private static let longestPause = Duration.seconds(1)
-    /// The least time for a connection, even if lines are sent again for a shorter time.
+    /// The minimum time for a connection, even if `retryTime` is shorter.
     private static let shortestConnectionWait = Duration.milliseconds(100)
-    /// The least time for the receipt of a line, even if lines are sent again for a shorter time: after it, the outcome
-    /// of the line is unknown, which ends the command.
+    /// The minimum time for the receipt of a line, even if `retryTime` is shorter. After this time the outcome of the
+    /// line is unknown, and the command ends.
     private static let shortestAnswerWait = Duration.seconds(1)
 
     let template: NotificationClient.OutgoingMessage
@@ -28,7 +28,7 @@ struct LinePoster: Sendable {
 
     private final class State: Sendable {
         let ledger = Mutex(LineLedger())
-        /// Why the input can't be read, or the output not be written.
+        /// The reason why the input can't be read, or the output can't be written.
         let failure = Mutex<(any Error)?>(nil)
 
         func fail(_ error: any Error) {
@@ -45,16 +45,16 @@ struct LinePoster: Sendable {
         source = LineSource(input)
     }
 
-    /// Posts until the end of the input, an interruption, or the first error that concerns more than a single line.
+    /// Posts until the end of the input, an interruption, or the first error that affects more than a single line.
     ///
     /// - Throws: `CommandFailure` that counts the lines, unless all were posted; `StandardOutput.Failure.readerClosed`.
     func run(_ configuration: NotificationClient.Configuration) async throws {
-        // Report a lost connection even while no lines arrive: input from `tail -f`, for example, may outlive the
+        // A lost connection is reported even while no lines arrive: input from `tail -f`, for example, may outlive the
         // daemon.
         var configuration = configuration
         configuration.onConnectionChange = connection.handler
         configuration.requiresFirstConnection = retryTime == nil
-        // An interrupted command stops the client.
+        // The limit for the client after an interruption, which stops it.
         configuration.closingTimeout = Interruption.answerLimit
         if let retryTime {
             configuration.connectionWait = min(
@@ -62,10 +62,10 @@ struct LinePoster: Sendable {
             configuration.requestTimeout = min(configuration.requestTimeout, max(retryTime, Self.shortestAnswerWait))
         }
         let start = ContinuousClock.now
-        // A closed terminal must not hide how many lines were posted.
+        // SIGHUP is trapped, so that the number of posted lines is reported even if the terminal was closed.
         let signals = await Interruption.trapSignals(includingHangup: true)
         let printsNothing = printer.format == .nothing
-        // The receipts show the progress on a terminal.
+        // On a terminal, printed receipts show the progress already.
         let isShown = printsNothing || isatty(STDOUT_FILENO) == 0
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await interruption.watchSignals(signals) }
@@ -88,13 +88,14 @@ struct LinePoster: Sendable {
                 }
             }
         } catch  where error is NotifyError && state.ledger.withLock({ $0.failure != nil }) {
-            // The error of the client is that of the line.
+            // The error of the client is the error of the line, which is reported later.
         }
         state.ledger.withLock { $0.abandon(wasConnected: connection.wasConnected) }
     }
 
-    /// Waits for an interruption, and stops the client. So every submitted line soon has an outcome, even if the daemon
-    /// does not answer: lines that were not sent are not posted, and the outcome of lines without a receipt is unknown.
+    /// Waits for an interruption, and stops the client. The stop soon gives every submitted line an outcome, even if
+    /// the daemon does not answer. Lines that were not sent are not posted. The outcome of sent lines without a receipt
+    /// is unknown.
     private func stop(_ client: NotificationClient) async {
         guard await interruption.wait() != nil else { return }
         source.stop()
@@ -104,9 +105,9 @@ struct LinePoster: Sendable {
 
     // MARK: Posting
 
-    /// Posts the input, and sends lines again that were not posted, as long as `retryTime` permits.
+    /// Posts the input. Sends lines that were not posted again, as long as `retryTime` permits.
     ///
-    /// - Parameter connectionWait: How long a line waits for a connection before it fails.
+    /// - Parameter connectionWait: The time that a line waits for a connection before it fails.
     private func postAll(_ client: NotificationClient, connectionWait: Duration) async throws {
         var end: ContinuousClock.Instant?
         var pause = Self.firstPause
@@ -135,14 +136,15 @@ struct LinePoster: Sendable {
             pause = min(pause * 2, Self.longestPause)
             guard try await waitForConnection(until: end), interruption.reason == nil else { return }
             source.resume(with: state.ledger.withLock { $0.takeRefused() })
-            // An interruption meanwhile has stopped the source in vain.
+            // An interruption before the source was resumed had no effect on it.
             if interruption.reason != nil { source.stop() }
         }
     }
 
-    /// Waits while the client has no connection. Lines that are sent again without one could wait beyond the end.
+    /// Waits while the client has no connection. Without this wait, lines that are sent again could wait for a
+    /// connection beyond the end.
     ///
-    /// - Returns: False if there is none at the end, or after an interruption.
+    /// - Returns: False if there is no connection at the end, or after an interruption.
     private func waitForConnection(until end: ContinuousClock.Instant) async throws -> Bool {
         while !connection.isConnected {
             let left = end - ContinuousClock.now
@@ -154,8 +156,8 @@ struct LinePoster: Sendable {
 
     /// Posts lines until the end of the input or a failure, and waits for all their outcomes.
     ///
-    /// - Parameter isRetry: Whether the line that failed is sent again. It is sent alone: if storage recovers meanwhile,
-    ///   no later line is posted before it.
+    /// - Parameter isRetry: Whether the first line is one that failed before. The line is sent alone: if storage
+    ///   recovers meanwhile, no later line is posted before it.
     private func attempt(_ client: NotificationClient, isRetry: Bool) async throws {
         let pipeline = client.postPipeline(capacity: Self.windowLines + Self.sliceLines)
         let window = LineWindow(limit: Self.windowLines, limitUntilOutcome: isRetry ? 1 : nil)
@@ -184,13 +186,13 @@ struct LinePoster: Sendable {
         }
     }
 
-    /// Prints the receipts. Goes on to receive outcomes after a failure, so that all are counted.
+    /// Prints the receipts. Continues to receive outcomes after a failure, so that all outcomes are counted.
     private func printOutcomes(of pipeline: NotificationClient.PostPipeline, _ window: LineWindow) async throws {
         var output = StandardOutput()
         for try await outcomes in pipeline.batches {
             for outcome in outcomes {
                 let (report, isFailing) = state.ledger.withLock { ($0.received(outcome), $0.failure != nil) }
-                // Before a flush, which may wait for the reader of the output.
+                // The posting stops before the flush, which may wait for the reader of the output.
                 if isFailing {
                     source.stop()
                     window.close()

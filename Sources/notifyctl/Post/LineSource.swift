@@ -6,10 +6,10 @@ import Synchronization
 /// The lines of the input of `post --lines`, as they are read.
 final class LineSource: Sendable {
     private struct State {
-        /// Lines that were read and not taken yet.
+        /// The lines that were read and not taken yet.
         var waiting: Deque<InputLine> = []
-        // One byte over the maximum payload of every daemon: a longer line is truncated to this length, so its post
-        // fails, and the error is reported in the order of the lines.
+        // One byte more than the maximum payload of every daemon. A longer line is truncated to this length, so its
+        // post fails, and the error is reported in the order of the lines.
         var splitter = LineSplitter(maximumBytes: NotificationClient.maximumPayloadBytes + 1)
         var reader: InputReader
         var readLines = 0
@@ -65,7 +65,7 @@ final class LineSource: Sendable {
         }
     }
 
-    /// Ends a wait for lines, now and later.
+    /// Ends the current wait for lines, and all later ones.
     func stop() {
         let reader = state.withLock { state in
             state.isStopped = true
@@ -74,7 +74,7 @@ final class LineSource: Sendable {
         reader.cancel()
     }
 
-    /// Continues after `stop`, with these lines before the others.
+    /// Continues after `stop`. The given lines come before the others.
     func resume(with lines: [InputLine]) {
         state.withLock { state in
             state.waiting.prepend(contentsOf: lines)
@@ -86,7 +86,7 @@ final class LineSource: Sendable {
     /// The number of bytes that were read.
     var readBytes: UInt64 { state.withLock { $0.readBytes } }
 
-    /// The number of the first line that was not taken; nil if all were, or if no further line is known.
+    /// The number of the first line that was not taken; nil if all were taken, or if no further line is known.
     var nextLine: Int? {
         state.withLock { state -> Int? in
             if let next = state.waiting.first { return next.number }

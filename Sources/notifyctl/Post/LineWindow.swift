@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Lets the task that posts lines wait while too many of them have no outcome. The task that counts the outcomes closes
-/// the window at the first failure, before anything more can be posted.
+/// Limits the number of lines without an outcome: the task that posts lines waits for the task that counts outcomes.
+/// The latter closes the window at the first failure, before another line can be posted.
 final class LineWindow: Sendable {
     private struct State {
         var limit: Int
@@ -13,13 +13,13 @@ final class LineWindow: Sendable {
     private let limit: Int
     private let state: Mutex<State>
 
-    /// - Parameter limitUntilOutcome: The limit until the first outcome; nil for the same limit.
+    /// - Parameter limitUntilOutcome: The limit that applies until the first outcome; nil for `limit`.
     init(limit: Int, limitUntilOutcome: Int? = nil) {
         self.limit = limit
         state = Mutex(State(limit: limitUntilOutcome ?? limit))
     }
 
-    /// Waits until fewer lines than the limit are without an outcome. Only one task may wait.
+    /// Waits until the number of lines without an outcome is below the limit. Only one task may wait.
     ///
     /// - Returns: False once the window is closed, or in a cancelled task.
     func wait() async -> Bool {
@@ -51,7 +51,7 @@ final class LineWindow: Sendable {
         waiter?.resume(returning: true)
     }
 
-    /// Ends the wait, now and later.
+    /// Ends the current wait, and all later ones.
     func close() {
         let waiter = state.withLock { state in
             state.isClosed = true

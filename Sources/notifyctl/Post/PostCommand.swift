@@ -8,10 +8,10 @@ struct PostCommand: AsyncParsableCommand, PatternTaking {
         commandName: "post",
         abstract: "Post a message, or one for each line of the input.",
         discussion: """
-            Prints one line for each message: 'posted NAME sequence=N durability=REACHED subscribers=N durables=N', where \
-            subscribers is the number of connections with matching volatile subscriptions, and durables that of the \
-            durable subscriptions that the message was stored for. On a terminal, a message that reached no subscriber \
-            and was not stored is reported.
+            Prints one line for each message: 'posted NAME sequence=N durability=REACHED subscribers=N durables=N'. \
+            'subscribers' is the number of connections with matching volatile subscriptions. 'durables' is the number \
+            of durable subscriptions that the message was stored for. On a terminal, a message that reached no \
+            subscriber and was not stored is reported.
 
             The durabilities are:
 
@@ -21,17 +21,20 @@ struct PostCommand: AsyncParsableCommand, PatternTaking {
               stored     in the log before the receipt: survives a crash of the daemon
               synced     flushed to disk before the receipt: survives a loss of power
 
-            Without a content argument the content is read from standard input; it is empty if that is a terminal, /dev/null \
-            or closed. To post an empty message while standard input is used otherwise, give '' as content.
+            Without a content argument the content is read from standard input. It is empty if standard input is a \
+            terminal, /dev/null or closed. To post an empty message while standard input is used otherwise, give '' as \
+            content.
 
-            With --lines, a line that is too long is reported and left out. Any other error stops: one line on standard error \
-            counts the lines that are posted, those that are not, and those for which this is not known because the \
-            connection broke. With --retry, lines that are known not to be posted are sent again, in order, while storage \
-            fails or is full, a limit is reached or no daemon can be reached, and posting goes on. Later lines that were \
-            already under way may be posted before them. If the daemon does not answer, the command ends after this time, \
-            of which at least 1 and at most 30 seconds count: its lines may have been posted. At the end, standard error has \
-            a summary, without --quiet, which counts the lines that were posted after later ones. After a signal, lines that \
-            were sent get 3 seconds for their receipts.
+            With --lines, a line that is too long is reported and left out. Any other error ends the command: one line \
+            on standard error counts the posted lines, the lines that were not posted, and the lines whose outcome is \
+            unknown because the connection was lost. After a signal, sent lines get 3 seconds for their receipts. At \
+            the end, standard error has a summary, unless --quiet is given.
+
+            With --retry, lines that are known not to be posted are sent again, in order, while storage fails or is \
+            full, a limit is reached or no daemon can be reached. Then posting continues. Later lines that were \
+            already sent may be posted before them: the summary counts lines that were posted after later ones. If the \
+            daemon does not answer, the command ends after the time of --retry, but after at least 1 and at most 30 \
+            seconds: its lines may have been posted.
 
             EXAMPLES
               notifyctl post orders.created 'order 42'
@@ -62,7 +65,7 @@ struct PostCommand: AsyncParsableCommand, PatternTaking {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "With --lines: go on to try for this time, since the last line that was posted.", valueName: "span"),
+            "With --lines: after an error, try again for this time since the last posted line.", valueName: "span"),
         transform: { try SpanArgument.span($0) })
     var retry: Duration?
 
@@ -87,7 +90,7 @@ struct PostCommand: AsyncParsableCommand, PatternTaking {
     @Flag(help: "Print one JSON object for each message.")
     var json = false
 
-    /// The name, if it may have been meant as a pattern, to warn that it is none.
+    /// The name if it contains a wildcard and may have been meant as a pattern. The user is warned that it is a name.
     var patterns: [String] { !quiet && name.contains { "*>".contains($0) } ? [name] : [] }
 
     static let durabilities = "automatic, volatile, stored or synced"

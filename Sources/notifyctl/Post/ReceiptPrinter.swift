@@ -32,10 +32,10 @@ struct ReceiptPrinter: Sendable {
         }
     }
 
-    /// The line for a user whose message reached nothing.
+    /// The notice that a message was neither received nor stored.
     ///
     /// - Parameter requested: The durability of the post.
-    /// - Returns: nil if a subscriber received the message, or if it was stored.
+    /// - Returns: The notice; nil if a subscriber received the message, or if it was stored.
     static func notice(
         _ receipt: NotificationClient.Receipt, requested: NotificationClient.Durability
     ) -> String? {
