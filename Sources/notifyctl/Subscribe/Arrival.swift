@@ -1,7 +1,7 @@
 import Synchronization
 
-/// The arrival of the message of `wait`, or the timeout, whichever is first. The message of a late arrival is not
-/// taken, so that it is neither printed nor acknowledged.
+/// The first of two events of `wait`: the arrival of its message, or the timeout. A message that arrives after the
+/// timeout is not taken, so that it is neither printed nor acknowledged.
 final class Arrival: Sendable {
     private enum State {
         case pending, arrived, timedOut
@@ -16,9 +16,9 @@ final class Arrival: Sendable {
         (stream, continuation) = AsyncStream.makeStream()
     }
 
-    /// A message has arrived.
+    /// Records that a message has arrived.
     ///
-    /// - Returns: Whether to take it; false after the timeout.
+    /// - Returns: Whether to take the message; false after the timeout.
     func take() -> Bool {
         let isTaken = state.withLock { state in
             if state == .pending { state = .arrived }
@@ -31,14 +31,14 @@ final class Arrival: Sendable {
     /// Whether the message was printed completely, or its command has succeeded.
     var isProcessed: Bool { processed.load(ordering: .acquiring) }
 
-    /// The message was printed completely, or its command has succeeded.
+    /// Records that the message was printed completely, or that its command has succeeded.
     func process() {
         processed.store(true, ordering: .releasing)
     }
 
-    /// The timeout has passed.
+    /// Records that the timeout has passed.
     ///
-    /// - Returns: Whether no message has arrived before.
+    /// - Returns: Whether no message has arrived before the timeout.
     func timeOut() -> Bool {
         state.withLock { state in
             if state == .pending { state = .timedOut }

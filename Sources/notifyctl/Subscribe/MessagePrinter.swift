@@ -1,6 +1,6 @@
 import NotifyClient
 
-/// Prints messages, and acknowledges those that were written.
+/// Prints messages, and acknowledges the written ones.
 struct MessagePrinter {
     let format: MessageFormat
 

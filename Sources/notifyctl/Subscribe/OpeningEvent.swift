@@ -10,7 +10,7 @@ final class OpeningEvent: Sendable {
         (stream, continuation) = AsyncStream.makeStream()
     }
 
-    /// The time of the event; nil before it.
+    /// The time of the event; nil before the event.
     var time: ContinuousClock.Instant? { finished.withLock { $0 } }
     var isFinished: Bool { time != nil }
 

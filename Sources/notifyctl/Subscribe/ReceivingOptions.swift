@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// The options of commands whose subscription is durable if it has a name.
+/// The options of commands that receive: the subscription is durable if `--durable` names it, else volatile.
 struct ReceivingOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -10,7 +10,7 @@ struct ReceivingOptions: ParsableArguments {
 
     @OptionGroup var subscription: SubscriptionOptions
 
-    /// Refuses the options of a durable subscription if there is none.
+    /// Refuses the options of a durable subscription if `--durable` is not given.
     func checkDurable() throws {
         if durable == nil { try subscription.checkUnused() }
     }

@@ -12,19 +12,19 @@ struct SubscribeCommand: AsyncParsableCommand, ProgramRunning, PatternTaking {
             reported on standard error. While the output is not read, the daemon buffers messages up to its limit, then \
             drops the oldest.
 
-            With --durable the daemon keeps the messages that were not printed yet: the next subscribe with the same name \
-            and the same patterns resumes after the last printed one. Printing a message acknowledges it, whatever reads the \
-            output then does with it: where a job must be done before its message is forgotten, use 'notifyctl work'. The \
-            subscription is created even with --timeout 0.
+            With --durable the daemon keeps the messages that were not printed yet: the next subscribe with the same \
+            name and the same patterns resumes after the last printed message. Printing a message acknowledges it, \
+            even if the program that reads the output fails. If a job must be done before its message is acknowledged, \
+            use 'notifyctl work'. The subscription is created even with --timeout 0.
 
-            With --group several clients share the messages of a durable subscription: each message goes to one of them. A \
-            client without --group is refused then, and one with --group if the subscription is not shared, unless it has \
-            --takeover.
+            With --group several clients share the messages of a durable subscription: each message goes to one of \
+            them. While the subscription is shared, a client without --group is refused. While it is not shared, a \
+            client with --group is refused. --takeover attaches in both cases, and ends the other clients.
 
-            --from is \(PositionArgument.forms). A new durable subscription starts there, and reports what was deleted from \
-            that sequence on, or from the first message since that time. One that exists resumes, and 'notifyctl durable \
-            reset' moves it. Without --durable, the stored messages from there on are printed first, and then each message \
-            as it is posted.
+            --from is \(PositionArgument.forms). A new durable subscription starts there, and reports deletions after \
+            that sequence, or after the first message since that time. An existing one resumes; 'notifyctl durable \
+            reset' moves it. Without --durable, the stored messages from there on are printed first, and then each \
+            message as it is posted.
 
             By default each message is printed as its payload and a newline. \(OutputOptions.discussion)
 

@@ -4,8 +4,8 @@ import NotifyClient
 extension SubscribeRunner {
     /// Runs the command for each message, one after another, and answers the messages of a durable subscription.
     ///
-    /// - Throws: `CommandFailure` with `notStarted` if the command can't be started; with `failure` if it fails, and
-    ///   one message is awaited.
+    /// - Throws: `CommandFailure` with `notStarted` if the command can't be started; with `failure` if the command
+    ///   fails and `limit` is 1.
     func run(
         _ program: JobRunner, for subscription: NotificationClient.Subscription, extendingEvery interval: Duration?,
         until interruption: Interruption
@@ -20,8 +20,8 @@ extension SubscribeRunner {
                     message.giveBack(delay: .zero)
                     throw program.failure(notStarted: reason)
                 }
-                // A command that was ended by an interruption has not failed: its message is given back when the
-                // subscription is left.
+                // A command that an interruption has ended has not failed. Its message is given back when the client
+                // leaves the subscription.
                 if outcome == .done || interruption.reason == nil { Self.answer(message, outcome) }
                 if outcome == .done { arrival?.process() }
                 if let reason = outcome.failureReason { try report(reason, message) }
@@ -29,7 +29,7 @@ extension SubscribeRunner {
         }
     }
 
-    /// Runs the command for a message, and extends the deadline of the message meanwhile.
+    /// Runs the command for a message. Extends the deadline of the message while the command runs.
     private static func run(
         _ program: JobRunner, _ message: NotificationClient.Message, extendingEvery interval: Duration?
     ) async -> JobOutcome {
@@ -53,7 +53,7 @@ extension SubscribeRunner {
         }
     }
 
-    /// A third of the deadline of the durable subscription; nil if there is none.
+    /// The time between two extensions of a message's deadline: a third of it; nil if there is no deadline.
     func extensionInterval(_ client: NotificationClient) async throws -> Duration? {
         guard let durable else { return nil }
         let deadline = try await client.administration.durableSubscription(durable).settings.deadline ?? .zero

@@ -3,18 +3,18 @@ import NotifyClient
 
 /// Runs the `subscribe` and the `wait` command.
 struct SubscribeRunner: Sendable {
-    /// How long after the start of the command the daemon may confirm a subscription, even if the timeout has
-    /// passed. A timeout of 0 asks for what is pending, which needs an answer. Shorter than the time after which the
-    /// client reports that there is no connection.
+    /// The time after the start of the command in which the daemon may confirm a subscription, even if the timeout is
+    /// shorter. Even a timeout of 0 needs the answer, to print pending messages. The time is shorter than the one after
+    /// which the client reports that there is no connection.
     static func openingTimeout(_ timeout: Duration) -> Duration {
         timeout == .zero ? .seconds(3) : max(timeout, .seconds(1))
     }
 
-    /// How long after the confirmation of the subscription `wait` still waits for a pending or stored message, although
-    /// the timeout has passed.
+    /// The time after the confirmation of the subscription in which `wait` still waits for a pending or stored message,
+    /// even if the timeout has passed.
     private static let pendingTimeout = Duration.seconds(1)
 
-    /// How long a command whose timeout has passed waits for the daemon to confirm the end of the subscription.
+    /// The time that a command still waits for the daemon to confirm the end of the subscription after its timeout.
     private static let leavingTimeout = Duration.seconds(1)
 
     let configuration: NotificationClient.Configuration
@@ -22,7 +22,7 @@ struct SubscribeRunner: Sendable {
     let durable: String?
     let sharing: NotificationClient.DurableSharing
     let takesOver: Bool
-    /// Nil for the default, `now`.
+    /// The start; nil for the default, `now`.
     let start: NotificationClient.Start?
     let object: String?
     let limit: Int?
@@ -30,7 +30,7 @@ struct SubscribeRunner: Sendable {
     let format: MessageFormat
     /// Runs a command for each message; nil to print the messages.
     let program: JobRunner?
-    /// For `wait`: the arrival of its message. The timeout limits only the time until then.
+    /// The arrival of the message of `wait`, until which the timeout applies; nil for `subscribe`.
     let arrival: Arrival?
 
     init(
@@ -84,10 +84,10 @@ struct SubscribeRunner: Sendable {
                     guard reason == .timeout else {
                         return durable == nil ? Interruption.closingLimit : Interruption.answerLimit
                     }
-                    // Without a subscription there is nothing to confirm.
+                    // Without a subscription, the daemon has nothing to confirm.
                     return opening.isFinished ? Self.leavingTimeout : .zero
                 } preparation: {
-                    // Its reader may have stalled.
+                    // The reader of the program's output may have stalled.
                     program?.abandonOutput()
                     await program?.waitUntilIdle()
                 } _: { reason in
@@ -121,16 +121,16 @@ struct SubscribeRunner: Sendable {
         return arrival.isProcessed ? nil : CommandFailure(.failure, "ended by a signal before \(end)")
     }
 
-    /// The end of a command whose last requests the daemon has not confirmed.
+    /// The error of a command whose last requests the daemon has not confirmed.
     ///
-    /// - Parameter failure: The error of the command if the daemon had confirmed them; nil for success.
+    /// - Parameter failure: The error of the command with all requests confirmed; nil for success.
     private func unconfirmedEnd(_ failure: CommandFailure?, _ opening: OpeningEvent) -> CommandFailure {
         guard durable != nil else { return failure ?? CommandFailure(.success) }
         guard opening.isFinished else {
             return failure ?? CommandFailure(.failure, "notifyd has not confirmed the subscription")
         }
-        // A command that failed before it had processed its message, or that creates the subscription only, has
-        // acknowledged nothing.
+        // A command has acknowledged nothing if it failed before it had processed its message, or if it only creates
+        // the subscription.
         if let failure, arrival != nil || isCreationOnly { return failure }
         let detail =
             "notifyd does not answer, so acknowledgements are not confirmed: the last messages may be delivered again"
@@ -138,8 +138,8 @@ struct SubscribeRunner: Sendable {
         return CommandFailure(failure?.status ?? .failure, message)
     }
 
-    /// A hint for a user who may lose messages: writing one to a pipe acknowledges it, whether or not the other program
-    /// then processes it.
+    /// A hint for a user who may lose messages. Writing a message to a pipe acknowledges it, even if the program at the
+    /// other end does not process it.
     ///
     /// - Parameters:
     ///   - output: Standard output.
@@ -151,7 +151,7 @@ struct SubscribeRunner: Sendable {
             + "use 'notifyctl work'"
     }
 
-    /// How long to wait for a pending message after the timeout.
+    /// The time to wait for a pending message after the timeout.
     static func pendingWait(
         since confirmation: ContinuousClock.Instant, now: ContinuousClock.Instant
     ) -> Duration {
@@ -169,7 +169,7 @@ struct SubscribeRunner: Sendable {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await print(until: interruption, opening) }
                 group.addTask { _ = await interruption.wait() }
-                // Once one of the tasks ends, the subscription has ended or must be ended.
+                // When one of the tasks ends, the subscription has ended, or must be ended.
                 try await group.next()
                 group.cancelAll()
                 try await group.waitForAll()
@@ -222,7 +222,7 @@ struct SubscribeRunner: Sendable {
         }
     }
 
-    /// Creates the durable subscription without holding it, so that a consumer beside this command gets it.
+    /// Creates the durable subscription without attaching to it, so that another consumer can attach.
     private func create(_ durable: String, _ client: NotificationClient) async throws {
         let details = try await client.administration.createDurableSubscription(
             durable, to: patterns, object: object, from: start ?? .now, sharing: sharing)

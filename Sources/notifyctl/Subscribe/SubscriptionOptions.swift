@@ -8,15 +8,15 @@ struct SubscriptionOptions: ParsableArguments {
     @Flag(
         help: ArgumentHelp(
             """
-            Attach even if the subscription is exclusive and held by another client, or is shared in the other way. The \
-            attachments of those clients end; members of the same group stay attached.
+            Attach even if another client holds the subscription exclusively, or if only one of the clients gives \
+            --group. The attachments of the other clients end; members of the same group stay attached.
             """))
     var takeover = false
 
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Where in the log to start; a durable subscription that exists resumes.", valueName: "start"),
+            "Where in the log to start. An existing durable subscription resumes instead.", valueName: "start"),
         completion: PositionArgument.completion, transform: { try PositionArgument.start($0) })
     var from: NotificationClient.Start?
 

@@ -7,19 +7,20 @@ struct WaitCommand: AsyncParsableCommand, ProgramRunning, PatternTaking {
         abstract: "Wait for one message.",
         usage: "notifyctl wait [<options>] <patterns> ... [-- <command> [<arguments> ...]]",
         discussion: """
-            Prints the next message and acknowledges it, or runs the command after '--' for it and answers as its exit \
-            status says, see 'notifyctl help work'. If the command fails, 'wait' exits with 1; with 127 if it can't be \
-            started. With --durable no message is lost between two waits: the next wait with the same name gets the next \
-            message, and a message whose command has failed is delivered again after a delay.
+            Prints the next message and acknowledges it. With a command after '--', runs the command for the message \
+            instead, and its exit status decides the answer: see 'notifyctl help work'. If the command fails, 'wait' \
+            exits with 1; if the command can't be started, with 127. With --durable no message is lost between two \
+            waits: the next wait with the same name gets the next message, and a message whose command has failed is \
+            delivered again after a delay.
 
-            With --from, a message that is already stored is taken, too: --from is \(PositionArgument.forms). A durable \
-            subscription that exists resumes.
+            With --from, a message that is already stored is taken, too: --from is \(PositionArgument.forms). An \
+            existing durable subscription resumes instead.
 
-            --timeout limits the time until the message arrives, not that of the command. If none has arrived by then, \
-            'wait' exits with 124; a later message is neither printed nor acknowledged. With --durable or --from, a message \
-            that is already stored arrives even with --timeout 0. A signal before the message arrives ends 'wait' with 1. A signal \
-            while the command runs ends the command, and the message is given back unless the command exits with 0. \
-            \(OutputOptions.discussion)
+            --timeout limits the time until the message arrives, not the time of the command. If no message has \
+            arrived by then, 'wait' exits with 124; a later message is neither printed nor acknowledged. With \
+            --durable or --from, a message that is already stored arrives even with --timeout 0. A signal before the \
+            message arrives ends 'wait' with 1. A signal while the command runs ends the command, and the message is \
+            given back unless the command exits with 0. \(OutputOptions.discussion)
 
             EXAMPLES
               notifyctl wait backup.done --timeout 1h
