@@ -1,8 +1,8 @@
 import NIOCore
 import Synchronization
 
-/// Tasks that wait for an event loop which may be blocked, until they are abandoned or the limit of their waits has
-/// passed.
+/// Tasks that wait for the results of an event loop. Because the loop may be blocked, the waits can be abandoned or
+/// limited.
 final class AbandonableWaiters: Sendable {
     private struct State {
         var isAbandoned = false
@@ -21,7 +21,7 @@ final class AbandonableWaiters: Sendable {
 
     /// Waits for the result of a future.
     ///
-    /// - Returns: The result; nil if the wait is abandoned, or its limit has passed, before.
+    /// - Returns: The result; nil if the wait is abandoned, or if its limit passes first.
     /// - Throws: The error of the future.
     func wait<Value: Sendable>(for future: EventLoopFuture<Value>) async throws -> Value? {
         try await withCheckedThrowingContinuation { continuation in
@@ -40,7 +40,7 @@ final class AbandonableWaiters: Sendable {
         }
     }
 
-    /// Ends each wait after this time, those that have begun after this time from now.
+    /// Limits each wait to this time. For current waits, the time begins now.
     func limitWaits(to limit: Duration) {
         let numbers = state.withLock { state in
             state.limit = limit
@@ -50,7 +50,7 @@ final class AbandonableWaiters: Sendable {
     }
 
     private func end(_ numbers: [Int], after limit: Duration, of clock: some Clock<Duration>) {
-        // Now, because the task may begin much later.
+        // The deadline is computed here, because the task may begin much later.
         let deadline = clock.now.advanced(by: limit)
         Task {
             try? await clock.sleep(until: deadline, tolerance: nil)
@@ -63,7 +63,7 @@ final class AbandonableWaiters: Sendable {
         state.withLock { $0.waiters.removeValue(forKey: number) != nil }
     }
 
-    /// Ends all waits, also later ones.
+    /// Ends the current waits, and all later ones.
     func abandon() {
         let waiters = state.withLock { state in
             defer { state.waiters = [:] }

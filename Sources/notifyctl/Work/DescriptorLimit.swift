@@ -2,12 +2,12 @@ import Glibc
 
 /// The limit of open descriptors of the process.
 enum DescriptorLimit {
-    /// Descriptors of notifyctl itself: the connection, event loops, and those inherited.
+    /// Descriptors of notifyctl itself: the connection, event loops, and inherited descriptors.
     private static let base = 128
-    /// Descriptors of each command: its process, and one end of the pipe for its standard error. While the command is
-    /// being started: also the other end, its payload, and one more.
+    /// Descriptors of each command: its process, and one end of the pipe for its standard error. A command that is
+    /// being started also needs the other end, its payload, and one more.
     private static let forEachCommand = 5
-    /// The pipe for its standard output.
+    /// Additional descriptors of each command with `--prefix`: the pipe for its standard output.
     private static let forEachPrefix = 2
 
     /// The number of descriptors needed to run commands.
@@ -15,8 +15,9 @@ enum DescriptorLimit {
         base + parallel * (forEachCommand + (isPrefixed ? forEachPrefix : 0))
     }
 
-    /// Raises the soft limit if it does not permit so many commands at the same time. Commands inherit the raised
-    /// limit, because swift-subprocess has no hook in the child on Linux; the default of one command never needs it.
+    /// Raises the soft limit if it does not permit `parallel` commands at the same time. Commands inherit the raised
+    /// limit, because swift-subprocess has no hook in the child on Linux. For one command, the default, the limit is
+    /// never raised.
     ///
     /// - Throws: `CommandFailure` if the hard limit is too low.
     static func raise(forParallel parallel: Int, isPrefixed: Bool) throws(CommandFailure) {
@@ -29,7 +30,7 @@ enum DescriptorLimit {
         _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     }
 
-    /// The soft limit to use with the present limits.
+    /// The soft limit to set, given the current limits.
     static func softLimit(
         parallel: Int, isPrefixed: Bool, soft: rlim_t, hard: rlim_t
     ) throws(CommandFailure) -> rlim_t {

@@ -15,7 +15,7 @@ enum JobEnvironment {
     /// The environment of this process: each entry is a name, `=` and a value, all of any bytes except NUL.
     private static var own: [[UInt8]] {
         var entries: [[UInt8]] = []
-        // No other thread changes the environment: notifyctl sets its variables before it starts any.
+        // No other thread changes the environment: notifyctl sets its variables before it starts threads.
         var entry = environ
         while let bytes = entry.pointee {
             entries.append(Array(UnsafeRawBufferPointer(start: bytes, count: strlen(bytes))))
@@ -25,9 +25,10 @@ enum JobEnvironment {
     }
 
     /// The entries that a command inherits, unchanged, each with a final NUL. The variables of another message are
-    /// removed, because notifyctl may itself run as such a command; so is `LIBDISPATCH_LOG`, which notifyctl sets for
-    /// itself. Entries without `=` and names that begin with a digit are removed, too, because swift-subprocess refuses
-    /// to start a command with them. `PATH` comes first, because swift-subprocess looks it up at each start.
+    /// removed, because notifyctl may itself run as the command of a message. `LIBDISPATCH_LOG` is removed, because
+    /// notifyctl sets it only for itself. Entries without `=` and names that begin with a digit are removed, because
+    /// swift-subprocess refuses to start a command with them. `PATH` comes first, because swift-subprocess looks it up
+    /// at each start.
     static func entries(inheritedFrom environment: [[UInt8]]) -> [[UInt8]] {
         let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
         let inherited = environment.filter { entry in

@@ -3,34 +3,34 @@ import Glibc
 import NotifyClient
 import Subprocess
 
-/// The answer to a message, from the termination of its command.
+/// The answer to a message, which the termination of its command determines.
 enum JobOutcome: Equatable {
     case done
-    /// The message is given back, uncounted.
+    /// The message is given back, and no failure is counted.
     case givenBack
     /// The delivery has failed.
     case failed(reason: String)
-    /// The command was ended by a signal that stops services. If notifyctl is stopped, too, the message is given back,
-    /// uncounted; otherwise the delivery has failed. `settled(by:)` decides.
+    /// A signal that stops services has ended the command. If notifyctl is stopped, too, the message is given back, and
+    /// no failure is counted. Otherwise the delivery has failed. `settled(by:)` decides.
     case stopped(reason: String)
     /// The message becomes a dead letter at once.
     case deadLetter(reason: String)
-    /// The message is given back, uncounted, and no other command is started.
+    /// The message is given back, no failure is counted, and no other command is started.
     case notStarted(reason: String)
 
     /// The exit statuses of a command, as sysexits.h names them.
     private static let temporaryFailure: Int32 = 75
     private static let dataError: Int32 = 65
 
-    /// The signals that stop services. A shell reports them as 128 and the number.
+    /// The signals that stop services. A shell reports such a signal as the exit status 128 plus the number.
     private static let stopSignals = [SIGTERM, SIGINT, SIGHUP]
 
-    /// How long the answer to a stopped command waits for the stop of notifyctl: a signal to all processes of a service
-    /// may end the command first.
+    /// The time that the answer to a stopped command waits for the stop of notifyctl: a signal to all processes of a
+    /// service may end the command first.
     static let stopWait = Duration.seconds(1)
 
-    /// - Parameter timeout: The time after which the command was ended; nil if it ended before. A command that then
-    ///   still exits with a status that is an answer has answered.
+    /// - Parameter timeout: The time after which the command was ended; nil if it ended before. The exit statuses 0, 65
+    ///   and 75 are an answer even after the timeout.
     init(_ status: TerminationStatus, timedOutAfter timeout: Duration? = nil) {
         switch status {
         case .exited(0): self = .done
@@ -49,15 +49,14 @@ enum JobOutcome: Equatable {
         }
     }
 
-    /// The outcome after it is known whether notifyctl is stopped together with the command, which takes at most
-    /// `stopWait`: `stopped` if it is, else `failed`. Returns other outcomes at once.
+    /// Decides a stopped command: the outcome stays `stopped` if notifyctl is stopped within `stopWait`, and becomes
+    /// `failed` otherwise. Returns other outcomes at once.
     func settled(by interruption: Interruption, clock: some Clock<Duration> = ContinuousClock()) async -> JobOutcome {
         guard case .stopped(let reason) = self else { return self }
         return await interruption.wait(atMost: Self.stopWait, clock: clock) == nil ? .failed(reason: reason) : self
     }
 
-    /// The outcome with the end of what the command has written to standard error, in lines after the reason of a
-    /// failure.
+    /// The outcome with the end of the command's standard error, in lines after the reason of a failure.
     func adding(errors: String) -> JobOutcome {
         guard !errors.isEmpty else { return self }
         return switch self {
@@ -68,7 +67,7 @@ enum JobOutcome: Equatable {
         }
     }
 
-    /// Why the command has failed; nil if it has not.
+    /// The reason why the command has failed; nil for success.
     var failureReason: String? {
         switch self {
         case .done: nil
@@ -80,7 +79,7 @@ enum JobOutcome: Equatable {
 
     /// The line to print if the command for a message has failed.
     static func report(_ reason: String, of message: NotificationClient.Message) -> String {
-        // Standard error has the other lines before.
+        // The other lines were printed on standard error before.
         let first = reason.prefix { $0 != "\n" }
         return "the command for message \(message.sequence) '\(message.name)' has failed: \(first)"
     }

@@ -9,34 +9,35 @@ import SystemPackage
 /// each output.
 ///
 /// A command writes to a pipe, which is read on an event loop. While the reader of prefixed lines does not read, the
-/// loop waits, and so do the commands once their pipes are full. Output that is printed unchanged holds up only its own
-/// command.
+/// loop blocks, and commands block when their pipes are full. While the reader of unchanged output does not read, only
+/// the command with this output blocks.
 struct JobOutput: Sendable {
     private let loop: any EventLoop = {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         CloseOnExec.setOnEventLoops()
         return group.next()
     }()
-    /// The tasks that wait for the loop.
+    /// The tasks that wait for the event loop.
     private let waiters = AbandonableWaiters()
     private let problem = OutputProblem()
 
-    /// Why lines could not be printed to standard output; nil if all were, or if its reader has closed it.
+    /// The reason why lines could not be printed to standard output; nil if all lines were printed, or if the reader
+    /// has closed it.
     var failure: CommandFailure? { problem.failure }
 
     /// A pipe of a command.
     struct Pipe: Sendable {
-        /// For the command.
+        /// The end that the command writes to.
         let writeEnd: SystemPackage.FileDescriptor
         fileprivate let channel: any Channel
         fileprivate let readEnd: Int32
         fileprivate let waiters: AbandonableWaiters
-        /// The end of the output.
+        /// The last bytes of the output.
         let tail: OutputTail
 
-        /// Waits until the bytes that are in the pipe now are printed, also a line without an end. Does not wait for
-        /// the end of the pipe, nor for further bytes: a child that the command has left behind may keep writing. Does
-        /// not wait after `abandon`, and only for a limited time after `limitWaits`.
+        /// Waits until the bytes that are in the pipe now are printed, also a line without a newline. Does not wait for
+        /// the end of the pipe, nor for further bytes: a child of the command may still be writing. Does not wait after
+        /// `abandon`, and only for a limited time after `limitWaits`.
         func drained() async {
             let promise = channel.eventLoop.makePromise(of: Void.self)
             channel.eventLoop.execute {
@@ -49,7 +50,7 @@ struct JobOutput: Sendable {
         }
     }
 
-    /// Stops waiting for the output, now and later.
+    /// Ends the current waits for the output, and all later ones.
     func abandon() {
         waiters.abandon()
     }
@@ -63,7 +64,7 @@ struct JobOutput: Sendable {
     ///
     /// - Parameters:
     ///   - name: The name to print before each line; nil to print the output as it is.
-    ///   - descriptor: Where to print it: standard output or standard error.
+    ///   - descriptor: The descriptor to print to: standard output or standard error.
     /// - Returns: The pipe; nil after `abandon`, or if the limit of waits has passed.
     func pipe(_ name: String?, to descriptor: Int32) async throws -> Pipe? {
         let (readEnd, writeEnd) = try SystemPackage.FileDescriptor.pipe(options: .closeOnExec)
@@ -95,7 +96,7 @@ struct JobOutput: Sendable {
     }
 }
 
-/// The command that writes to a pipe has exited.
+/// The event that the command that writes to a pipe has exited.
 struct CommandExit {
     /// The number of bytes in the pipe.
     var bytes: Int
@@ -185,7 +186,7 @@ private final class LinePrinter: ChannelInboundHandler {
         line.removeAll(keepingCapacity: true)
     }
 
-    /// Writes all bytes. If the output can't be written, they are dropped.
+    /// Writes all bytes. If they can't be written, drops them.
     private func write(_ output: [UInt8]) {
         var rest = output[...]
         while !rest.isEmpty {

@@ -4,11 +4,11 @@ import Subprocess
 import Synchronization
 import SystemPackage
 
-/// Runs a command for each message, several at a time.
+/// Runs a command for each message. Several commands may run at a time.
 ///
 /// Each command has a process group of its own, so that Ctrl-C at the terminal reaches notifyctl alone.
 final class JobRunner: Sendable {
-    /// How long `work` waits for the reader of the output of a command that has exited, once it is being stopped.
+    /// The time that `work` waits, after a signal, for the reader of the output of a command that has exited.
     private static let outputLimit = Duration.seconds(3)
     /// The time between SIGTERM and SIGKILL.
     private static let grace = Duration.seconds(10)
@@ -40,9 +40,9 @@ final class JobRunner: Sendable {
     ///   - command: The command and its arguments; not empty.
     ///   - timeout: The time after which a run is ended.
     ///   - isPrefixed: Whether lines of output begin with the name of the message.
-    ///   - keepsErrors: Whether the reason of a failure includes the end of what the command has written to standard
-    ///     error. That is then a pipe for the command.
-    /// - Throws: `CommandFailure` with `notStarted` if the file is no program, or no folder of PATH has the program.
+    ///   - keepsErrors: Whether the reason of a failure includes the end of the command's standard error. If so, the
+    ///     standard error of the command is a pipe.
+    /// - Throws: `CommandFailure` with `notStarted` if the file is not a program, or no folder of PATH has the program.
     init(
         _ command: [String], timeout: Duration? = nil, isPrefixed: Bool = false, keepsErrors: Bool = false
     ) async throws {
@@ -67,8 +67,8 @@ final class JobRunner: Sendable {
         self.timeout = timeout
     }
 
-    /// Runs the command for a message, and waits for its exit. Output that it leaves to its children is not waited for.
-    /// If the task is cancelled, the command is ended: by SIGTERM, and after 10 seconds by SIGKILL.
+    /// Runs the command for a message, and waits for its exit, but not for the output of its children. If the task is
+    /// cancelled, ends the command: by SIGTERM, and after 10 seconds by SIGKILL.
     func run(_ message: NotificationClient.Message) async -> JobOutcome {
         running.withLock { $0.count += 1 }
         defer { runEnded() }
@@ -118,7 +118,7 @@ final class JobRunner: Sendable {
             let outcome = try await run(
                 message, output: isPrefixed ? pipes[1].writeEnd : .standardOutput, error: pipes[0].writeEnd,
                 closing: pipes.map(\.writeEnd))
-            // Not part of the time of the command, because the reader of the output may be slow.
+            // The timeout of the command does not include this wait, because the reader of the output may be slow.
             for pipe in pipes { await pipe.drained() }
             return outcome.adding(errors: pipes[0].tail.text)
         } catch {
@@ -158,7 +158,7 @@ final class JobRunner: Sendable {
                 group.cancelAll()
                 return JobOutcome(status)
             }
-            // Also if the surrounding task was cancelled before.
+            // The first result is nil after the timeout, and also if the surrounding task was cancelled.
             group.cancelAll()
             let status = try await group.next() ?? nil
             return JobOutcome(status ?? .signaled(SIGKILL), timedOutAfter: timeout)
@@ -197,8 +197,8 @@ final class JobRunner: Sendable {
         _ = running.withLock { $0.groups.remove(group) }
     }
 
-    /// Sends a signal to the group of a command, unless the command was reaped: the group's id may then be that of
-    /// others.
+    /// Sends a signal to the process group of a command, unless the command was reaped: another group may then have the
+    /// id.
     private static func send(_ signal: Int32, to group: pid_t) {
         if hasEnded(group) != nil { kill(-group, signal) }
     }
@@ -210,7 +210,7 @@ final class JobRunner: Sendable {
         return info._sifields._sigchld.si_pid != 0
     }
 
-    /// Why a command could not be started.
+    /// The reason why a command could not be started.
     private static func reason(_ error: any Error) -> String {
         guard let error = error as? SubprocessError else { return "\(error)" }
         if error.underlyingError == .execFormatError {
@@ -230,20 +230,22 @@ final class JobRunner: Sendable {
         CommandFailure(.notStarted, "the command '\(command)' can't be started: \(reason)")
     }
 
-    /// The number of commands that run. The tasks of those that have just ended may not know it yet.
+    /// The number of commands that run. Asks the kernel, because the task of a command that has just ended may not have
+    /// removed it yet.
     var runningCommands: Int { running.withLock { $0.groups.count(where: { Self.hasEnded($0) == false }) } }
 
-    /// Why the output of commands could not be printed; nil if it could, or if its reader has closed it.
+    /// The reason why the output of commands could not be printed; nil if it was printed, or if its reader has closed
+    /// it.
     var outputFailure: CommandFailure? { output?.failure }
 
-    /// Stops waiting for the output of commands, now and later.
+    /// Ends the current waits for the output of commands, and all later ones.
     func abandonOutput() { output?.abandon() }
 
-    /// From now on, waits only for a limited time for the output of each command, because its reader may have stalled.
+    /// Limits the waits for the output of each command, because its reader may have stalled.
     func limitOutput() { output?.limitWaits(to: Self.outputLimit) }
 
-    /// Passes a signal on to the running commands, and to those that are just being started. From then on no output is
-    /// waited for, because its reader may have stalled.
+    /// Passes a signal on to the running commands, and to commands that are being started. Ends all waits for output,
+    /// because its reader may have stalled.
     func passOn(_ signal: Int32) {
         abandonOutput()
         running.withLock { running in

@@ -2,12 +2,13 @@ import Glibc
 import NIOCore
 import SystemPackage
 
-/// Copies the output of a command to a descriptor without waiting for the descriptor's reader. While the reader does
-/// not read, the output of this command is not read either, and other commands continue.
+/// Copies the output of a command to a descriptor without blocking. While the descriptor's reader does not read, the
+/// output of this command is not read either, and other commands continue.
 final class OutputCopier: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
-    /// The most bytes of one write. A pipe that polls as writable accepts this many bytes without waiting (`PIPE_BUF`).
+    /// The maximum number of bytes of one write. A pipe that polls as writable accepts this many bytes without blocking
+    /// (`PIPE_BUF`).
     private static let pieceBytes = 4_096
     private static let pause = TimeAmount.milliseconds(10)
 
@@ -53,7 +54,7 @@ final class OutputCopier: ChannelInboundHandler {
         self.exit = nil
     }
 
-    /// Writes some bytes; drops all if they can't be written.
+    /// Writes some bytes. If they can't be written, drops all.
     ///
     /// - Returns: False if the reader must read first.
     private func writePiece() -> Bool {
@@ -72,7 +73,7 @@ final class OutputCopier: ChannelInboundHandler {
         return true
     }
 
-    /// Reads on after the bytes were written.
+    /// Stops reading until the bytes were written.
     private func pause(_ channel: any Channel) {
         isPaused = true
         _ = try? channel.syncOptions?.setOption(.autoRead, value: false)

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The last bytes that a command has written to standard error.
+/// The last bytes of a command's standard error.
 final class OutputTail: Sendable {
     static let maximumBytes = 1_024
 
@@ -13,8 +13,8 @@ final class OutputTail: Sendable {
         }
     }
 
-    /// The bytes as text: without a character that is cut off at the beginning, nor white space at the ends, and with
-    /// U+FFFD in place of invalid UTF-8 and of control characters other than line feeds. A tab is a space.
+    /// The bytes as text, without a partial character at the beginning, and without white space at both ends. U+FFFD
+    /// replaces invalid UTF-8, and control characters other than line feeds. A space replaces a tab.
     var text: String { Self.text(bytes.withLock { $0 }) }
 
     static func text(_ bytes: [UInt8]) -> String {
@@ -24,7 +24,7 @@ final class OutputTail: Sendable {
         for scalar in String(decoding: whole, as: UTF8.self).unicodeScalars {
             switch scalar {
             case "\n": scalars.append(scalar)
-            // Before a line feed; alone it moves the cursor back.
+            // A carriage return before a line feed is redundant. Elsewhere it would move the cursor back.
             case "\r": continue
             case "\t": scalars.append(" ")
             default: scalars.append(scalar.properties.generalCategory == .control ? "\u{FFFD}" : scalar)

@@ -2,14 +2,14 @@ import CGNU
 import Glibc
 import SystemPackage
 
-/// A payload as the standard input of a command. A command that does not read it blocks nothing.
+/// A payload as the standard input of a command. If the command does not read it, notifyctl does not block.
 enum PayloadFile {
-    /// A pipe holds at least this many bytes, whatever the user's limit of pipe buffers: one page.
+    /// The number of bytes that a pipe holds under any limit of the user's pipe buffers: one page.
     private static let pipeCapacity = 4096
 
     /// Opens a file with the payload, at its beginning. The caller closes it.
     static func open(_ payload: UnsafeRawBufferPointer) throws(Errno) -> FileDescriptor {
-        // Takes half the time of a file in memory.
+        // A pipe takes half the time of a file in memory.
         if payload.count <= pipeCapacity, let pipe = pipe(payload) { return pipe }
         let raw = memfd_create("payload", notifyctl_MFD_CLOEXEC)
         guard raw >= 0 else { throw Errno(rawValue: errno) }

@@ -1,11 +1,11 @@
 import ArgumentParser
 
-/// A command that runs another program, which follows `--` with its arguments. The parser can't tell them from other
-/// arguments of the command, so they are separated before.
+/// A command that runs another program. The program and its arguments follow `--`. The parser can't tell them from
+/// other arguments of the command, so they are separated before parsing.
 protocol ProgramRunning: ParsableCommand {
     /// The program and its arguments.
     var program: [String] { get set }
-    /// Whether the other arguments select to run a program. Otherwise none may follow `--`.
+    /// Whether the arguments before `--` require a program. If not, no program may follow `--`.
     var takesProgram: Bool { get }
 }
 
@@ -16,8 +16,8 @@ extension ProgramRunning {
 enum ProgramArguments {
     /// Parses the arguments of notifyctl.
     ///
-    /// - Throws: errors of the parser; `ValidationError` if a program follows and the command does not run one. If
-    ///   the arguments before `--` are not complete, those that follow may be patterns.
+    /// - Throws: errors of the parser; `ValidationError` if a program follows `--` and the command does not run one. If
+    ///   the arguments before `--` are not complete, the arguments after it may be patterns.
     static func parse(_ arguments: [String]) throws -> any ParsableCommand {
         guard let end = arguments.firstIndex(of: "--") else { return try Notifyctl.parseAsRoot(arguments) }
         let command: any ParsableCommand

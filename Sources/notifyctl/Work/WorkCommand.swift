@@ -12,36 +12,43 @@ struct WorkCommand: AsyncParsableCommand, ProgramRunning, PatternTaking {
             far) and, for each header, NOTIFY_HEADER_<KEY>: in upper case, with '_' in place of other bytes than letters \
             and digits. No shell is involved: for shell syntax, run 'sh -c'.
 
-            A message is acknowledged when its command has exited with 0. With 75 it is given back: it is delivered \
-            again after the delay of --retry-after, and this is not a failure, however often it happens. A job that ends \
-            with the status of a program such as 'notifyctl post', which exits with 75 while the daemon can't store, \
-            passes this on: its failures are then never counted. With 65 it \
-            becomes a dead letter at once. With any other status, or if a signal has ended the command, the delivery has \
-            failed: the message is delivered again, and becomes a dead letter after --max-deliveries. A command that \
-            can't be started, or exits with 126 or 127, gives its message back and ends 'work' with 127. The exit of the command decides, even if its children still run. While a \
-            command runs, the deadline of its message is extended. A durable subscription that exists keeps its settings, \
-            and those that differ are reported: see 'notifyctl durable set'.
+            The exit status of the command decides, even if its children still run:
 
-            The reason of a failure, which 'dead show', 'trace' and 'durable show' print, is the exit status or signal \
-            and the last 1 KiB of what the command has written to standard error, which is printed as well. It is stored: keep \
-            secrets out of it. For the command, standard error is a pipe. Messages that were deleted before a command got \
-            them are reported.
+              0         the message is acknowledged
+              75        the message is given back: it is delivered again after the delay of
+                        --retry-after, and this is not counted as a failure
+              65        the message becomes a dead letter at once
+              126, 127  the command can't be started: the message is given back, and
+                        'work' ends with 127
+              other     the delivery has failed: the message is delivered again, and
+                        becomes a dead letter after --max-deliveries; also if a signal
+                        has ended the command
+
+            'notifyctl post' exits with 75 while the daemon can't store. A job that exits with its status then never \
+            fails, however often it runs. While a command runs, the deadline of its message is extended. An existing \
+            durable subscription keeps its settings, and settings that differ are reported: see 'notifyctl durable \
+            set'.
+
+            'dead show', 'trace' and 'durable show' print the reason of a failure: the exit status or signal, and the \
+            last 1 KiB of the command's standard error. The daemon stores the reason, so it must not contain secrets. \
+            'work' prints standard error as well; for the command it is a pipe. Messages that were deleted before a \
+            command got them are reported.
 
             If 'work' is killed, its commands continue, and their messages are delivered again: a job may run twice, also at \
             the same time.
 
-            With --group, several 'work' share the messages. SIGTERM, SIGINT and SIGHUP end 'work' once the running commands \
-            have exited; a second signal is passed on to them. 'work' ends in the same way if the reader of its output \
-            closes it, with status 1; the message of a command that fails then is given back.
+            With --group, several 'work' share the messages. SIGTERM, SIGINT and SIGHUP end 'work' when the running \
+            commands have exited; a second signal is passed on to these commands. 'work' ends in the same way, with \
+            status 1, if the reader of its output closes it. The message of a command that then fails is given back.
 
-            A command that SIGTERM, SIGINT or SIGHUP has ended, or that exits with 128 and the number of such a signal \
-            (143, 130, 129), has not failed if 'work' gets a signal before or within 1s: its message is given back. So a \
-            service manager may stop 'work' and its commands at the same time.
+            A service manager may stop 'work' and its commands at the same time: if SIGTERM, SIGINT or SIGHUP has \
+            ended a command, or it exits with 128 plus the number of such a signal (143, 130, 129), and 'work' gets a \
+            signal before or within 1s, the command has not failed, and its message is given back.
 
-            As a service, 'work' needs a unit that stops it alone (KillMode=mixed) and waits for the longest job. The \
-            template notifyd-worker@.service is such a unit: with the settings PATTERNS, COMMAND and OPTIONS in \
-            /etc/notifyd/workers/NAME or, for a user's own services, in ~/.config/notifyd/workers/NAME, \
-            notifyd-worker@NAME works on the durable subscription NAME.
+            As a service, 'work' needs a unit that signals only 'work' (KillMode=mixed) and waits for the longest job, \
+            such as the template notifyd-worker@.service. The unit notifyd-worker@NAME works on the durable \
+            subscription NAME. Its settings PATTERNS, COMMAND and OPTIONS are in /etc/notifyd/workers/NAME or, for a \
+            user's own services, in ~/.config/notifyd/workers/NAME.
 
             EXAMPLES
               notifyctl work 'images.uploaded' --durable resize -- ./resize
@@ -82,8 +89,8 @@ struct WorkCommand: AsyncParsableCommand, ProgramRunning, PatternTaking {
         parsing: .unconditional,
         help: ArgumentHelp(
             """
-            End a command that runs longer: SIGTERM to its process group, and SIGKILL after 10s. Its delivery has \
-            failed, unless it still exits with 0, 65 or 75.
+            End a command that runs longer: SIGTERM to its process group, and SIGKILL after 10s. The delivery has \
+            failed, unless the command still exits with 0, 65 or 75.
             """,
             valueName: "span"),
         transform: { try SpanArgument.span($0) })
@@ -116,7 +123,7 @@ struct WorkCommand: AsyncParsableCommand, ProgramRunning, PatternTaking {
                 takesOver: subscription.takeover),
             object: subscription.object, parallel: parallel,
             runner: JobRunner(program, timeout: timeout, isPrefixed: prefix, keepsErrors: true))
-        // After the program was found.
+        // Only after the program was found, so that a missing program is reported first.
         try await ExistingSubscription.reportIgnored(
             by: durable, settings: settings.settings, start: subscription.from, sharing: subscription.sharing,
             configuration: connection.configuration())

@@ -14,15 +14,15 @@ struct WorkRunner: Sendable {
     let parallel: Int
     let runner: JobRunner
 
-    /// Works until a signal, until the reader of standard output closes it, or until a command can't be started.
-    /// Running commands then finish.
+    /// Works until a signal, until the reader of standard output closes it, or until a command can't be started. Then
+    /// waits until the running commands have exited.
     ///
     /// - Throws: `CommandFailure` with `notStarted` if a command can't be started,
     ///   `StandardOutput.Failure.readerClosed`, and errors of the client.
     func run() async throws {
         let signals = await Interruption.trapSignals(includingHangup: true)
         let work = Work(self)
-        // Its shutdown ends the work: no further command is started, and those that run finish.
+        // A shutdown of the group ends the work: no further command is started, and the running commands finish.
         let services = ServiceGroup(
             configuration: ServiceGroupConfiguration(
                 services: [
@@ -37,7 +37,7 @@ struct WorkRunner: Sendable {
                 for await signal in signals {
                     if isFirst {
                         interruption.interrupt(.signal)
-                        // Its reader may have stalled.
+                        // The reader of the output may have stalled.
                         runner.limitOutput()
                         reportRunningCommands()
                     } else {
@@ -62,7 +62,7 @@ struct WorkRunner: Sendable {
                 return .failure(error)
             }
         }
-        // More important than an error at the end of the work that follows from it.
+        // A failed start is reported first, because a later error may be its consequence.
         if let reason = work.failedStart {
             throw runner.failure(notStarted: reason)
         }
@@ -71,7 +71,7 @@ struct WorkRunner: Sendable {
         try interruption.checkReader()
     }
 
-    /// The error of a work whose end the daemon has not confirmed.
+    /// The error of `work` if the daemon has not confirmed the end of the subscription.
     private func unconfirmedEnd(of work: Work) -> CommandFailure {
         if let reason = work.failedStart { return runner.failure(notStarted: reason) }
         guard work.isSubscribed else { return CommandFailure(.failure, "notifyd has not confirmed the subscription") }
@@ -80,7 +80,7 @@ struct WorkRunner: Sendable {
             .failure, "notifyd does not answer, so the end of the work is not confirmed\(detail)")
     }
 
-    /// Says what `work` waits for after a signal.
+    /// Reports the number of commands that `work` waits for after a signal.
     private func reportRunningCommands() {
         let count = runner.runningCommands
         guard count > 0 else { return }
@@ -89,12 +89,12 @@ struct WorkRunner: Sendable {
     }
 }
 
-/// The work as a service, so that a shutdown lets running commands finish.
+/// The work as a service. A graceful shutdown lets running commands finish.
 private final class Work: Service {
     private let work: WorkRunner
     private let state = Mutex(State())
 
-    /// Ends the work: no further command is started.
+    /// The interruption that ends the work: no further command is started.
     let interruption = Interruption()
 
     private struct State {
@@ -114,7 +114,7 @@ private final class Work: Service {
     /// Whether a job was started.
     var hasStarted: Bool { state.withLock(\.hasStarted) }
 
-    /// Why a command could not be started; nil if all were.
+    /// The reason why a command could not be started; nil if all commands were started.
     var failedStart: String? { state.withLock { $0.failedStart } }
 
     func run() async throws {
@@ -125,7 +125,7 @@ private final class Work: Service {
                 on: work.patterns, as: work.kind, object: work.object, parallel: work.parallel,
                 onGap: { gap in Task { await Self.report("\(gap)") } },
                 onSubscription: {
-                    // The interruption precedes the shutdown of the service.
+                    // After an interruption, this call may come from the shutdown, without a confirmation.
                     if interruption.reason == nil { self.state.withLock { $0.isSubscribed = true } }
                 }
             ) { message in
@@ -147,7 +147,7 @@ private final class Work: Service {
         case .givenBack: throw NotificationClient.JobError.giveBack()
         case .stopped: throw NotificationClient.JobError.giveBack(after: .zero)
         case .failed where Interruption.isReaderGone(from: STDOUT_FILENO):
-            // Probably the command has failed because its output can't be written. Every other command would fail, too.
+            // The command has probably failed because its output can't be written. Other commands would fail, too.
             state.withLock { $0.isReaderGone = true }
             interruption.interrupt(.readerClosed)
             throw NotificationClient.JobError.giveBack(after: .zero)
@@ -164,7 +164,8 @@ private final class Work: Service {
         }
     }
 
-    /// Prints a failure. The reader of standard error may have stalled, which must not stop the commands of others.
+    /// Prints a failure on a thread that may block: if the reader of standard error has stalled, other commands
+    /// continue.
     private static func report(_ text: String) async {
         await withTaskExecutorPreference(Blocking.executor) { StandardError.write(text) }
     }
