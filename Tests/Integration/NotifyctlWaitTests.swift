@@ -22,7 +22,7 @@ extension IntegrationTests {
             return (result.status, result.lines)
         }
 
-        @Test func `a message is printed, and without one the status is 124`() async throws {
+        @Test func `a message is printed, and the status without a message is 124`() async throws {
             let process = try notifyctl.start(["wait", "jobs.>"])
             try daemon.waitForSubscriptions(1)
             try post(["one", "two"])
@@ -73,7 +73,7 @@ extension IntegrationTests {
             expectText(result.errors, "notifyctl: 'web*' in 'jobs.web*' is no wildcard and matches only itself: ")
         }
 
-        @Test func `a group is taken over only with --takeover`() async throws {
+        @Test func `an exclusive client takes a group over only with --takeover`() async throws {
             func wait(_ sharing: String) async throws -> Notifyctl.Result {
                 try await notifyctl.run("wait", "jobs.>", "--durable", "d", "--timeout", "0", sharing)
             }

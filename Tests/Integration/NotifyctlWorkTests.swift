@@ -35,7 +35,7 @@ extension IntegrationTests {
             return try await deadLetters()
         }
 
-        @Test func `a command gets the payload and what describes the message`() async throws {
+        @Test func `a command gets the payload, and the fields of the message as variables`() async throws {
             let worker = try work(
                 script: """
                     cat | od -An -tx1 | tr -d ' \n'
@@ -54,7 +54,7 @@ extension IntegrationTests {
             try await stop(worker)
         }
 
-        @Test func `the exit status decides what becomes of the message`() async throws {
+        @Test func `the exit status of a command decides the answer to its message`() async throws {
             let script = """
                 read job
                 echo "$job $NOTIFY_DELIVERY"
@@ -103,7 +103,7 @@ extension IntegrationTests {
         }
 
         @Test(arguments: ["nonexistent-command", "./nonexistent-command", "/etc/passwd"])
-        func `what is no program is refused before anything is subscribed to`(_ program: String) async throws {
+        func `a file that is not a program is refused before subscribing`(_ program: String) async throws {
             for command in [["work", "jobs", "--durable", "w"], ["wait", "jobs"], ["subscribe", "jobs", "--exec"]] {
                 let process = try notifyctl.start(command + ["--", program])
                 #expect(try await process.waitForExit() == .status(127))
@@ -137,7 +137,7 @@ extension IntegrationTests {
         }
 
         @Test(arguments: [(SIGTERM, SIGINT), (SIGINT, SIGHUP), (SIGHUP, SIGTERM)])
-        func `after a signal running commands finish, and get the second one`(
+        func `after a signal running commands finish, and a second signal is passed on to them`(
             _ first: Int32, _ second: Int32
         ) async throws {
             let worker = try work(
@@ -154,7 +154,7 @@ extension IntegrationTests {
             worker.send(second)
             // The signal that was handled first ends the work, and the other one is passed on.
             #expect(try await worker.waitForLines(3).last == "passed")
-            #expect(!worker.hasExited, "it waits for the running command")
+            #expect(!worker.hasExited, "work waits for the running command")
             try Data().write(to: URL(filePath: folder.path + "/go"))
             #expect(try await worker.waitForExit() == .status(0))
             let output = try await worker.standardOutput.wait("end of output") { $0.isAtEnd ? $0 : nil }
@@ -196,7 +196,7 @@ extension IntegrationTests {
         }
 
         @Test(arguments: [[], ["--prefix"]])
-        func `a command that prints much takes no memory`(_ options: [String]) async throws {
+        func `the output of a command is not kept in memory`(_ options: [String]) async throws {
             let bytes = options.isEmpty ? 1 << 30 : 64 << 20
             let line = String(repeating: "x", count: 99)
             let command = "yes \(line) | head -c \(bytes); echo done >&2"
@@ -246,7 +246,7 @@ extension IntegrationTests {
             let pid = try #require(try await worker.waitForLines(1).first.flatMap { Int32($0) })
             let letters = try await waitForDeadLetters(1)
             #expect(letters.first?["reason"] as? String == "timed out after 0.1 s")
-            // It has ended before it is answered; notifyctl may still have to reap it.
+            // The command has ended before the answer. notifyctl may still have to reap it.
             let status = try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)
             #expect(status?.contains("State:\tZ") ?? true)
             try await stop(worker)
@@ -274,7 +274,7 @@ extension IntegrationTests {
             try await stop(process)
         }
 
-        @Test func `a command that never reads, and one whose child stays, hold up nothing`() async throws {
+        @Test func `a command that never reads, and a command whose child stays, do not block others`() async throws {
             let worker = try work(script: "sleep 1000 & echo $!; exit 0")
             let large = String(repeating: "x", count: 1_000_000)
             for _ in 0..<3 { try post(large) }
@@ -309,7 +309,7 @@ extension IntegrationTests {
             for number in 0..<50 { try post("\(number)\n") }
             first.send(SIGKILL)
             _ = try await first.waitForExit()
-            // Also the output of a command that has survived the worker.
+            // The lines include the output of a command that has survived the worker.
             let before = try await first.standardOutput.wait("the end of output") { $0.isAtEnd ? $0.lines : nil }
             try await daemon.kill()
             try await daemon.start()
@@ -317,12 +317,12 @@ extension IntegrationTests {
             let after = try await second.standardOutput.wait("every job") { output in
                 Set(before + output.lines).count == 50 ? output.lines : nil
             }
-            #expect(before.count + after.count <= 51, "at most the one in flight ran twice")
+            #expect(before.count + after.count <= 51, "at most the job in flight ran twice")
             try await stop(second)
         }
 
         @Test func `a job queue survives kills, and a job that fails is reported and repeated`() async throws {
-            // Fails without `mended`, and stays in the middle of a job until `released`.
+            // The job "bad" fails until the file `mended` exists. Other jobs run until the file `released` exists.
             let job = folder.path + "/job"
             try Data(
                 """
@@ -366,7 +366,7 @@ extension IntegrationTests {
             #expect(try await deadLetters().isEmpty)
         }
 
-        @Test func `settings and a start without effect are reported, and the work goes on`() async throws {
+        @Test func `settings and a start without effect are reported, and the work continues`() async throws {
             for (options, isReported) in [
                 (["--max-deliveries", "3"], false), (["--max-deliveries", "3"], false),
                 (["--max-deliveries", "4", "--from", "oldest"], true),

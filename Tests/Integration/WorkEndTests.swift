@@ -15,7 +15,7 @@ extension IntegrationTests {
             try post((0..<count).map { "\($0)\n" })
         }
 
-        @Test func `a member that is stopped while both work loses nothing, and nothing has failed`() async throws {
+        @Test func `the stop of one of two members loses no message, and no delivery fails`() async throws {
             let script = "read job; echo $job $NOTIFY_DELIVERY"
             let first = try start(script: script)
             try daemon.waitForSubscriptions(1)
@@ -53,7 +53,7 @@ extension IntegrationTests {
         }
 
         @Test(arguments: ["exec sleep 1000", "trap 'exit 143' TERM; sleep 1000 & wait", "sleep 1000 & wait"])
-        func `a stop of work and its command together is no failure, however often`(script: String) async throws {
+        func `a stop of work and its command together is not a failure, however often`(script: String) async throws {
             #expect(try await notifyctl.run("durable", "create", "w", "jobs.>", "--group").status == .status(0))
             try post(1)
             for round in 0..<7 {
@@ -136,7 +136,7 @@ extension IntegrationTests {
             #expect(try await process.waitForLines(2).last == "end 0")
         }
 
-        @Test func `stalled reports on failures hold up neither other commands nor the end`() async throws {
+        @Test func `stalled reports on failures block neither other commands nor the end`() async throws {
             // The pipe has no room for a report.
             let process = try shell(
                 """
