@@ -57,7 +57,7 @@ struct BenchDurableCommand: AsyncParsableCommand {
         return result.report("durable", fanOut)
     }
 
-    /// Removes the subscriptions that exist. Reports those that could not be removed.
+    /// Removes the existing subscriptions. Reports subscriptions that could not be removed.
     private func remove(_ names: [String]) async {
         do {
             try await withNotificationClient(configuration: options.connection.configuration()) { client in

@@ -13,7 +13,7 @@ struct BenchMeasurement: Sendable {
         end = max(end, other.end)
     }
 
-    /// Runs tasks concurrently and adds up what they measure. The first error cancels the other tasks.
+    /// Runs tasks concurrently, and adds up their measurements. The first error cancels the other tasks.
     static func total(of tasks: [@Sendable () async throws -> BenchMeasurement]) async throws -> BenchMeasurement {
         try await withThrowingTaskGroup(of: BenchMeasurement.self) { group in
             for task in tasks { group.addTask { try await task() } }

@@ -1,7 +1,7 @@
 import NotifyClient
 import Synchronization
 
-/// Two clients, one of which answers each message of the other.
+/// Two clients. One of them posts messages, and the other one answers each message.
 struct BenchPair: Sendable {
     private let requester: NotificationClient
     private let responder: NotificationClient

@@ -1,9 +1,9 @@
-/// The reason of a failed delivery, as it is printed. Its first line says how the command ended. Further lines are the
-/// end of the command's standard error.
+/// Formats the reason of a failed delivery. The first line of a reason is the exit status or signal of the command.
+/// Further lines are the end of the command's standard error.
 enum FailureReason {
     private static let lineCharacters = 100
 
-    /// The first and the last line, shortened to one.
+    /// The first and the last line, joined to one line.
     static func line(_ reason: String) -> String {
         let lines = reason.split(separator: "\n")
         guard let first = lines.first else { return Table.unknown }
@@ -11,7 +11,7 @@ enum FailureReason {
         return text.count > lineCharacters ? text.prefix(lineCharacters - 1) + "…" : text
     }
 
-    /// All lines, those after the first one indented, with control characters replaced.
+    /// All lines. Lines after the first one are indented, and control characters are replaced.
     static func block(_ reason: String, indent: Int) -> String {
         reason.split(separator: "\n", omittingEmptySubsequences: false).map { Table.printable(String($0)) }
             .joined(separator: "\n" + String(repeating: " ", count: indent))

@@ -1,7 +1,7 @@
 import Glibc
 import NotifyClient
 
-/// The limits of what a user may store.
+/// The findings about the limits of a user's stored data.
 extension Doctor {
     /// A finding for each use of 95 % or more of a limit.
     static func findings(uses: [Administration.ResourceUse]) -> [Finding] {

@@ -64,7 +64,7 @@ struct DurableCreateCommand: AsyncParsableCommand, PatternTaking {
         }
     }
 
-    /// Throws if a setting that was given differs from that of the existing subscription.
+    /// Throws if a given setting differs from the setting of the existing subscription.
     private func checkSettings(_ existing: NotificationClient.DurableSettings) throws {
         guard !options.settings.differences(from: existing).isEmpty else { return }
         throw CommandFailure(

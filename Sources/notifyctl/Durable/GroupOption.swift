@@ -1,7 +1,7 @@
 import ArgumentParser
 import NotifyClient
 
-/// How a durable subscription is shared.
+/// The option that makes a durable subscription a group.
 struct GroupOption: ParsableArguments {
     @Flag(help: "Share the messages with other clients that use --group: each message goes to one of them.")
     var group = false

@@ -3,8 +3,8 @@ import NIOPosix
 
 /// Runs blocking system calls on a thread pool, so that they do not block Swift's cooperative threads.
 enum Blocking {
-    /// Three threads, because three calls of a command may block at the same time. In `post --lines`, one waits for the
-    /// reader of the output to close it, one for input, and one until the output is writable.
+    /// Three threads, because three calls of a command may block at the same time. In `post --lines`, one call waits
+    /// until the reader of the output closes it, one waits for input, and one waits until the output is writable.
     private static let pool = {
         let pool = NIOThreadPool(numberOfThreads: 3)
         pool.start()

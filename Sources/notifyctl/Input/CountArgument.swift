@@ -1,7 +1,7 @@
 import ArgumentParser
 import NotifyUnits
 
-/// The arguments for a number of things, such as that of `--count`.
+/// The arguments for a number of things, such as the value of `--count`.
 enum CountArgument {
     /// Reads a whole number. A negative number is read, too, so that the command can refuse it with the accepted range.
     ///

@@ -16,7 +16,7 @@ extension EmptyValue {
         return separated + arguments[end...]
     }
 
-    /// The names in lines such as `-c, --count <number>`, which list an option with its value.
+    /// The names of the options with a value, from lines of the help such as `-c, --count <number>`.
     private static func optionsWithValue(_ help: String) -> Set<String> {
         var options: Set<String> = []
         for line in help.split(separator: "\n") {

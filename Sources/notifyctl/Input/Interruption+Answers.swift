@@ -6,8 +6,8 @@ extension Interruption {
     /// The time that an interrupted command without acknowledgements still waits for the daemon.
     static let closingLimit = Duration.seconds(1)
 
-    /// Ends the process if it still runs some time after the interruption, because the daemon does not answer. Runs in
-    /// a task beside those of the command; cancelling the task prevents the end.
+    /// Ends the process if it still runs some time after the interruption, because the daemon does not answer. Must run
+    /// in a task beside the tasks of the command. Cancelling this task prevents the end.
     ///
     /// - Parameters:
     ///   - limit: The time that the daemon has for its answers.

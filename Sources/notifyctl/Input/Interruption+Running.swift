@@ -32,7 +32,7 @@ extension Interruption {
                 }
                 group.addTask { _ = await interruption.wait() }
                 do {
-                    // Once one of the tasks ends, the other one must end, too.
+                    // When one of the two tasks ends, the other task must end, too.
                     try await group.next()
                     group.cancelAll()
                     try await group.waitForAll()

@@ -3,7 +3,7 @@ import FoundationEssentials
 import Glibc
 import NotifyClient
 
-/// The arguments for a position in the log, such as that of `--from`.
+/// The arguments for a position in the log, such as the value of `--from`.
 enum PositionArgument {
     static let completion = CompletionKind.list(["now", "oldest", "today", "yesterday"])
 
@@ -14,7 +14,7 @@ enum PositionArgument {
         2026-11-22, 12:00, today, yesterday or 'yesterday 12:00', which must not be in the future
         """
 
-    /// How far a time may be ahead of the clock, as for the daemon.
+    /// The seconds by which a time may be ahead of the clock. The daemon tolerates the same.
     private static let toleratedSeconds = 5.0
 
     /// Reads a position, relative to the current time and in the time zone of this process.

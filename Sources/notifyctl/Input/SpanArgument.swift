@@ -1,7 +1,7 @@
 import ArgumentParser
 import NotifyUnits
 
-/// The arguments for a length of time, such as that of `--deadline`.
+/// The arguments for a length of time, such as the value of `--deadline`.
 enum SpanArgument {
     /// The longest length of time.
     private static let maximum = Duration.seconds(1000 * 86_400)

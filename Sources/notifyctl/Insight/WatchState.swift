@@ -39,7 +39,7 @@ struct WatchState<Item: Sendable>: LiveState {
         return nil
     }
 
-    /// The next list has no rates, because it may be that of a restarted daemon.
+    /// Shows the failure. The next list has no rates, because the daemon may have restarted.
     mutating func requestFailed(_ message: String) {
         pace.failed(message)
         latest = nil

@@ -30,8 +30,8 @@ final class LiveInput: Sendable {
     private let cancellation = WakeUpPipe()
     private let decoder = Mutex(KeyDecoder())
 
-    /// - Parameter sequenceMilliseconds: How long an escape byte waits for the rest of a sequence, before it counts as
-    ///   the Escape key.
+    /// - Parameter sequenceMilliseconds: The time that an escape byte waits for the rest of a sequence, before it
+    ///   counts as the Escape key.
     init(descriptor: Int32 = STDIN_FILENO, sequenceMilliseconds: Int32 = 100) {
         self.descriptor = descriptor
         self.sequenceMilliseconds = sequenceMilliseconds

@@ -73,7 +73,7 @@ final class SignalPipe: Sendable {
     private static func handle(_ signal: Int32) {
         var action = sigaction()
         action.sa_flags = SA_RESTART
-        // A signal handler can interrupt any code, so this one only loads the descriptor and writes.
+        // A signal handler can interrupt any code, so this handler only loads the descriptor and writes.
         action.__sigaction_handler.sa_handler = { signal in
             let saved = errno
             var byte = UInt8(truncatingIfNeeded: signal)

@@ -21,7 +21,7 @@ final class Terminal: Sendable {
     /// Makes the terminal at these descriptors. Fails if one of them is not a terminal, or if the terminal can't move
     /// its cursor.
     ///
-    /// - Parameter kind: The value of `TERM`; nil for that of this process.
+    /// - Parameter kind: The value of `TERM`; nil for the variable of this process.
     init?(input: Int32 = STDIN_FILENO, output: Int32 = STDOUT_FILENO, kind: String? = nil) {
         guard isatty(input) == 1, isatty(output) == 1, !["", "dumb"].contains(kind ?? Self.environmentKind) else {
             return nil

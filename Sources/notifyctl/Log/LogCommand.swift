@@ -34,7 +34,7 @@ struct LogCommand: AsyncParsableCommand, PatternTaking {
               notifyctl log --summary --limit 20
             """)
 
-    /// How a message is printed if no option selects another format.
+    /// The format of messages if no option selects another format.
     private static let defaultFormat = "{time} {sequence} {name} {payload}"
 
     @OptionGroup var connection: ConnectionOptions

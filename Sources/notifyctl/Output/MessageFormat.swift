@@ -1,6 +1,6 @@
 import NotifyClient
 
-/// How `subscribe` prints a message.
+/// The format of printed messages.
 struct MessageFormat: Sendable {
     enum Content: Sendable {
         /// The payload.
@@ -18,7 +18,7 @@ struct MessageFormat: Sendable {
     var terminator: UInt8?
     /// Whether control characters of messages are replaced, because they could change the terminal that shows them.
     var replacesControls = false
-    /// How the field `{time}` of a template is printed.
+    /// The style of the field `{time}` of a template.
     var times = TimeStyle.exact
 
     /// Appends the message and the terminator.

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Glibc
 
-/// How `subscribe` prints messages.
+/// The options for the format of printed messages.
 struct OutputOptions: ParsableArguments {
     /// The effect of the options, for the discussion of a command.
     static let discussion = """

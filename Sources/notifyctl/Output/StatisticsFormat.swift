@@ -1,7 +1,7 @@
 import ArgumentParser
 import NotifyClient
 
-/// How `stats` prints figures.
+/// The format in which `stats` prints figures.
 enum StatisticsFormat: String, ExpressibleByArgument, CaseIterable {
     case text
     case json

@@ -53,7 +53,7 @@ struct Table {
     /// The text with replacements for control characters, and for characters that change the direction of text.
     static func printable(_ text: String) -> String { printable(text, keeping: []) }
 
-    /// The text with control characters replaced, except those in `kept`.
+    /// The text with replacements for control characters, except the characters in `kept`.
     static func printable(_ text: String, keeping kept: Set<Unicode.Scalar>) -> String {
         if text.utf8.allSatisfy({ 0x20..<0x7F ~= $0 }) { return text }
         guard text.unicodeScalars.contains(where: \.changesTerminal) else { return text }

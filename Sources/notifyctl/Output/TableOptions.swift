@@ -1,7 +1,7 @@
 import ArgumentParser
 import Glibc
 
-/// How much of a table is printed.
+/// The part of a table that is printed.
 enum TableStyle: Equatable, Sendable {
     /// Every column, and every cell in full.
     case full

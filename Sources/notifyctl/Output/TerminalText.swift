@@ -19,7 +19,7 @@ extension StringProtocol {
         String(String(reversed()).prefix(columns: limit).reversed())
     }
 
-    /// The text in at most this number of columns, with an ellipsis in place of what is left out in the middle.
+    /// The text in at most this number of columns, with an ellipsis in place of the omitted middle.
     func shortened(toColumns limit: Int) -> String {
         guard columns > limit else { return String(self) }
         guard limit > 0 else { return "" }
@@ -29,7 +29,7 @@ extension StringProtocol {
 }
 
 extension Character {
-    /// The blocks of scalars that take two columns: those of East Asian scripts.
+    /// The blocks of scalars that take two columns: East Asian scripts.
     private static let wideBlocks: [ClosedRange<UInt32>] = [
         0x1100...0x115F, 0x2E80...0x303E, 0x3041...0xA4CF, 0xA960...0xA97F, 0xAC00...0xD7A3, 0xF900...0xFAFF,
         0xFE30...0xFE6F, 0xFF00...0xFF60, 0xFFE0...0xFFE6, 0x16FE0...0x18DFF, 0x1AFF0...0x1B2FF, 0x20000...0x3FFFD,

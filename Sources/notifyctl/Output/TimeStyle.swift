@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Glibc
 
-/// How text shows times.
+/// The style of times in text.
 enum TimeStyle: Sendable {
     /// In UTC, to the microsecond, as in JSON.
     case exact

@@ -1,7 +1,7 @@
 import ArgumentParser
 import NotifyClient
 
-/// The options of `subscribe`, `wait` and `work` for their subscription: how a client attaches, and what it receives.
+/// The options of `subscribe`, `wait` and `work` for their subscription: its sharing, start and object.
 struct SubscriptionOptions: ParsableArguments {
     @OptionGroup private var groupOption: GroupOption
 

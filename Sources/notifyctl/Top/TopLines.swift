@@ -8,7 +8,7 @@ struct TopLines: Sendable {
     let interval: Duration
     /// The number of reports to print; nil for no limit.
     let count: Int?
-    /// How much of a table is printed. Evaluated for each report, because a terminal may be resized.
+    /// The part of a table that is printed. Evaluated for each report, because a terminal may be resized.
     var style: @Sendable () -> TableStyle = { .full }
 
     /// The maximum time before the first report.

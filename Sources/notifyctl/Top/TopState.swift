@@ -66,7 +66,7 @@ struct TopState: LiveState {
         return nil
     }
 
-    /// The next report has no rates, because it may be that of a restarted daemon.
+    /// Shows the failure. The next report has no rates, because the daemon may have restarted.
     mutating func requestFailed(_ message: String) {
         pace.failed(message)
         latest = nil
