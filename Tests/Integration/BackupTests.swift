@@ -164,7 +164,7 @@ extension IntegrationTests {
         @Test(
             .enabled(if: Requirements.canTrace),
             arguments: ["write", "pwrite64", "fsync", "fdatasync", "link", "rename", "unlink"])
-        func `a kill during a restore leaves the old log or the new one`(call: String) async throws {
+        func `a kill during a restore leaves the old log or the new log`(call: String) async throws {
             let original = try await makeBackup()
             var (deaths, counts) = (0, Set<Int>())
             while true {

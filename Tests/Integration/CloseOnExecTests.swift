@@ -24,7 +24,7 @@ extension IntegrationTests {
             let folder = "/proc/\(process.pid)"
             return try FileManager.default.contentsOfDirectory(atPath: folder + "/fd").compactMap { name in
                 guard let number = Int(name), number > 2,
-                    // Some descriptors, such as that of a connection, may be closed meanwhile.
+                    // Some descriptors, such as the socket of a connection, may be closed meanwhile.
                     let info = try? String(contentsOfFile: "\(folder)/fdinfo/\(name)", encoding: .utf8),
                     let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/fd/\(name)"),
                     let line = info.split(separator: "\n").first(where: { $0.hasPrefix("flags:") }),

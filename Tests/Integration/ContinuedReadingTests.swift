@@ -6,7 +6,7 @@ import Testing
 extension IntegrationTests {
     /// A consumer leaves its loop repeatedly. The daemon sends no more messages than the window allows.
     @Suite(.timeLimit(.minutes(10))) struct ContinuedReadingTests {
-        /// How the consumer leaves its loop.
+        /// The way in which the consumer leaves its loop.
         enum Leaving: CaseIterable, Sendable {
             case breaking, prefix, throwing, cancelling
         }
@@ -88,7 +88,7 @@ extension IntegrationTests {
             return messages
         }
 
-        /// Adds the message of an event, and acknowledges the one before it.
+        /// Adds the message of an event, and acknowledges the previous message.
         private static func take(
             _ event: NotificationClient.Subscription.Event, _ read: inout [NotificationClient.Message]
         ) {

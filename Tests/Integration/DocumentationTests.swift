@@ -26,7 +26,7 @@ extension IntegrationTests {
         }
 
         @Test(arguments: Page.all.filter { !$0.commands.isEmpty })
-        func `every command prints what the page shows`(_ page: Page) async throws {
+        func `every command prints the output on the page`(_ page: Page) async throws {
             let daemon = try await Daemon.start()
             let folder = try TemporaryFolder()
             for command in page.commands {
@@ -36,8 +36,8 @@ extension IntegrationTests {
             }
         }
 
-        /// Replaces what differs from run to run: times, users and processes. Drops the newlines at the end, which the output
-        /// of some commands lacks.
+        /// Replaces the parts that differ between runs: times, users and processes. Drops the newlines at the end,
+        /// because the output of some commands has none.
         private static func repeatable(_ output: String) -> String {
             let variable = [
                 #"\d{4}-\d\d-\d\dT[\d:.]+Z"#, #"in [\d.]+ .?s, \d+/s"#, #"\d+s ago"#, #""oldest_pending_seconds":\d+"#,

@@ -4,8 +4,8 @@ import Testing
 
 extension IntegrationTests {
     @Suite struct JobQueueTests {
-        /// Runs the job queue of the article with a job that waits and one that fails. Settings with short delays replace
-        /// the default ones.
+        /// Runs the job queue of the article with a job that waits and a job that fails. Settings with short delays
+        /// replace the default settings.
         @Test func `the job queue survives kills of worker and daemon, and retries a dead letter`() async throws {
             let article = try Page("Sources/notifyctl/notifyctl.docc/Queue.md")
             let commands = try #require(article.blocks.first { $0.needsJob }).lines.map { line in

@@ -66,7 +66,7 @@ extension IntegrationTests {
             #expect(accepted.status == .status(0), "\(accepted.errors)")
         }
 
-        @Test func `a log that refuses to store is repaired, and what is lost is reported`() async throws {
+        @Test func `a log that refuses to store is repaired, and the lost messages are reported`() async throws {
             let sequences = try store(20)
             _ = try await notifyctl.run("durable", "create", "mine", "a.*", "--from", "oldest")
             try await daemon.stop()

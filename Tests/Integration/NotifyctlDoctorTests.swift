@@ -232,7 +232,7 @@ extension IntegrationTests {
                     """)
         }
 
-        @Test func `a daemon whose socket was deleted is found, not another one`() async throws {
+        @Test func `a daemon whose socket was deleted is found instead of another daemon`() async throws {
             let daemon = try await Daemon.start()
             let pid = daemon.process.pid
             unlink(daemon.socket)
@@ -246,7 +246,7 @@ extension IntegrationTests {
                     """)
         }
 
-        @Test func `a user's daemon whose socket was deleted is found although another one may answer`() async throws {
+        @Test func `a user's daemon with a deleted socket is found although another daemon may answer`() async throws {
             mkdir(folder.file("notifyd"), 0o700)
             let own = folder.file("notifyd/notifyd.sock")
             let run = try NotifydRun(

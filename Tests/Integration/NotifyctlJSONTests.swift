@@ -11,7 +11,7 @@ extension IntegrationTests {
             case text, number, flag, list, object
         }
 
-        /// Every key, except those of `stats`, which are the names of counters, and those of headers.
+        /// Every key, except the names of counters in `stats`, and the keys of headers.
         private static let keys: [String: Kind] = [
             // Messages and dead letters.
             "name": .text, "object": .text, "sequence": .number, "time": .text, "headers": .object, "payload": .text,

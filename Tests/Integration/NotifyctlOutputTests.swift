@@ -102,7 +102,7 @@ extension IntegrationTests {
             #expect(result.errors.split(separator: "\n").last.map(String.init) == line, "\(result.errors)")
         }
 
-        @Test func `a reader that ends after the whole output is no failure`() async throws {
+        @Test func `a reader that ends after the whole output is not a failure`() async throws {
             for command in ["log --limit 1", "subscribe a --from oldest --count 1", "wait a --durable mine"] {
                 let result = try await notifyctl.shell("{ notifyctl \(command); echo $? >&2; } | head -n 1")
                 #expect(result.output == "x\n" || result.output.hasSuffix(" a x\n"), "\(command)")

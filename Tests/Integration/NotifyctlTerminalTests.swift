@@ -46,7 +46,7 @@ extension IntegrationTests {
             "top --plain --count 1 --interval 100ms", "top --view subscriptions --count 1 --interval 100ms",
             "top --view names --count 1 --interval 100ms",
         ])
-        func `a table fits 80 columns, and a pipe has all of it`(command: String) async throws {
+        func `a table fits 80 columns of a terminal, and is complete in a pipe`(command: String) async throws {
             for arguments in [command, command + " --wide"] {
                 let lines = try await lines(arguments)
                 #expect(lines.count > (command.hasPrefix("names") ? 0 : 1), "\(arguments)")
@@ -94,7 +94,7 @@ extension IntegrationTests {
         }
 
         @Test(.enabled(if: Requirements.hasTmux))
-        func `watch scrolls, and leaves the terminal as it was`() async throws {
+        func `watch scrolls, and restores the terminal`() async throws {
             let clients = try (0..<12).map { _ in try RawClient(daemon) }
             try await TmuxTerminal.with(daemon, columns: 80, rows: 8) { terminal in
                 try await terminal.type("notifyctl clients --watch --interval 100ms; echo status=$?")

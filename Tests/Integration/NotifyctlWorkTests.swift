@@ -152,7 +152,7 @@ extension IntegrationTests {
             #expect(try await worker.waitForLines(2) == ["one", "started"])
             worker.send(first)
             worker.send(second)
-            // The signal that was handled first ends the work, and the other one is passed on.
+            // The signal that was handled first ends the work, and the other signal is passed on.
             #expect(try await worker.waitForLines(3).last == "passed")
             #expect(!worker.hasExited, "work waits for the running command")
             try Data().write(to: URL(filePath: folder.path + "/go"))

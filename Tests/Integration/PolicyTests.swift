@@ -130,7 +130,7 @@ extension IntegrationTests {
             }
         }
 
-        @Test func `rules apply to stored messages, and a reload to those not delivered yet`() async throws {
+        @Test func `rules apply to stored messages, and a reload applies to undelivered messages`() async throws {
             let daemon = try await Self.start(Self.rules)
             let root = try RawClient(daemon)
             let alice = try await Self.alice.connect(to: daemon).client

@@ -198,7 +198,7 @@ extension IntegrationTests {
             unlink(hanging)
         }
 
-        @Test func `a signal ends commands while the disk stands still, with what is not confirmed`() async throws {
+        @Test func `a signal ends commands while the disk stands still, with the unconfirmed requests`() async throws {
             let (daemon, hanging) = try await startWithHangingDisk()
             let attached = try await startProcessing(
                 ["work", "a", "--durable", "w", "--group", "--", "echo", "done"], daemon)

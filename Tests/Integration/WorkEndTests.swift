@@ -83,7 +83,7 @@ extension IntegrationTests {
             try await stop(worker)
         }
 
-        @Test func `a stop of wait and its command together is no failure`() async throws {
+        @Test func `a stop of wait and its command together is not a failure`() async throws {
             #expect(try await notifyctl.run("durable", "create", "w", "jobs.>").status == .status(0))
             try post(1)
             for _ in 0..<2 {
@@ -114,7 +114,7 @@ extension IntegrationTests {
         }
 
         @Test func `a second signal ends the work although the reader of its output has stalled`() async throws {
-            // 60,000 bytes fit into the pipe of the command; with the prefixes they do not fit into that of the reader.
+            // 60,000 bytes fit into the pipe of the command. With the prefixes they do not fit into the reader's pipe.
             let process = try shell(
                 """
                 cd "$FOLDER"
@@ -186,7 +186,7 @@ extension IntegrationTests {
                 """)
             try daemon.waitForSubscriptions(1)
             try post(1)
-            // The report on the first delivery precedes the second one.
+            // The report on the first delivery precedes the second delivery.
             _ = try await process.waitForLines(2)
             try "go\n".write(toFile: folder.file("gate"), atomically: false, encoding: .utf8)
             #expect(try await process.waitForExit(within: .seconds(60)) == .status(0))

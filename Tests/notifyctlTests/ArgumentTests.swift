@@ -139,7 +139,7 @@ import Testing
         ("durable set d --deadline 1ms", "--deadline must be 0 for no limit, or 100ms to 30d"),
         ("durable set d --deadline 31d", "--deadline must be 0 for no limit, or 100ms to 30d"),
     ])
-    func `an error about a number or a position says what is wrong`(arguments: String, expected: String) throws {
+    func `an error about a number or a position names the problem`(arguments: String, expected: String) throws {
         let error = #expect(throws: (any Error).self) {
             try Notifyctl.parseAsRoot(arguments.split(separator: " ").map(String.init))
         }

@@ -8,7 +8,7 @@ import Testing
         try DescriptorLimit.softLimit(parallel: parallel, isPrefixed: isPrefixed, soft: 1_024, hard: hard)
     }
 
-    @Test func `the soft limit stays as it is while it suffices, and is raised as far as needed`() throws {
+    @Test func `the soft limit is raised only if needed, and only as far as needed`() throws {
         #expect(try softLimit(1) == 1_024)
         #expect(try softLimit(179) == 1_024)
         #expect(try softLimit(180) == 1_028)

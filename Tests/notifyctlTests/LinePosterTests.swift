@@ -84,7 +84,7 @@ import WireTestSupport
         return try #require(error?.message)
     }
 
-    @Test func `a line waits for its receipt no longer than it is retried, but at least a second`() async throws {
+    @Test func `a line waits for its receipt for the time of --retry, but at least a second`() async throws {
         let daemon = try SilentDaemon()
         let message = try await postSilently(
             2, to: daemon, requestTimeout: .seconds(3600), retryTime: .milliseconds(10))
@@ -127,7 +127,7 @@ import WireTestSupport
         return await #expect(throws: CommandFailure.self) { try await poster.run(configuration) }
     }
 
-    @Test func `a line waits for a connection no longer than it is retried`() async throws {
+    @Test func `a line waits for a connection for at most the time of --retry`() async throws {
         let failure = try await postWithoutDaemon(.init(), retryTime: .milliseconds(200))
         #expect(failure?.status == .noDaemon)
         let message = try #require(failure?.message)

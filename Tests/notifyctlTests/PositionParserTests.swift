@@ -116,7 +116,7 @@ import Testing
         ),
         (.noSuchSequence, ["0", "seq:0", "9007199254740992", "18446744073709551616", "99999999999999999999999"]),
     ])
-    func `days, times and sequences that do not exist are refused as such`(expected: PositionProblem, texts: [String]) {
+    func `nonexistent days, times and sequences are refused with reasons`(expected: PositionProblem, texts: [String]) {
         for text in texts { #expect(problem(text) == expected, "\(text)") }
     }
 
@@ -161,7 +161,7 @@ import Testing
     }
 
     @Test(arguments: [3, 30])
-    func `a change of the clock is found although another one follows within hours`(hours: Int) throws {
+    func `a change of the clock is found although another change follows within hours`(hours: Int) throws {
         // The clock is set forward by an hour at 2026-11-20T01:00:00Z, from 02:00 to 03:00, and back some hours later.
         let change = 1_795_136_400
         let zone = LocalTimeZone { (change..<change + hours * 3600).contains($0) ? 7200 : 3600 }
@@ -178,7 +178,7 @@ import Testing
     }
 
     @Test(arguments: ["1000000000", "1795348800", "1795348800123", "1795348800123456"])
-    func `a number that may be a time is no sequence`(text: String) {
+    func `a number that may be a time is not read as a sequence`(text: String) {
         #expect(problem(text) == .ambiguous(text))
     }
 

@@ -74,7 +74,7 @@ import Testing
         #expect(lines(13) == ["NAME        …", "abcde…ijkl"])
     }
 
-    @Test func `text is shortened by the columns that it takes`() {
+    @Test func `text is shortened by columns, not by characters`() {
         #expect("abcdefg".shortened(toColumns: 7) == "abcdefg")
         #expect("abcdefg".shortened(toColumns: 6) == "abc…fg")
         #expect("abcdefg".shortened(toColumns: 1) == "…")

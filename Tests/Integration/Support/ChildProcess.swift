@@ -160,7 +160,7 @@ final class ChildProcess: Sendable {
         }
         try closeOthers(&actions)
 
-        // Resets signal handling to that of a program started by a shell, because libraries in the test process ignore
+        // Resets the actions of signals, as if a shell started the program: libraries in the test process ignore
         // SIGPIPE.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)

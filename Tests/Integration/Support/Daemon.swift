@@ -141,7 +141,7 @@ extension ChildProcess {
         let deadline = ContinuousClock.now + limit
         while ContinuousClock.now < deadline {
             let parents = try FileManager.default.contentsOfDirectory(atPath: "/proc").map { process in
-                // Other entries have no such file, and a process may end meanwhile.
+                // Entries that are not processes have no such file, and a process may end meanwhile.
                 let text = (try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)) ?? ""
                 // The state and the parent follow the name in parentheses.
                 return text[(text.lastIndex(of: ")") ?? text.startIndex)...].split(separator: " ").dropFirst(2).first

@@ -58,13 +58,13 @@ struct Page: Sendable, CustomStringConvertible {
         return (blocks, prose)
     }
 
-    /// A command of a session, and what it prints.
+    /// A command of a session, and its output.
     struct Command {
         var text: String
         var output: String
     }
 
-    /// The commands of all sessions, in order, without those that need the script `./job` of the reader.
+    /// The commands of all sessions, in order, except commands that need the script `./job` of the reader.
     var commands: [Command] { blocks.flatMap { $0.needsJob ? [] : $0.commands } }
 }
 

@@ -53,7 +53,7 @@ import Testing
         #expect(terminal.size == Screen(rows: 7, columns: 133))
     }
 
-    @Test func `a pipe, a dumb terminal and an unknown one are not used`() throws {
+    @Test func `a pipe, a dumb terminal and an unknown terminal are not used`() throws {
         let pair = try PseudoTerminal()
         let (read, write) = try makePipe()
         defer {

@@ -27,7 +27,7 @@ import Testing
         #expect(arranged(3) == ["b", "a", "c", "Bb"], "rates that are not known yet")
     }
 
-    @Test func `a filter keeps rows whose texts and identifiers contain it`() {
+    @Test func `a filter keeps rows with its text in a text or an identifier`() {
         #expect(arranged(0, filter: "B") == ["Bb", "b"])
         #expect(arranged(0, filter: "100") == ["Bb"])
         #expect(arranged(0, filter: "5") == [], "sizes are not compared")

@@ -84,7 +84,7 @@ import Testing
     // MARK: Views
 
     @Test(arguments: [Key.character("o"), .tab, .backTab])
-    func `switching the view requests it at once`(key: Key) {
+    func `switching the view requests the new view at once`(key: Key) {
         var state = state(abc)
         #expect(state.keyPressed(key) == .request("others"))
         #expect(lines(&state)[1...] == ["others 0 of 0, by OTHER ascending (h: help)", "OTHER"])
@@ -95,7 +95,7 @@ import Testing
         #expect(state.keyPressed(key == .character("o") ? .character("t") : key) == .request("things"))
     }
 
-    @Test func `a view that is chosen during a request is requested after it`() {
+    @Test func `a view that is chosen during a request is requested after that request`() {
         var state = state(abc)
         #expect(state.intervalPassed() == .request("things"))
         #expect(state.keyPressed(.tab) == nil)
