@@ -41,7 +41,7 @@ struct DurableResetCommand: AsyncParsableCommand {
         try output.flush()
     }
 
-    /// Where the subscription continues.
+    /// The answer: the position at which the subscription continues.
     static func text(_ position: NotificationClient.Start, cursor: UInt64, _ times: TimeStyle) -> String {
         guard cursor > 0 else { return "continues with the oldest stored message" }
         guard case .time(let time) = position else { return "continues after sequence \(cursor)" }

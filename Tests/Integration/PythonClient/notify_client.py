@@ -65,7 +65,7 @@ def encode_subscribe(
 
 
 def encode_settings(settings):
-    """Encodes changes of settings: deadline, retryDelays, maximumDeliveries, maximumInFlight; those missing are kept."""
+    """Encodes changes of settings: deadline, retryDelays, maximumDeliveries, maximumInFlight. Others are kept."""
     keys, delays = ("deadline", "maximumDeliveries", "maximumInFlight"), settings.get("retryDelays", [])
     present = sum(1 << bit for bit, key in enumerate(keys) if key in settings)
     deadline, deliveries, in_flight = (settings.get(key, 0) for key in keys)
@@ -128,7 +128,7 @@ class Client:
         self.socket.sendall(encode_extend(number, sequences))
 
     def dead_letters(self, action, **options):
-        """Delivers dead letters again (0) or deletes them (1). Returns how many, and how many stay."""
+        """Delivers dead letters again (0) or deletes them (1). Returns the numbers of processed and kept ones."""
         return struct.unpack_from("<8xQQ", self.ask(0x47, encode_dead_letters(self.next(), action, **options)))
 
     def detach(self, number):
