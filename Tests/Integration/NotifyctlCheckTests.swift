@@ -44,7 +44,7 @@ extension IntegrationTests {
             let lines = try await notifyctl.run("check", "--full").lines
             #expect(lines.count == 3 && lines[0].hasPrefix("sound messages: 197, names: 1, "), "\(lines)")
             #expect(lines[1] == "damaged messages: 3 (\(sequences[49]) to \(sequences[50]), \(sequences[89]))")
-            #expect(lines[2].hasPrefix("to write what is sound to a new file, "))
+            #expect(lines[2].hasPrefix("to write the sound data to a new file, "))
             let known = try await notifyctl.run("check")
             #expect(
                 known.lines.first

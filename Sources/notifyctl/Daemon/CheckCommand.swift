@@ -74,7 +74,7 @@ struct CheckCommand: AsyncParsableCommand {
         lines.append(
             check.isSound
                 ? check.sound == nil ? "no damage is known; --full checks every row" : "no damage was found"
-                : "to write what is sound to a new file, stop notifyd, then run notifyd --repair as its user")
+                : "to write the sound data to a new file, stop notifyd, then run notifyd --repair as its user")
         return lines
     }
 

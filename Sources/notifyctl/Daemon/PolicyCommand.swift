@@ -3,7 +3,7 @@ import ArgumentParser
 struct PolicyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "policy",
-        abstract: "Ask who may do what.",
+        abstract: "Test the rights of users.",
         discussion: """
             EXAMPLES
               notifyctl policy test --user alice subscribe hr.pay

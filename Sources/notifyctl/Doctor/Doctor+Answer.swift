@@ -28,7 +28,7 @@ extension Doctor {
             findings.append(
                 Finding(
                     problem: "the log is damaged, and the daemon refuses to store: \(damage)",
-                    repair: "stop notifyd, then write what is sound to a new file with notifyd --repair, as its user"))
+                    repair: "stop notifyd, then write the sound data to a new file with notifyd --repair, as its user"))
         } else if let storageProblem {
             findings.append(Finding(problem: "posts to be stored are refused: \(storageProblem)", repair: nil))
         } else if !storageWorks {

@@ -32,7 +32,7 @@ extension Doctor {
             )
         case "failed_bytes":
             (
-                "of failed messages and dead letters (limits.per_user.stored_bytes, counted apart from what is posted)",
+                "of failed messages and dead letters (limits.per_user.stored_bytes, counted apart from posts)",
                 "retry or delete dead letters with notifyctl dead retry or dead purge; until then, subscriptions with "
                     + "many failed messages get no further ones"
             )

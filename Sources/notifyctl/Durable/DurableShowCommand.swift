@@ -84,8 +84,8 @@ struct DurableShowCommand: AsyncParsableCommand {
             rows.append(
                 (
                     "no room",
-                    "messages that failed too often wait to become dead letters, because those of the user have reached "
-                        + "their limit; see 'notifyctl doctor'"
+                    "messages that failed too often wait to become dead letters, because the failed messages and dead "
+                        + "letters of the user have reached their limit; see 'notifyctl doctor'"
                 ))
         }
         return rows.map { title, value in

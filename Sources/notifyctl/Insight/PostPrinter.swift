@@ -22,7 +22,7 @@ struct PostPrinter: Sendable {
                 left -= 1
                 if post.skipped > 0 {
                     try await output.flush(until: interruption)
-                    StandardError.write("skipped \(post.skipped) posts: above the daemon's limits for a monitor")
+                    StandardError.write("skipped \(post.skipped) posts: they exceed the daemon's limits for a monitor")
                 }
                 output.append((json ? Self.json(post) : Self.line(post, times)) + "\n")
                 if output.isFull { try await output.flush(until: interruption) }

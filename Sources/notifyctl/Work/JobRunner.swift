@@ -214,7 +214,7 @@ final class JobRunner: Sendable {
     private static func reason(_ error: any Error) -> String {
         guard let error = error as? SubprocessError else { return "\(error)" }
         if error.underlyingError == .execFormatError {
-            return "it is neither a program nor a script, whose first line is one such as '#!/bin/sh'"
+            return "it is neither a program nor a script with a first line such as '#!/bin/sh'"
         }
         if error.code == .executableNotFound {
             return
