@@ -100,7 +100,7 @@ import Testing
         #expect(Doctor.connectFinding(NotifyError(.noDaemon, "no")) == nil)
     }
 
-    @Test func `the repair for a process that may be another program begins with finding it`() {
+    @Test func `the repair for a process that may be another program has commands to find it`() {
         #expect(
             Doctor.listenerRepair("/n.sock", unit: nil, sudo: "sudo ")
                 == "find the process with 'sudo ss -xlp src /n.sock' or 'sudo lsof /n.sock'; restart it if it is "

@@ -1,7 +1,7 @@
 import NotifyClient
 import Synchronization
 
-/// Receives the messages of a run, acknowledges them, and measures the time since each was posted.
+/// Receives the messages of a run, acknowledges them, and measures the time from each post until its arrival.
 struct BenchReceiver: Sendable {
     let subscription: NotificationClient.Subscription
     let message: BenchMessage

@@ -64,7 +64,7 @@ struct Doctor {
             if let lost = await lostSocketFinding(candidate) { findings.append(lost) }
         }
         for manager in units { findings += await manager.findings() }
-        // A daemon that answers reports some of these problems, too: the same text after more words.
+        // A daemon that answers may report the same problem: its finding then ends with the same text.
         let others = startFindings.filter { start in !findings.contains { $0.problem.hasSuffix(start.problem) } }
         return findings + others
     }

@@ -18,7 +18,7 @@ enum Blocking {
         try await pool.runIfActive(body)
     }
 
-    /// Runs the tasks that prefer it on threads of the pool.
+    /// The executor that runs tasks on threads of the pool.
     static let executor: some TaskExecutor = PoolExecutor()
 
     private final class PoolExecutor: TaskExecutor {

@@ -50,7 +50,7 @@ extension WorkSuite {
         for request in requests { _ = try poster.receipt(of: request) }
     }
 
-    /// Ends a command that a signal ends with success.
+    /// Ends a command with SIGTERM, and expects that it succeeds.
     func stop(_ process: ChildProcess, sourceLocation: SourceLocation = #_sourceLocation) async throws {
         process.send(SIGTERM)
         #expect(try await process.waitForExit() == .status(0), sourceLocation: sourceLocation)
