@@ -49,7 +49,7 @@ import Testing
         #expect(
             texts("user.54321.stored_bytes", 95 << 20, 100 << 20) == [
                 "problem: user 54321 has 95MiB of at most 100MiB of stored messages (limits.per_user.stored_bytes)\n"
-                    + "  repair: start the consumers of waiting messages; messages that are read are deleted after "
+                    + "  repair: start the subscribers that are behind; messages that are read are deleted after "
                     + "history_age (log.retention). Root can delete some with notifyctl purge, or raise the limit\n"
             ])
         #expect(texts("user.54321.failed_bytes", 2 << 20, 1 << 20).first?.contains("notifyctl dead retry") == true)

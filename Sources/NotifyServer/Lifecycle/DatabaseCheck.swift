@@ -42,7 +42,7 @@ package enum DatabaseCheck {
         lines.append(
             findings.isSound
                 ? "no damage was found"
-                : "the log is damaged: stop notifyd, and write what is sound to a new file with: "
+                : "the log is damaged: stop notifyd, and write the sound data to a new file with: "
                     + "notifyd --repair '\(check.path)'")
         return lines
     }

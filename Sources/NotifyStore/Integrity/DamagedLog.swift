@@ -107,7 +107,7 @@ extension StorageFailure {
             kind: .damaged,
             message:
                 "the log '\(path)' is damaged (\(problem)): stop notifyd, and run \"notifyd --repair '\(path)'\", which "
-                + "keeps what is sound, or \"notifyd --restore FILE\" with a backup, or move the database and its write-ahead log "
+                + "keeps the sound data, or \"notifyd --restore FILE\" with a backup, or move the database and its write-ahead log "
                 + "away for a new, empty log; then start notifyd")
     }
 }

@@ -27,7 +27,7 @@ extension Doctor {
         case "stored_bytes":
             (
                 "of stored messages (limits.per_user.stored_bytes)",
-                "start the consumers of waiting messages; messages that are read are deleted after history_age "
+                "start the subscribers that are behind; messages that are read are deleted after history_age "
                     + "(log.retention). Root can delete some with notifyctl purge, or raise the limit"
             )
         case "failed_bytes":
