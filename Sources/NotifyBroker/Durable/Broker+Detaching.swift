@@ -74,7 +74,7 @@ extension Broker {
         chargeRegistrations(of: durable.uid)
         ledger.change(.durableBytes, by: -durable.charged.memory, uid: durable.uid)
         if durable.charged.copies != 0 { ledger.stored.changeCopies(by: -durable.charged.copies, of: durable.uid) }
-        durables.unsavedRedeliveries.add(DurableSubscription.Charge() - durable.charged)
+        durables.unsavedRedeliveries.add(DurableSubscription.Footprint() - durable.charged)
         for identity in durable.identities.inOrder { releaseIdentity(identity) }
         durables.lossLog.removed(durable.id)
         durables.redeliveryReads.removed(slot)

@@ -60,8 +60,8 @@ struct DurableSubscription {
     var firstDeliveries = 0
     /// The time for which a timer is set; nil if none is.
     var timer: Duration?
-    /// The bytes charged to the user, as of the last `charge`.
-    private(set) var charged = Charge()
+    /// The footprint as of the last `charge`.
+    private(set) var charged = Footprint()
 
     /// - Parameter identities: The owners of the record.
     init(_ record: DurableRecord, redeliveries: Redeliveries = Redeliveries(), identities: [IdentityID]) {
@@ -123,8 +123,8 @@ struct DurableSubscription {
     /// Sets the charge to the present use.
     ///
     /// - Returns: The change of the charge.
-    mutating func charge() -> Charge {
-        var use = Charge(
+    mutating func charge() -> Footprint {
+        var use = Footprint(
             memory: Self.ownBytes + filter.byteCount + _cursor.byteCount + _members.count * Self.memberBytes
                 + (pendingChange?.byteCount ?? 0) + (lastFailure?.reason.utf8.count ?? 0))
         if !_redeliveries.isEmpty || _redeliveries.unsavedCount > 0 {

@@ -12,8 +12,8 @@ struct UnsavedRedeliveries {
 
     var areMany: Bool { rows >= Self.maximumRows || bytes >= Self.maximumBytes }
 
-    /// Adds a change of the charge of a durable subscription.
-    mutating func add(_ change: DurableSubscription.Charge) {
+    /// Adds a change of the footprint of a durable subscription.
+    mutating func add(_ change: DurableSubscription.Footprint) {
         rows += change.unsavedRows
         bytes += change.unsavedBytes
     }

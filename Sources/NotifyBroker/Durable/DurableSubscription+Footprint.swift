@@ -1,6 +1,6 @@
 extension DurableSubscription {
-    /// The resources that a subscription uses.
-    struct Charge {
+    /// What a subscription holds that its user is charged for.
+    struct Footprint {
         /// The memory in bytes.
         var memory = 0
         /// The bytes of copies in the log.
@@ -9,8 +9,8 @@ extension DurableSubscription {
         var unsavedRows = 0
         var unsavedBytes = 0
 
-        static func - (left: Charge, right: Charge) -> Charge {
-            Charge(
+        static func - (left: Footprint, right: Footprint) -> Footprint {
+            Footprint(
                 memory: left.memory - right.memory, copies: left.copies - right.copies,
                 unsavedRows: left.unsavedRows - right.unsavedRows,
                 unsavedBytes: left.unsavedBytes - right.unsavedBytes)
