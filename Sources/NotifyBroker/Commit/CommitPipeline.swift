@@ -83,8 +83,8 @@ struct CommitPipeline {
     ///   for its outcome.
     mutating func countDeleted(_ record: DurableRecord) -> Bool {
         append(.countDeleted(record))
-        let counts = pending.changes.count { if case .countDeleted = $0 { true } else { false } }
-        return counts >= Self.maximumDeletionCounts
+        pending.deletionCounts += 1
+        return pending.deletionCounts >= Self.maximumDeletionCounts
     }
 
     /// Adds a message to the next batch, and returns its position in the log's open block.

@@ -51,6 +51,8 @@ struct PendingLog {
     var waiters: [Waiter] = []
     /// Creations, removals, resets, edits and changes of owner. Progress is added when the batch begins.
     var changes: [DurableChange] = []
+    /// The number of subscriptions added to `changes` for which the store counts deletions.
+    var deletionCounts = 0
     private(set) var continuations: [Continuation] = []
     /// Whether the batch must be flushed to disk.
     var isSynced = false
