@@ -42,8 +42,6 @@ extension Broker {
             connection.pendingAnswers == 0, connection.unansweredAttaches.isEmpty, connection.historyReads == 0,
             connection.listing == nil, !connection.pauses.contains(.awaitingPage)
         else { return false }
-        let id = connection.id
-        return !storeRequests.hasRequest(of: id, uid: connection.uid)
-            && !storeRequests.backups.isAwaited(by: id)
+        return !storeRequests.hasRequest(of: connection.id, uid: connection.uid)
     }
 }

@@ -223,20 +223,21 @@ extension Broker {
         connections.remove(slot)
     }
 
-    /// Releases the connection's subscriptions, received bytes and output.
+    /// Ends what each machine keeps for the connection.
     mutating func release(_ slot: ConnectionSlot, now: BrokerTime) {
         endSubscriptions(of: slot, now: now)
         endMonitor(of: slot)
-        pages.traces.remove(connections[slot].id)
+        endPageRequests(of: slot)
         endStoreRequests(of: slot)
-        endBackup(of: slot)
-        endHistories(of: slot)
-        endListing(slot)
-        let uid = connections[slot].uid
-        ledger.change(.receivedBytes, by: connections[slot].charge(receivedBytes: 0), uid: uid)
-        egress.discard(slot)
-        chargeOutbox(slot, waiting: 0, own: 0)
         commits.connectionEnded(slot)
+        endInput(of: slot)
+        endOutput(of: slot)
+    }
+
+    /// Releases the received bytes, and the list that is being answered.
+    private mutating func endInput(of slot: ConnectionSlot) {
+        endListing(slot)
+        ledger.change(.receivedBytes, by: connections[slot].charge(receivedBytes: 0), uid: connections[slot].uid)
     }
 
     // MARK: Pausing and resuming

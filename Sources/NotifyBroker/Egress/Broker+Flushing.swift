@@ -111,6 +111,12 @@ extension Broker {
         ledger.change(.slowConnections, by: (waiting > 0 ? 1 : 0) - (earlier.waiting > 0 ? 1 : 0), uid: uid)
     }
 
+    /// Discards the output of a connection that ends.
+    mutating func endOutput(of slot: ConnectionSlot) {
+        egress.discard(slot)
+        chargeOutbox(slot, waiting: 0, own: 0)
+    }
+
     /// Applies the overflow policy to a connection that exceeds its limit, or its share of the user's limit.
     private mutating func limitOutbox(_ slot: ConnectionSlot, now: BrokerTime) {
         let part = ledger.outboxLimitPerConnection(uid: connections[slot].uid) ?? .max

@@ -122,7 +122,8 @@ extension Broker {
     }
 
     /// Drops the requests of a connection that ends.
-    mutating func endHistories(of slot: ConnectionSlot) {
+    mutating func endPageRequests(of slot: ConnectionSlot) {
+        pages.traces.remove(connections[slot].id)
         guard connections[slot].historyReads > 0 else { return }
         connections[slot].historyReads = 0
         for read in pages.histories.remove(connections[slot].id) { ledger.release(read.charge) }

@@ -86,7 +86,7 @@ extension Broker {
         return request.id
     }
 
-    /// Drops the requests of a connection that ends.
+    /// Drops the requests of a connection that ends, and ends its backup.
     mutating func endStoreRequests(of slot: ConnectionSlot) {
         for request in storeRequests.remove(connections[slot].id, uid: connections[slot].uid) {
             ledger.release(request.charge)
@@ -94,6 +94,7 @@ extension Broker {
             // Other requests may have waited for the end of this one.
             actions.append(.scheduleTick)
         }
+        endBackup(of: slot)
     }
 
     /// Refuses all requests, because the daemon stops.

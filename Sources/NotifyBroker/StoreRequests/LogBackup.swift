@@ -103,7 +103,7 @@ extension Broker {
         }
     }
 
-    /// Ends the backup of a connection that ends.
+    /// Ends the backup of a connection that ends, if it has one.
     mutating func endBackup(of slot: ConnectionSlot) {
         if storeRequests.backups.ended(connections[slot].id) { backupEnded() }
     }

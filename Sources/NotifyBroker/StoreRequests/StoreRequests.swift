@@ -118,7 +118,8 @@ struct StoreRequests {
 
     /// Whether a request of the connection is unanswered.
     func hasRequest(of connection: ConnectionID, uid: UInt32) -> Bool {
-        count > 0 && StoreRequestKind.allCases.contains { hasRequest(of: connection, uid: uid, $0) }
+        backups.isAwaited(by: connection)
+            || count > 0 && StoreRequestKind.all.contains { hasRequest(of: connection, uid: uid, $0) }
     }
 
     func hasRequest(of connection: ConnectionID, uid: UInt32, _ kind: StoreRequestKind) -> Bool {

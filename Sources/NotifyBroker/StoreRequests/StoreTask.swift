@@ -3,6 +3,9 @@ import NotifyWire
 
 /// The kinds of requests that wait for the store, in the order in which a tick begins them.
 package enum StoreRequestKind: Int, CaseIterable, Sendable {
+    /// Made once: each access of `allCases` makes an array.
+    static let all = allCases
+
     case search
     case check
     /// A request for the health of the store, which waits for an empty commit.
