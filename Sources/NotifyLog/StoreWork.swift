@@ -29,11 +29,13 @@ package enum StoreWork: Sendable {
 
 /// An answer of the store to `StoreWork`.
 package enum StoreAnswer: Sendable {
+    /// The store has failed. Kinds of work whose other answers contain a failure are not answered with this one.
+    case failed(StorageFailure)
     /// The sequence of the message, or the sequence after the last stored message if there is none. If the wall clock
     /// was set back, several messages may meet this condition, and any of them may be reported.
-    case found(Result<UInt64, StorageFailure>)
-    case summarized(Result<LogSummary, StorageFailure>)
-    case purged(Result<PurgeResult, StorageFailure>)
+    case found(UInt64)
+    case summarized(LogSummary)
+    case purged(PurgeResult)
     /// The progress of a check. Another answer follows.
     case checkAdvanced(percent: Int)
     case checked(LogFindings)
@@ -42,14 +44,12 @@ package enum StoreAnswer: Sendable {
     /// The size of the backup, in bytes.
     case backupMade(Result<UInt64, WireError>)
     case backupRead(Result<ByteBuffer, WireError>)
-}
 
-extension StoreAnswer {
-    /// The failure of the store; nil if it has none.
-    package var failure: StorageFailure? {
-        switch self {
-        case .found(.failure(let failure)), .summarized(.failure(let failure)), .purged(.failure(let failure)): failure
-        default: nil
+    /// The answer to work that has failed or has a result.
+    package init<Value>(_ result: Result<Value, StorageFailure>, as success: (Value) -> StoreAnswer) {
+        switch result {
+        case .success(let value): self = success(value)
+        case .failure(let failure): self = .failed(failure)
         }
     }
 }

@@ -21,7 +21,7 @@ final class SliceRunner: @unchecked Sendable {
     /// The duration of a slice. Its last step may take longer.
     static let slice = Duration.milliseconds(2)
 
-    private let queue: SerialQueue
+    let queue: SerialQueue
     /// The pending works, in the order of their turns. A slice runs the first one.
     private var works: [any SlicedWork] = []
     /// Whether a slice is queued or runs.

@@ -1,22 +1,29 @@
 package import NotifyLog
+import NotifyWire
 
 /// The work that the store does for requests.
 extension Store {
     package func perform(_ work: StoreWork, answer: @escaping @Sendable (StoreAnswer) -> Void) {
+        let current = current
+        queue.add { current.perform(work, answer) }
+    }
+}
+
+extension CurrentLog {
+    /// Does work, or begins to do it in slices.
+    fileprivate func perform(_ work: StoreWork, _ answer: @escaping @Sendable (StoreAnswer) -> Void) {
         switch work {
-        case .findSequence(let microseconds): findSequence(atOrAfter: microseconds) { answer(.found($0)) }
-        case .summarize(let request): summarize(request) { answer(.summarized($0)) }
-        case .purge(let request): purge(request) { answer(.purged($0)) }
-        case .check:
-            checkLog {
-                answer(.checkAdvanced(percent: $0))
-            } completion: {
-                answer(.checked($0))
-            }
+        case .findSequence(let microseconds):
+            answer(StoreAnswer(findSequence(atOrAfter: microseconds), as: StoreAnswer.found))
+        case .summarize(let request): summarize(request) { answer(StoreAnswer($0, as: StoreAnswer.summarized)) }
+        case .purge(let request): purge(request) { answer(StoreAnswer($0, as: StoreAnswer.purged)) }
+        case .check: checkLog(progress: { answer(.checkAdvanced(percent: $0)) }, completion: { answer(.checked($0)) })
         case .measureBacklogs(let policy): measureBacklogs(under: policy) { answer(.backlogs($0)) }
         case .beginBackup(let target): beginBackup(target: target) { answer(.backupMade($0)) }
         case .readBackup(let offset, let maximumBytes):
-            readBackup(from: offset, maximumBytes: maximumBytes) { answer(.backupRead($0)) }
+            answer(
+                .backupRead(
+                    Result { () throws(WireError) in try readBackup(from: offset, maximumBytes: maximumBytes) }))
         case .endBackup: endBackup()
         }
     }

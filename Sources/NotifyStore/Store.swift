@@ -1,8 +1,6 @@
 import Dispatch
-package import NIOCore
 package import NotifyLog
 import NotifySystem
-package import NotifyWire
 
 /// The log: stored messages and durable subscriptions, in one SQLite database that this process uses exclusively.
 ///
@@ -95,40 +93,6 @@ package final class Store: LogStore {
         }
     }
 
-    package func findSequence(
-        atOrAfter microseconds: UInt64, completion: @escaping @Sendable (Result<UInt64, StorageFailure>) -> Void
-    ) {
-        let current = current
-        queue.add {
-            completion(current.findSequence(atOrAfter: microseconds))
-        }
-    }
-
-    /// Counts the unacknowledged messages of each durable subscription that one of its owners may receive, in slices
-    /// between other requests.
-    package func measureBacklogs(
-        under policy: AccessPolicy, completion: @escaping @Sendable ([DurableID: Backlog]) -> Void
-    ) {
-        let current = current
-        queue.add { current.measureBacklogs(under: policy, completion) }
-    }
-
-    /// Deletes messages on request, in slices between other requests.
-    package func purge(
-        _ request: PurgeRequest, completion: @escaping @Sendable (Result<PurgeResult, StorageFailure>) -> Void
-    ) {
-        let current = current
-        queue.add { current.beginPurge(request, completion) }
-    }
-
-    /// Checks every row, in slices between other requests. A log that can't be opened is checked, too.
-    package func checkLog(
-        progress: @escaping @Sendable (Int) -> Void, completion: @escaping @Sendable (LogFindings) -> Void
-    ) {
-        let current = current
-        queue.add { current.checkLog(.init(progress: progress, completion: completion)) }
-    }
-
     /// Applies another retention policy, also to a log that is opened or created later.
     package func setRetention(_ policy: RetentionPolicy) {
         let current = current
@@ -176,33 +140,6 @@ package final class Store: LogStore {
         queue.add {
             completion(current.repair(with: continuation))
         }
-    }
-
-    /// Copies the log for a backup, in slices between other requests.
-    package func beginBackup(
-        target: FileLocation, completion: @escaping @Sendable (Result<UInt64, WireError>) -> Void
-    ) {
-        let current = current
-        queue.add { current.beginBackup(target: target, completion) }
-    }
-
-    package func readBackup(
-        from offset: UInt64, maximumBytes: Int,
-        completion: @escaping @Sendable (Result<ByteBuffer, WireError>) -> Void
-    ) {
-        let current = current
-        queue.add {
-            do throws(WireError) {
-                completion(.success(try current.readBackup(from: offset, maximumBytes: maximumBytes)))
-            } catch {
-                completion(.failure(error))
-            }
-        }
-    }
-
-    package func endBackup() {
-        let current = current
-        queue.add { current.endBackup() }
     }
 
     /// The counters of the work of reading pages so far. Waits for all earlier requests.

@@ -18,7 +18,7 @@ extension Broker {
     /// Begins the next request of each kind, unless the store already works on one of the kind.
     mutating func beginStoreRequests(now: BrokerTime) {
         guard !storeRequests.isEmpty else { return }
-        for kind in StoreRequestKind.allCases {
+        for kind in StoreRequestKind.all {
             while let next = storeRequests.next(of: kind), next.task.mayBegin(in: self),
                 var request = storeRequests.takeNext(of: kind)
             {
@@ -31,6 +31,7 @@ extension Broker {
         do throws(WireError) {
             switch try request.task.begin(request.id, in: &self, now: now) {
             case .asks(let work):
+                request.rights = access.policy.generation
                 storeRequests.begin(request, now: now)
                 actions.append(.store(work, .request(request.kind)))
             case .waits: storeRequests.begin(request, now: now)
@@ -55,9 +56,9 @@ extension Broker {
         guard var request = storeRequests.finish(kind) else { return }
         actions.append(.scheduleTick)
         if !request.isAbandoned { ledger.release(request.charge) }
-        if let failure = answer.failure { storageFailed(failure, now: now) }
+        if case .failed(let failure) = answer { storageFailed(failure, now: now) }
         let awaited = request.isAbandoned ? nil : request.id
-        switch request.task.answered(answer, for: awaited, in: &self, now: now) {
+        switch isOutdated(request) ? .again : request.task.answered(answer, for: awaited, in: &self, now: now) {
         case .ended:
             if awaited != nil, type(of: request.task).holdsConnection { continueLists(of: [request.id.connection]) }
         case .continues:
@@ -68,6 +69,11 @@ extension Broker {
             ledger.renew(request.charge)
             storeRequests.append(request)
         }
+    }
+
+    /// Whether the store was asked under earlier rights than those that the answer must have.
+    private func isOutdated(_ request: StoreRequest) -> Bool {
+        !request.isAbandoned && type(of: request.task).dependsOnRights && request.rights != access.policy.generation
     }
 
     /// Takes the requests of a kind that have not begun, to answer them together with the current one.

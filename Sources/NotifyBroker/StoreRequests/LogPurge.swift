@@ -26,23 +26,23 @@ struct LogPurge: StoreTask {
     func answered(
         _ answer: StoreAnswer, for request: RequestID?, in broker: inout Broker, now: BrokerTime
     ) -> StoreTaskProgress {
-        guard case .purged(let result) = answer else { unexpected(answer) }
         broker.logPurge(now: now.monotonic)
         broker.purgeEnded()
         guard let request else { return .ended }
-        switch result {
-        case .success(let result):
+        switch answer {
+        case .purged(let result):
             broker.storageChanged(now: now)
             broker.answer(
                 request,
                 Purged(
                     request: request.number, messages: result.messages, bytes: result.bytes,
                     subscriptions: UInt32(result.subscriptions.count), copies: result.copies))
-        case .failure(let failure):
+        case .failed(let failure):
             let done = hasDeleted ? "purged in part" : "nothing was purged"
             broker.refuse(
                 request,
                 WireError(.storageFailed, "\(done), because the log can't be changed: \(failure.message)"))
+        default: unexpected(answer)
         }
         return .ended
     }

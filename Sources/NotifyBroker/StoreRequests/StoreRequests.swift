@@ -3,6 +3,8 @@ struct StoreRequest {
     let id: RequestID
     let charge: Charge
     var task: any StoreTask
+    /// The generation of the policy under which the store was asked.
+    var rights: UInt32 = 0
     /// Whether the answer is not needed any more, because the connection has ended or the request was refused.
     fileprivate(set) var isAbandoned = false
 
@@ -26,7 +28,7 @@ struct StoreRequests {
     }
 
     /// The requests of each kind.
-    private var lanes = StoreRequestKind.allCases.map { _ in Lane() }
+    private var lanes = StoreRequestKind.all.map { _ in Lane() }
     private var count = 0
     /// The backup under way.
     var backups = Backups()
@@ -132,7 +134,7 @@ struct StoreRequests {
     /// - Returns: The removed requests. The caller must release their charges.
     mutating func remove(_ connection: ConnectionID, uid: UInt32) -> [StoreRequest] {
         guard count > 0 else { return [] }
-        return StoreRequestKind.allCases.flatMap { kind in
+        return StoreRequestKind.all.flatMap { kind in
             removeWaiting(kind, of: connection, uid: uid) + abandonCurrent(kind) { $0.id.connection == connection }
         }
     }
@@ -150,7 +152,7 @@ struct StoreRequests {
     ///
     /// - Returns: The removed requests. The caller must release their charges.
     mutating func removeAll() -> [StoreRequest] {
-        StoreRequestKind.allCases.flatMap { kind in abandonCurrent(kind) { _ in true } + takeWaiting(kind) }
+        StoreRequestKind.all.flatMap { kind in abandonCurrent(kind) { _ in true } + takeWaiting(kind) }
     }
 
     private mutating func abandonCurrent(

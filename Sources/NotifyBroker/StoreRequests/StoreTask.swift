@@ -25,6 +25,9 @@ protocol StoreTask {
     static var holdsConnection: Bool { get }
     /// Whether the store answers at once. If it does not, it has failed.
     static var isShort: Bool { get }
+    /// Whether the answer depends on the rights of the client. If rights have changed meanwhile, the store works on the
+    /// request again.
+    static var dependsOnRights: Bool { get }
     /// Whether an answer to the work that has begun is still to come. Otherwise the request ends with its connection.
     var awaitsAnswer: Bool { get }
     /// The memory of the request, in bytes; 0 if the number of requests is limited instead.
@@ -69,6 +72,7 @@ enum StoreTaskProgress {
 
 extension StoreTask {
     static var isShort: Bool { false }
+    static var dependsOnRights: Bool { false }
     var awaitsAnswer: Bool { true }
     var byteCount: Int { 0 }
     func mayBegin(in broker: borrowing Broker) -> Bool { true }

@@ -6,19 +6,17 @@ struct SummaryRead: StoreTask {
     static let kind = StoreRequestKind.summary
     static let refusal = "not summed up"
     static let holdsConnection = true
+    static let dependsOnRights = true
 
     let filter: SubscriptionFilter
     /// The first and the last sequence of the range.
     let first: UInt64
     let last: UInt64
     let maximumNames: Int
-    /// The generation of the policy under which the store was asked.
-    var rights: UInt32 = 0
 
     var byteCount: Int { 256 + filter.byteCount }
 
-    mutating func begin(_ request: RequestID, in broker: inout Broker, now: BrokerTime) -> StoreTaskStart {
-        rights = broker.access.policy.generation
+    func begin(_ request: RequestID, in broker: inout Broker, now: BrokerTime) -> StoreTaskStart {
         let access = broker.access.readAccess(of: broker.connections[request.connection.slot].identity)
         return .asks(
             .summarize(
@@ -28,14 +26,12 @@ struct SummaryRead: StoreTask {
     func answered(
         _ answer: StoreAnswer, for request: RequestID?, in broker: inout Broker, now: BrokerTime
     ) -> StoreTaskProgress {
-        guard case .summarized(let result) = answer else { unexpected(answer) }
         guard let request else { return .ended }
-        // If the policy has changed, the names were selected under earlier rights.
-        guard rights == broker.access.policy.generation else { return .again }
         do throws(WireError) {
-            switch result {
-            case .failure(let failure): throw failure.readError
-            case .success(let summary): try broker.list(summary, for: request)
+            switch answer {
+            case .summarized(let summary): try broker.list(summary, for: request)
+            case .failed(let failure): throw failure.readError
+            default: unexpected(answer)
             }
         } catch {
             broker.reject(request.connection.slot, request: request.number, error, now: now)

@@ -35,10 +35,13 @@ struct TimeSearch: StoreTask {
     func answered(
         _ answer: StoreAnswer, for request: RequestID?, in broker: inout Broker, now: BrokerTime
     ) -> StoreTaskProgress {
-        guard case .found(let result) = answer else { unexpected(answer) }
         guard let request else { return .ended }
-        if case .success = result, broker.mustSearchAgain(for: purpose, request.connection.slot) { return .again }
-        broker.sequenceFound(result, for: purpose, request, now: now)
+        switch answer {
+        case .found where broker.mustSearchAgain(for: purpose, request.connection.slot): return .again
+        case .found(let sequence): broker.searched(.success(sequence), for: purpose, request, now: now)
+        case .failed(let failure): broker.searched(.failure(failure), for: purpose, request, now: now)
+        default: unexpected(answer)
+        }
         return .ended
     }
 }
@@ -62,7 +65,7 @@ extension Broker {
         return true
     }
 
-    fileprivate mutating func sequenceFound(
+    fileprivate mutating func searched(
         _ result: Result<UInt64, StorageFailure>, for purpose: TimeSearch.Purpose, _ request: RequestID,
         now: BrokerTime
     ) {

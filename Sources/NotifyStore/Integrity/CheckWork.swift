@@ -67,7 +67,10 @@ final class CheckWork: SlicedWork {
 
 extension CurrentLog {
     /// Begins a check. A check that is under way continues for this request, and no longer reports to the earlier one.
-    func checkLog(_ handlers: CheckWork.Handlers) {
+    func checkLog(
+        progress: @escaping @Sendable (Int) -> Void, completion: @escaping @Sendable (LogFindings) -> Void
+    ) {
+        let handlers = CheckWork.Handlers(progress: progress, completion: completion)
         if let work = slices.active(CheckWork.self) {
             work.handlers = handlers
         } else {

@@ -1,9 +1,9 @@
+import Dispatch
 import NotifyLog
 
 /// Sums up the messages of each name.
 final class SummaryWork: SlicedWork {
-    /// Receives the totals of each id of a name.
-    typealias Completion = (Result<[(name: UInt32, totals: LogSummary.Totals)], StorageFailure>) -> Void
+    typealias Completion = @Sendable (Result<LogSummary, StorageFailure>) -> Void
 
     private let current: CurrentLog
     /// Nil once the log is closed.
@@ -22,20 +22,35 @@ final class SummaryWork: SlicedWork {
             // Taken out of the property, so that changing it makes no copy.
             guard var survey = survey.take() else { throw StorageFailure.logReplaced }
             let totals = try log.continueSummary(&survey, until: end)
+            let maximumNames = survey.request.maximumNames
             self.survey = survey
             guard let totals else { return true }
-            completion(.success(totals))
+            finish(totals, maximumNames: maximumNames)
         } catch {
             completion(.failure(current.failure(error)))
         }
         return false
     }
 
+    /// Sorts the totals of each id of a name on another queue: commits must not wait until a million names are sorted.
+    private func finish(_ totals: [(name: UInt32, totals: LogSummary.Totals)], maximumNames: Int) {
+        let (current, completion) = (current, completion)
+        DispatchQueue.global(qos: .utility).async {
+            let sorted = totals.sorted { ($0.totals.bytes, $1.name) > ($1.totals.bytes, $0.name) }
+            let rest = sorted.dropFirst(maximumNames)
+            let others = rest.isEmpty ? nil : rest.reduce(into: LogSummary.Totals()) { $0.add($1.totals) }
+            current.slices.queue.add {
+                let summary = current.log?.summary(sorted.prefix(maximumNames), others: others)
+                completion(.success(summary ?? LogSummary()))
+            }
+        }
+    }
+
     func releaseLog() { survey = nil }
 }
 
 extension CurrentLog {
-    func beginSummary(_ request: SummaryRequest, _ completion: @escaping SummaryWork.Completion) {
+    func summarize(_ request: SummaryRequest, _ completion: @escaping SummaryWork.Completion) {
         do throws(StorageFailure) {
             slices.add(SummaryWork(self, try openLog().beginSummary(request), completion))
         } catch {

@@ -46,7 +46,8 @@ final class PurgeWork: SlicedWork {
 }
 
 extension CurrentLog {
-    func beginPurge(_ request: PurgeRequest, _ completion: @escaping PurgeWork.Completion) {
+    /// Deletes messages, in slices.
+    func purge(_ request: PurgeRequest, _ completion: @escaping PurgeWork.Completion) {
         // Reports earlier deletions separately, because they do not belong to the purge.
         reportDeletion()
         do {

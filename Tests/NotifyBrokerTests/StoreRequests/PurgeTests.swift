@@ -299,7 +299,7 @@ struct PurgeTests {
         host.core.broker.deleted(deletion, now: host.now)
         deletion.isPurge = true
         if deletes { host.core.broker.deleted(deletion, now: host.now) }
-        host.core.broker.stored(.purged(.failure(.broken)), for: .request(.purge), now: host.now)
+        host.core.broker.stored(.failed(.broken), for: .request(.purge), now: host.now)
         host.runTicks()
         let message = root.takeErrors().first?.message
         #expect(

@@ -26,7 +26,7 @@ struct StoreRequestTurnsTests {
         host.runTicks()
         // The store does slices of both in turn.
         #expect(works(host) == [.check, .search])
-        host.core.broker.stored(.found(.success(7)), for: .request(.search), now: host.now)
+        host.core.broker.stored(.found(7), for: .request(.search), now: host.now)
         host.runTicks()
         #expect(client.take() == [.found(Found(request: 2, sequence: 7, last: 0))])
         #expect(host.core.broker.storeRequests.isWorking(on: .check))
@@ -95,7 +95,7 @@ struct StoreRequestTurnsTests {
 
     @Test func `an answer without a request is ignored`() {
         let host = TestHost()
-        host.core.broker.stored(.found(.success(7)), for: .request(.search), now: host.now)
+        host.core.broker.stored(.found(7), for: .request(.search), now: host.now)
         host.core.broker.stored(.backupMade(.success(7)), for: .backup(3), now: host.now)
         host.run()
         #expect(host.healthChanges.isEmpty)

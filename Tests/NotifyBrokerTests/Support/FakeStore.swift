@@ -190,11 +190,11 @@ final class FakeStore {
         switch work {
         case .findSequence(let time):
             let found = messages.first { $0.time >= time }?.sequence ?? persistedThrough + 1
-            return .found(failure.map { .failure($0) } ?? .success(found))
+            return failure.map { .failed($0) } ?? .found(found)
         case .measureBacklogs(let policy):
             return .backlogs(failure == nil ? subscriptions.mapValues { backlog(of: $0, under: policy) } : [:])
         case .summarize(let request):
-            return .summarized(failure.map { .failure($0) } ?? .success(summary(request)))
+            return failure.map { .failed($0) } ?? .summarized(summary(request))
         case .check:
             return .checked(findings)
         case .purge, .beginBackup, .readBackup, .endBackup: preconditionFailure("not answered here: \(work)")
@@ -206,12 +206,12 @@ final class FakeStore {
         _ request: PurgeRequest, _ ticket: StoreTicket, failingWith failure: StorageFailure?
     ) -> Outcome {
         defer { if case .purge? = jobs.last?.work {} else { purgeResult = PurgeResult() } }
-        if let failure { return .answered(nil, .purged(.failure(failure)), ticket) }
+        if let failure { return .answered(nil, .failed(failure), ticket) }
         var request = request
         request.before = min(request.before, persistedThrough + 1)
         let (deletion, isLast) = purge(request)
         purgeResult.add(deletion)
-        if isLast { return .answered(deletion, .purged(.success(purgeResult)), ticket) }
+        if isLast { return .answered(deletion, .purged(purgeResult), ticket) }
         jobs.append(.work(.purge(request), ticket))
         return .deleted(deletion)
     }

@@ -39,8 +39,8 @@ final class ManualStore: LogStore {
     func perform(_ work: StoreWork, answer: @escaping @Sendable (StoreAnswer) -> Void) {
         switch work {
         case .findSequence(let microseconds): requests.withLock { $0.searches.append((microseconds, answer)) }
-        case .summarize: answer(.summarized(.success(LogSummary())))
-        case .purge: answer(.purged(.success(PurgeResult())))
+        case .summarize: answer(.summarized(LogSummary()))
+        case .purge: answer(.purged(PurgeResult()))
         case .check: answer(.checked(LogFindings()))
         case .measureBacklogs: answer(.backlogs([:]))
         case .beginBackup, .readBackup, .endBackup: break
@@ -52,7 +52,8 @@ final class ManualStore: LogStore {
 
     /// Answers the oldest request for the sequence of a time.
     func answerSearch(_ result: Result<UInt64, StorageFailure>) {
-        requests.withLock { $0.searches.isEmpty ? nil : $0.searches.removeFirst() }?.answer(.found(result))
+        requests.withLock { $0.searches.isEmpty ? nil : $0.searches.removeFirst() }?
+            .answer(StoreAnswer(result, as: StoreAnswer.found))
     }
 
     /// The store deletes nothing by itself.
