@@ -105,6 +105,17 @@ struct BackingUpTests {
         #expect(second.take() == [.backupReady(BackupReady(request: 1, bytes: 5))])
     }
 
+    @Test func `a client that sends nothing more is answered before its connection and its backup end`() {
+        let root = host.connect(uid: 0)
+        begin(root)
+        host.core.broker.inputEnded(root.id, now: host.now)
+        host.run()
+        #expect(!root.isClosed && endCount == 0)
+        made(1, .success(10))
+        #expect(root.take() == [.backupReady(BackupReady(request: 1, bytes: 10))])
+        #expect(root.isClosed && endCount == 1)
+    }
+
     @Test func `backups begin in the order of their requests, however the earlier ones end`() {
         let clients = (0..<4).map { _ in host.connect(uid: 0) }
         for client in clients { begin(client) }
