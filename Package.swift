@@ -82,6 +82,9 @@ let package = Package(
         .target(name: "NotifyYAML", dependencies: ["CYAML"]),
         .target(name: "NotifyUnits"),
         .target(name: "CCRC32C"),
+        // Only tests import these. They define functions of the C library, which the linker then uses for SwiftNIO.
+        .target(name: "CCloseOnExecEpoll"),
+        .target(name: "CCloseOnExecAccept"),
         .target(
             name: "NotifyStore",
             dependencies: [
@@ -93,7 +96,8 @@ let package = Package(
             name: "NotifyServer",
             dependencies: [
                 "NotifyCenter", "NotifyWire", "NotifyLog", "NotifyBroker", "NotifyStore", "NotifySystem",
-                "NotifyUnits", "NotifyYAML", "CMalloc", .product(name: "SystemPackage", package: "swift-system"),
+                "NotifyUnits", "NotifyYAML", "CMalloc", "CCloseOnExecEpoll", "CCloseOnExecAccept",
+                .product(name: "SystemPackage", package: "swift-system"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "Configuration", package: "swift-configuration"),
@@ -105,7 +109,7 @@ let package = Package(
         .target(
             name: "NotifyClient",
             dependencies: [
-                "NotifyCenter", "NotifyWire", "NotifySystem",
+                "NotifyCenter", "NotifyWire", "NotifySystem", "CCloseOnExecEpoll",
                 .product(name: "Algorithms", package: "swift-algorithms"),
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "HeapModule", package: "swift-collections"),
@@ -210,7 +214,7 @@ let package = Package(
             name: "NotifyServerTests",
             dependencies: [
                 "NotifyServer", "NotifyBroker", "NotifyStore", "NotifyWire", "NotifyLog", "NotifyCenter",
-                "NotifySystem", "FuzzTargets", "notifyd", "TestSupport",
+                "NotifySystem", "FuzzTargets", "notifyd", "TestSupport", "CCloseOnExecAccept",
                 .product(name: "SystemPackage", package: "swift-system"),
                 .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"), "WireTestSupport",
@@ -222,7 +226,7 @@ let package = Package(
         .testTarget(
             name: "NotifyClientTests",
             dependencies: [
-                "NotifyClient", "NotifyWire", "NotifyCenter", "TestSupport", "WireTestSupport",
+                "NotifyClient", "NotifyWire", "NotifyCenter", "TestSupport", "WireTestSupport", "CCloseOnExecEpoll",
                 .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
                 .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),

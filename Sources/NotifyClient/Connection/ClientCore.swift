@@ -43,7 +43,6 @@ final class ClientCore: Sendable {
     /// The shared event loops, which live as long as the process.
     private static let loops: MultiThreadedEventLoopGroup = {
         let loops = MultiThreadedEventLoopGroup.singleton
-        CloseOnExec.setOnEventLoops()
         Fork.watch()
         return loops
     }()

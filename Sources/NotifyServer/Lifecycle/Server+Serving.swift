@@ -20,7 +20,6 @@ extension Server {
     func serve(_ listening: ListeningSocket) async throws {
         let store = try openStore()
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-        CloseOnExec.setOnEventLoops()
         let watchdog = notifier.sendKeepAlives(from: group.next())
         do {
             try await serve(listening, store, on: group.next())

@@ -1,6 +1,7 @@
 import CGNU
 import FoundationEssentials
 import Glibc
+import NotifySystem
 import SystemPackage
 
 /// Runs other programs.
@@ -15,10 +16,10 @@ enum Program {
 
     /// Whether a signal or a debugger has stopped the process.
     static func isStopped(_ process: pid_t) -> Bool {
-        guard let text = try? String(contentsOf: URL(filePath: "/proc/\(process)/stat"), encoding: .utf8),
-            // The state follows the program's name, which is in parentheses and may contain any character.
-            let name = text.lastIndex(of: ")")
-        else { return false }
+        guard let file = try? OwnedDescriptor.open("/proc/\(process)/stat", .readOnly) else { return false }
+        let text = readAll(file.rawValue)
+        // The state follows the program's name, which is in parentheses and may contain any character.
+        guard let name = text.lastIndex(of: ")") else { return false }
         return ["T", "t"].contains(text[name...].dropFirst(2).prefix(1))
     }
 
@@ -30,6 +31,8 @@ enum Program {
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
         for target in [STDOUT_FILENO, STDERR_FILENO] { posix_spawn_file_actions_adddup2(&actions, ends[1], target) }
+        // Foundation and Dispatch read files without close-on-exec, perhaps on another thread now.
+        posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1)
         var arguments = command.map { strdup($0) } + [nil]
         var environment = ProcessInfo.processInfo.environment.map { strdup("\($0)=\($1)") } + [nil]
         defer { for string in arguments + environment { free(string) } }

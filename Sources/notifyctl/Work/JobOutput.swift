@@ -2,7 +2,6 @@ import Glibc
 import NIOCore
 import NIOPosix
 import Synchronization
-import NotifySystem
 import SystemPackage
 
 /// Prints the output of commands, either unchanged or with the name of the message before each line. Keeps the end of
@@ -12,11 +11,7 @@ import SystemPackage
 /// loop blocks, and commands block when their pipes are full. While the reader of unchanged output does not read, only
 /// the command with this output blocks.
 struct JobOutput: Sendable {
-    private let loop: any EventLoop = {
-        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-        CloseOnExec.setOnEventLoops()
-        return group.next()
-    }()
+    private let loop: any EventLoop = MultiThreadedEventLoopGroup(numberOfThreads: 1).next()
     /// The tasks that wait for the event loop.
     private let waiters = AbandonableWaiters()
     private let problem = OutputProblem()
