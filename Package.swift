@@ -32,7 +32,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
         .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
-        .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.0", traits: []),
         .package(url: "https://github.com/swiftlang/swift-syntax", from: "603.0.0"),
     ],
     targets: [
@@ -139,7 +138,6 @@ let package = Package(
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "Logging", package: "swift-log"),
-                .product(name: "Subprocess", package: "swift-subprocess"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ]),
 
@@ -243,7 +241,6 @@ let package = Package(
                 "notifyctl", "NotifyClient", "NotifyUnits", "NotifyWire", "TestSupport", "WireTestSupport",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "Subprocess", package: "swift-subprocess"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ]),
         .testTarget(
@@ -282,7 +279,7 @@ let traits = [
     "swift-syntax": "Broadcast", "swift-algorithms": "Client", "swift-distributed-tracing": "Client",
     "swift-log": "Client", "swift-nio": "Client",
     "swift-service-lifecycle": "Client", "swift-system": "Client", "swift-argument-parser": "Programs",
-    "swift-configuration": "Programs", "swift-metrics": "Client", "swift-subprocess": "Programs",
+    "swift-configuration": "Programs", "swift-metrics": "Client",
 ]
 for target in package.targets {
     target.dependencies = target.dependencies.map { dependency in

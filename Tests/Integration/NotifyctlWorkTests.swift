@@ -179,6 +179,16 @@ extension IntegrationTests {
             try await stop(process)
         }
 
+        @Test func `jobs are done although the parent of work ignores SIGCHLD`() async throws {
+            let process = try shell(
+                "trap '' CHLD; exec \"$NOTIFYCTL\" work 'jobs.>' --durable w --group -- sh -c 'cat; exit 65'")
+            try daemon.waitForSubscriptions(1)
+            try post("one\n", "two\n")
+            #expect(try await process.waitForLines(2) == ["one", "two"])
+            #expect(try await waitForDeadLetters(2).count == 2, "the exit status is known")
+            try await stop(process)
+        }
+
         @Test func `work ends when the reader of its output closes it, and no job has failed`() async throws {
             let process = try shell(
                 "\"$NOTIFYCTL\" work 'jobs.>' --durable w --group -- cat | head -n 1; echo end")

@@ -1,5 +1,4 @@
 import Glibc
-import Subprocess
 import TestSupport
 import Testing
 
@@ -20,9 +19,9 @@ import Testing
             (.exited(143), .stopped(reason: "exit status 143")), (.exited(130), .stopped(reason: "exit status 130")),
             (.exited(129), .stopped(reason: "exit status 129")), (.exited(137), .failed(reason: "exit status 137")),
             (.signaled(63), .failed(reason: "ended by signal 63 (unknown)")),
-        ] as [(TerminationStatus, JobOutcome)])
-    func `the termination of a command decides the answer`(_ status: TerminationStatus, _ outcome: JobOutcome) {
-        #expect(JobOutcome(status) == outcome)
+        ] as [(JobProcess.Termination, JobOutcome)])
+    func `the termination of a command decides the answer`(_ end: JobProcess.Termination, _ outcome: JobOutcome) {
+        #expect(JobOutcome(end) == outcome)
     }
 
     @Test func `the end of a command's standard error follows the reason of a failure`() {
@@ -39,8 +38,8 @@ import Testing
         #expect(JobOutcome(.exited(0), timedOutAfter: .seconds(30)) == .done)
         #expect(JobOutcome(.exited(75), timedOutAfter: .seconds(30)) == .givenBack)
         #expect(JobOutcome(.exited(65), timedOutAfter: .seconds(30)) == .deadLetter(reason: "exit status 65"))
-        for status in [TerminationStatus.exited(1), .exited(127), .exited(143), .signaled(15)] {
-            #expect(JobOutcome(status, timedOutAfter: .seconds(30)) == .failed(reason: "timed out after 30 s"))
+        for end in [JobProcess.Termination.exited(1), .exited(127), .exited(143), .signaled(15)] {
+            #expect(JobOutcome(end, timedOutAfter: .seconds(30)) == .failed(reason: "timed out after 30 s"))
         }
         #expect(
             JobOutcome(.signaled(9), timedOutAfter: .milliseconds(1500)) == .failed(reason: "timed out after 1.5 s"))

@@ -92,7 +92,7 @@ struct SubscribeCommand: AsyncParsableCommand, ProgramRunning, PatternTaking {
         try await SubscribeRunner(
             receiving, patterns: patterns, configuration: connection.configuration(), limit: count, timeout: timeout,
             format: output.messageFormat,
-            program: exec ? try await JobRunner(program, keepsErrors: receiving.durable != nil) : nil
+            program: exec ? try JobRunner(program, keepsErrors: receiving.durable != nil) : nil
         ).run()
     }
 }

@@ -59,7 +59,7 @@ struct WaitCommand: AsyncParsableCommand, ProgramRunning, PatternTaking {
         try await SubscribeRunner(
             receiving, patterns: patterns, configuration: connection.configuration(), limit: 1, timeout: timeout,
             format: output.messageFormat,
-            program: program.isEmpty ? nil : try await JobRunner(program, keepsErrors: receiving.durable != nil),
+            program: program.isEmpty ? nil : try JobRunner(program, keepsErrors: receiving.durable != nil),
             arrival: Arrival()
         ).run()
     }

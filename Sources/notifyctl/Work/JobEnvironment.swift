@@ -1,6 +1,5 @@
 import Glibc
 import NotifyClient
-import Subprocess
 
 /// The environment variables that describe a message to its command.
 enum JobEnvironment {
@@ -9,8 +8,7 @@ enum JobEnvironment {
     ]
     private static let headerPrefix = "NOTIFY_HEADER_"
 
-    /// Computed once, because an environment of strings takes a tenth of the time of a short command.
-    private static let inherited = entries(inheritedFrom: own)
+    private static let inherited = Array(entries(inheritedFrom: own).joined())
 
     /// The environment of this process: each entry is a name, `=` and a value, all of any bytes except NUL.
     private static var own: [[UInt8]] {
@@ -26,20 +24,12 @@ enum JobEnvironment {
 
     /// The entries that a command inherits, unchanged, each with a final NUL. The variables of another message are
     /// removed, because notifyctl may itself run as the command of a message. `LIBDISPATCH_LOG` is removed, because
-    /// notifyctl sets it only for itself. Entries without `=` and names that begin with a digit are removed, because
-    /// swift-subprocess refuses to start a command with them. `PATH` comes first, because swift-subprocess looks it up
-    /// at each start.
+    /// notifyctl sets it only for itself.
     static func entries(inheritedFrom environment: [[UInt8]]) -> [[UInt8]] {
-        let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
-        let inherited = environment.filter { entry in
-            guard entry.contains(UInt8(ascii: "=")), let first = entry.first, !digits.contains(first) else {
-                return false
-            }
+        environment.filter { entry in
             let name = String(decoding: entry.prefix { $0 != UInt8(ascii: "=") }, as: UTF8.self)
             return !names.contains(name) && !name.hasPrefix(headerPrefix) && name != "LIBDISPATCH_LOG"
-        }
-        let isPath = { (entry: [UInt8]) in entry.starts(with: "PATH=".utf8) }
-        return (inherited.filter(isPath) + inherited.filter { !isPath($0) }).map { $0 + [0] }
+        }.map { $0 + [0] }
     }
 
     /// The variables of a message. Variables with a NUL are left out, because an environment can't contain them.
@@ -75,8 +65,10 @@ enum JobEnvironment {
         return headerPrefix + String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The environment of notifyctl with the variables of a message.
-    static func of(_ message: NotificationClient.Message) -> Environment {
-        .custom(inherited + variables(message).map { Array("\($0.name)=\($0.value)\0".utf8) })
+    /// The environment of notifyctl with the variables of a message, each with a final NUL.
+    static func of(_ message: NotificationClient.Message) -> [UInt8] {
+        variables(message).reduce(into: inherited) { environment, variable in
+            environment += "\(variable.name)=\(variable.value)\0".utf8
+        }
     }
 }

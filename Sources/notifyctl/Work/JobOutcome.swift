@@ -1,7 +1,6 @@
 import CGNU
 import Glibc
 import NotifyClient
-import Subprocess
 
 /// The answer to a message, which the termination of its command determines.
 enum JobOutcome: Equatable {
@@ -31,8 +30,8 @@ enum JobOutcome: Equatable {
 
     /// - Parameter timeout: The time after which the command was ended; nil if it ended before. The exit statuses 0, 65
     ///   and 75 are an answer even after the timeout.
-    init(_ status: TerminationStatus, timedOutAfter timeout: Duration? = nil) {
-        switch status {
+    init(_ termination: JobProcess.Termination, timedOutAfter timeout: Duration? = nil) {
+        switch termination {
         case .exited(0): self = .done
         case .exited(Self.temporaryFailure): self = .givenBack
         case .exited(Self.dataError): self = .deadLetter(reason: "exit status \(Self.dataError)")

@@ -1,6 +1,5 @@
 import Glibc
 import NotifyClient
-import Subprocess
 import Synchronization
 import SystemPackage
 
@@ -14,8 +13,9 @@ final class JobRunner: Sendable {
     private static let grace = Duration.seconds(10)
 
     private let command: String
-    private let executable: Executable
-    private let arguments: [String]
+    private let path: String
+    /// The path and the arguments, each with a final NUL.
+    private let arguments: [UInt8]
     private let timeout: Duration?
     /// Prints the output; nil if commands write to the descriptors of notifyctl.
     private let output: JobOutput?
@@ -28,8 +28,8 @@ final class JobRunner: Sendable {
         var count = 0
         /// The tasks that wait until there are no runs.
         var idleWaiters: [CheckedContinuation<Void, Never>] = []
-        /// The process groups of the running commands.
-        var groups: Set<pid_t> = []
+        /// The running commands.
+        var processes: [ObjectIdentifier: JobProcess] = [:]
         /// The signals that were passed on.
         var signals: Set<Int32> = []
     }
@@ -45,25 +45,16 @@ final class JobRunner: Sendable {
     /// - Throws: `CommandFailure` with `notStarted` if the file is not a program, or no folder of PATH has the program.
     init(
         _ command: [String], timeout: Duration? = nil, isPrefixed: Bool = false, keepsErrors: Bool = false
-    ) async throws {
+    ) throws(CommandFailure) {
         self.command = command[0]
         do {
-            let path: FilePath
-            if command[0].utf8.contains(UInt8(ascii: "/")) {
-                guard access(command[0], X_OK) == 0 else { throw Errno(rawValue: errno) }
-                path = FilePath(command[0])
-            } else {
-                path = try await Executable.name(command[0]).resolveExecutablePath(in: .inherit)
-            }
-            // `access` and the search in PATH also find folders.
-            guard try path.stat().type != .directory else { throw Errno.isDirectory }
-            executable = .path(path)
+            path = try ProgramFile.find(command[0])
         } catch {
             throw Self.failure(command[0], Self.reason(error))
         }
         self.isPrefixed = isPrefixed
         output = isPrefixed || keepsErrors ? JobOutput() : nil
-        arguments = Array(command.dropFirst())
+        arguments = ([path] + command.dropFirst()).flatMap { Array($0.utf8) + [0] }
         self.timeout = timeout
     }
 
@@ -97,130 +88,118 @@ final class JobRunner: Sendable {
     }
 
     private func outcome(of message: NotificationClient.Message) async -> JobOutcome {
+        let pipes: [JobOutput.Pipe]
+        let process: JobProcess
         do {
-            guard let output else {
-                return try await run(message, output: .standardOutput, error: .standardError, closing: [])
-            }
-            let name = isPrefixed ? "\(message.name)" : nil
-            var pipes: [JobOutput.Pipe] = []
-            do {
-                for descriptor in isPrefixed ? [STDERR_FILENO, STDOUT_FILENO] : [STDERR_FILENO] {
-                    guard let pipe = try await output.pipe(name, to: descriptor) else {
-                        for pipe in pipes { try? pipe.writeEnd.close() }
-                        return .givenBack
-                    }
-                    pipes.append(pipe)
-                }
-            } catch {
-                for pipe in pipes { try? pipe.writeEnd.close() }
-                throw error
-            }
-            let outcome = try await run(
-                message, output: isPrefixed ? pipes[1].writeEnd : .standardOutput, error: pipes[0].writeEnd,
-                closing: pipes.map(\.writeEnd))
-            // The timeout of the command does not include this wait, because the reader of the output may be slow.
-            for pipe in pipes { await pipe.drained() }
-            return outcome.adding(errors: pipes[0].tail.text)
+            guard let opened = try await openPipes(for: message) else { return .givenBack }
+            pipes = opened
+            process = try await start(message, pipes)
         } catch {
             return .notStarted(reason: Self.reason(error))
         }
+        let outcome = await outcome(of: process)
+        // The timeout of the command does not include this wait, because the reader of the output may be slow.
+        for pipe in pipes { await pipe.drained() }
+        return outcome.adding(errors: pipes.first?.tail.text ?? "")
     }
 
-    /// Runs the command, and ends it at the timeout.
+    /// Opens the pipes for the output of a command: standard error, and standard output if lines have a prefix.
     ///
-    /// - Parameter closing: The descriptors to close once the command has them.
-    private func run(
-        _ message: NotificationClient.Message, output: FileDescriptor, error: FileDescriptor,
-        closing: [FileDescriptor]
-    ) async throws -> JobOutcome {
-        let payload: FileDescriptor
+    /// - Returns: The pipes; nil if `work` ends and does not wait for the output of commands.
+    private func openPipes(for message: NotificationClient.Message) async throws -> [JobOutput.Pipe]? {
+        guard let output else { return [] }
+        let name = isPrefixed ? "\(message.name)" : nil
+        var pipes: [JobOutput.Pipe] = []
         do {
-            payload = try message.withPayload { (bytes) throws(Errno) in try PayloadFile.open(bytes) }
-        } catch let reason {
-            for descriptor in closing { try? descriptor.close() }
-            throw reason
+            for descriptor in isPrefixed ? [STDERR_FILENO, STDOUT_FILENO] : [STDERR_FILENO] {
+                guard let pipe = try await output.pipe(name, to: descriptor) else {
+                    for pipe in pipes { try? pipe.writeEnd.close() }
+                    return nil
+                }
+                pipes.append(pipe)
+            }
+        } catch {
+            for pipe in pipes { try? pipe.writeEnd.close() }
+            throw error
         }
+        return pipes
+    }
+
+    /// Starts the command, and closes the ends of the pipes that belong to the command.
+    private func start(
+        _ message: NotificationClient.Message, _ pipes: [JobOutput.Pipe]
+    ) async throws -> JobProcess {
+        defer { for pipe in pipes { try? pipe.writeEnd.close() } }
+        let input = try message.withPayload { (bytes) throws(Errno) in try PayloadFile.open(bytes) }
+        defer { try? input.close() }
         let environment = JobEnvironment.of(message)
-        let spawn = { @Sendable in
-            try await self.spawn(
-                environment, .fileDescriptor(payload, closeAfterSpawningProcess: true),
-                .fileDescriptor(output, closeAfterSpawningProcess: closing.contains(output)),
-                .fileDescriptor(error, closeAfterSpawningProcess: closing.contains(error)))
-        }
-        guard let timeout else { return JobOutcome(try await spawn()) }
-        return try await withThrowingTaskGroup(of: TerminationStatus?.self) { group in
-            group.addTask { try await spawn() }
-            group.addTask {
-                try? await Task.sleep(for: timeout)
-                return nil
+        let error = pipes.first?.writeEnd ?? .standardError
+        let output = isPrefixed ? pipes[1].writeEnd : .standardOutput
+        var pause = Duration.milliseconds(1)
+        while true {
+            do throws(Errno) {
+                let process = try JobProcess.start(
+                    path, arguments: arguments, environment: environment, input: input, output: output, error: error)
+                started(process)
+                return process
+            } catch {
+                // Other processes may have reached the limit of processes only for a moment.
+                guard error == .resourceTemporarilyUnavailable, pause <= .milliseconds(16) else { throw error }
+                try? await Task.sleep(for: pause)
+                pause *= 2
             }
-            if let status = try await group.next() ?? nil {
-                group.cancelAll()
-                return JobOutcome(status)
-            }
-            // The first result is nil after the timeout, and also if the surrounding task was cancelled.
-            group.cancelAll()
-            let status = try await group.next() ?? nil
-            return JobOutcome(status ?? .signaled(SIGKILL), timedOutAfter: timeout)
         }
     }
 
-    private func spawn(
-        _ environment: Environment, _ input: FileDescriptorInput, _ output: FileDescriptorOutput,
-        _ error: FileDescriptorOutput
-    ) async throws -> TerminationStatus {
-        var options = PlatformOptions()
-        options.processGroupID = 0
-        options.teardownSequence = [
-            .send(signal: .terminate, toProcessGroup: true, allowedDurationToNextStep: Self.grace)
-        ]
-        var group: pid_t?
-        defer { if let group { ended(group) } }
-        return try await Subprocess.run(
-            executable, arguments: Arguments(arguments), environment: environment, platformOptions: options,
-            input: input, output: output, error: error
-        ) { execution in
-            group = execution.processIdentifier.value
-            started(execution.processIdentifier.value)
-        }.terminationStatus
+    /// Waits until the command has ended, and ends it at the timeout or if the task is cancelled.
+    private func outcome(of process: JobProcess) async -> JobOutcome {
+        defer { ended(process) }
+        return await withTaskCancellationHandler {
+            guard let timeout else { return JobOutcome(await process.waitForEnd()) }
+            return await withTaskGroup(of: Bool.self) { group in
+                group.addTask { (try? await Task.sleep(for: timeout)) != nil && Self.terminate(process) }
+                let termination = await process.waitForEnd()
+                group.cancelAll()
+                let isTimedOut = await group.next() ?? false
+                return JobOutcome(termination, timedOutAfter: isTimedOut ? timeout : nil)
+            }
+        } onCancel: {
+            _ = Self.terminate(process)
+        }
+    }
+
+    /// Ends a command: by SIGTERM, and by SIGKILL if the command still runs after `grace`.
+    ///
+    /// - Returns: False if the command had ended before.
+    private static func terminate(_ process: JobProcess) -> Bool {
+        guard process.send(SIGTERM) else { return false }
+        Task {
+            try? await Task.sleep(for: grace)
+            process.send(SIGKILL)
+        }
+        return true
     }
 
     /// Passes on the signals that arrived while the command was started.
-    private func started(_ group: pid_t) {
+    private func started(_ process: JobProcess) {
         running.withLock { running in
-            running.groups.insert(group)
-            for signal in running.signals { Self.send(signal, to: group) }
+            running.processes[ObjectIdentifier(process)] = process
+            for signal in running.signals { process.send(signal) }
         }
     }
 
-    private func ended(_ group: pid_t) {
-        _ = running.withLock { $0.groups.remove(group) }
-    }
-
-    /// Sends a signal to the process group of a command, unless the command was reaped: another group may then have the
-    /// id.
-    private static func send(_ signal: Int32, to group: pid_t) {
-        if hasEnded(group) != nil { kill(-group, signal) }
-    }
-
-    /// Whether a command has ended; nil once it was reaped.
-    private static func hasEnded(_ process: pid_t) -> Bool? {
-        var info = siginfo_t()
-        guard waitid(P_PID, id_t(process), &info, WEXITED | WNOHANG | WNOWAIT) == 0 else { return nil }
-        return info._sifields._sigchld.si_pid != 0
+    private func ended(_ process: JobProcess) {
+        _ = running.withLock { $0.processes.removeValue(forKey: ObjectIdentifier(process)) }
     }
 
     /// The reason why a command could not be started.
     private static func reason(_ error: any Error) -> String {
-        guard let error = error as? SubprocessError else { return "\(error)" }
-        if error.underlyingError == .execFormatError {
-            return "it is neither a program nor a script with a first line such as '#!/bin/sh'"
+        switch error as? Errno {
+        case .execFormatError: "it is neither a program nor a script with a first line such as '#!/bin/sh'"
+        case .noSuchFileOrDirectory, .permissionDenied, .notDirectory:
+            "there is no such program, its file is not executable, or the interpreter in its first line is missing"
+        default: "\(error)"
         }
-        if error.code == .executableNotFound {
-            return
-                "there is no such program, its file is not executable, or the interpreter in its first line is missing"
-        }
-        return "\(error)"
     }
 
     /// The error of a command that could not be started.
@@ -230,9 +209,8 @@ final class JobRunner: Sendable {
         CommandFailure(.notStarted, "the command '\(command)' can't be started: \(reason)")
     }
 
-    /// The number of commands that run. Asks the kernel, because the task of a command that has just ended may not have
-    /// removed it yet.
-    var runningCommands: Int { running.withLock { $0.groups.count(where: { Self.hasEnded($0) == false }) } }
+    /// The number of commands that run.
+    var runningCommands: Int { running.withLock { $0.processes.values.count { !$0.hasEnded() } } }
 
     /// The reason why the output of commands could not be printed; nil if it was printed, or if its reader has closed
     /// it.
@@ -250,7 +228,7 @@ final class JobRunner: Sendable {
         abandonOutput()
         running.withLock { running in
             running.signals.insert(signal)
-            for group in running.groups { Self.send(signal, to: group) }
+            for process in running.processes.values { process.send(signal) }
         }
     }
 }

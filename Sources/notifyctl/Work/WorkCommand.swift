@@ -116,7 +116,7 @@ struct WorkCommand: AsyncParsableCommand, ProgramRunning, PatternTaking {
             throw CommandFailure(.usage, "the command to run is missing: add it after '--', such as '-- ./resize'")
         }
         try DescriptorLimit.raise(forParallel: parallel, isPrefixed: prefix)
-        let runner = try await WorkRunner(
+        let runner = try WorkRunner(
             configuration: connection.configuration(), patterns: patterns,
             kind: .durable(
                 durable, from: subscription.from ?? .now, sharing: subscription.sharing, settings: settings.settings,
