@@ -1,3 +1,4 @@
+import NotifyCenter
 import NotifyWire
 
 /// The failure of a request to a ``NotificationClient``, with a ``code`` to act on and a ``message`` to display.
@@ -183,6 +184,11 @@ extension NotifyError {
     /// The error for an argument that breaks a rule of the protocol, detected by the client.
     init(_ error: WireError) {
         self.init(Code(error.code), error.message, cause: error)
+    }
+
+    /// The error for a name or a pattern that breaks a rule.
+    init(_ error: NameError) {
+        self.init(Code(ErrorCode(error)), error.message, cause: error)
     }
 
     /// Checks an argument against a rule of the protocol.

@@ -43,12 +43,7 @@ extension Broker {
         let identity =
             isManager ? Identity(uid: query.uid, gid: query.gid, groups: query.groups) : access.identity(own)
         scheduler.spend(FairScheduler.Cost.statistics + access.policy.walkCost * (1 + identity.groups.count / 16))
-        let pattern: NamePattern
-        do {
-            pattern = try NamePattern(query.name)
-        } catch {
-            throw WireError(.invalidPattern, error.message)
-        }
+        let pattern = try NamePattern(requested: query.name)
         let decision: AccessDecision
         switch query.right {
         case .post:

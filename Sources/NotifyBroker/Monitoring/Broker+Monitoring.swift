@@ -13,14 +13,7 @@ extension Broker {
                 .invalidArgument,
                 "\(monitor.patterns.count) patterns: a monitor takes 1 to \(MonitorRequest.maximumPatterns)")
         }
-        var patterns: [NamePattern] = []
-        for text in monitor.patterns {
-            do {
-                patterns.append(try NamePattern(text))
-            } catch {
-                throw WireError(.invalidPattern, error.message)
-            }
-        }
+        let patterns = try monitor.patterns.map(NamePattern.init(requested:))
         scheduler.spend(FairScheduler.Cost.statistics)
         let (id, uid) = (connections[slot].id, connections[slot].uid)
         let isManager = access.mayManageEverything(connections[slot].identity)

@@ -54,7 +54,7 @@ extension Broker {
         do {
             try NotificationName.validate(utf8: parts.name)
         } catch {
-            throw WireError(.invalidName, error.message)
+            throw WireError(error)
         }
         guard String(validating: parts.object, as: UTF8.self) != nil else {
             throw WireError(.invalidObject, "the object is not valid UTF-8")

@@ -95,15 +95,7 @@ extension Broker {
         guard (1...Limits.patternsPerSubscription).contains(texts.count) else {
             throw WireError(.invalidPattern, "a subscription has 1 to \(Limits.patternsPerSubscription) patterns")
         }
-        return NamePattern.sortedUniquely(try texts.map(Self.pattern))
-    }
-
-    private static func pattern(_ text: String) throws(WireError) -> NamePattern {
-        do {
-            return try NamePattern(text)
-        } catch {
-            throw WireError(.invalidPattern, error.message)
-        }
+        return NamePattern.sortedUniquely(try texts.map(NamePattern.init(requested:)))
     }
 
     private mutating func subscribeVolatile(

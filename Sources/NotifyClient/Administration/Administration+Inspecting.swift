@@ -53,13 +53,7 @@ extension NotificationClient.Administration {
                 .invalidArgument,
                 "\(patterns.count) patterns; a monitor takes 1 to \(MonitorRequest.maximumPatterns)")
         }
-        for pattern in patterns {
-            do {
-                _ = try NamePattern(pattern)
-            } catch {
-                throw NotifyError(.invalidPattern, error.message, cause: error)
-            }
-        }
+        for pattern in patterns { _ = try NamePattern(checking: pattern) }
         return try await ask(MonitorRequest(patterns: patterns)).map(MonitoredPost.init)
     }
 

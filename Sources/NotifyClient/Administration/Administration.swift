@@ -98,11 +98,7 @@ extension NotificationClient.Administration {
             throw NotifyError(
                 .invalidArgument, "\(subject.groups.count) groups; at most \(PolicyQuery.maximumGroups) are allowed")
         }
-        do {
-            if right == .post { _ = try NotificationName(name) } else { _ = try NamePattern(name) }
-        } catch {
-            throw NotifyError(right == .post ? .invalidName : .invalidPattern, error.message, cause: error)
-        }
+        if right == .post { _ = try NotificationName(checking: name) } else { _ = try NamePattern(checking: name) }
         let decision = try await ask(
             PolicyQuery(
                 uid: subject.uid, gid: subject.gid, groups: subject.groups, right: NotifyWire.Right(right), name: name))

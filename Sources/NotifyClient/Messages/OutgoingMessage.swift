@@ -114,7 +114,7 @@ extension NotificationName {
         do {
             try self.init(string)
         } catch {
-            throw NotifyError(.invalidName, error.message, cause: error)
+            throw NotifyError(error)
         }
     }
 }
@@ -127,7 +127,7 @@ extension NamePattern {
         do {
             try self.init(string)
         } catch {
-            throw NotifyError(.invalidPattern, error.message, cause: error)
+            throw NotifyError(error)
         }
     }
 }
