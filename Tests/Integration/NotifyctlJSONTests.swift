@@ -16,7 +16,7 @@ extension IntegrationTests {
             // Messages and dead letters.
             "name": .text, "object": .text, "sequence": .number, "time": .text, "headers": .object, "payload": .text,
             "payload_base64": .text, "payload_bytes": .number, "payload_start": .text, "payload_start_base64": .text,
-            "redelivered": .flag, "snapshot": .flag, "original_sequence": .number, "original_time": .text,
+            "redelivered": .flag, "original_sequence": .number, "original_time": .text,
             // Processes and users.
             "uid": .number, "gid": .number, "user": .text, "pid": .number, "program": .text, "client": .number,
             "connected": .text,

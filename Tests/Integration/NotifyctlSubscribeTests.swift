@@ -63,7 +63,7 @@ extension IntegrationTests {
             let result = Notifyctl.Result(status: .status(0), output: output, errors: "")
             let objects = try result.objects
             let common: Set = [
-                "sequence", "name", "object", "time", "uid", "gid", "pid", "headers", "redelivered", "snapshot",
+                "sequence", "name", "object", "time", "uid", "gid", "pid", "headers", "redelivered",
             ]
             #expect(Set(objects[0].keys) == common.union(["payload"]))
             #expect(Set(objects[1].keys) == common.union(["payload_base64"]))

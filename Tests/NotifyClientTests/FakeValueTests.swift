@@ -27,7 +27,7 @@ import Testing
         #expect(message.sequence == 9 && message.name == "orders.created" && message.object == "shop")
         #expect(message.headers["k"] == "v" && message.timeMicroseconds == 5)
         #expect(message.uid == 1 && message.gid == 2 && message.pid == 3)
-        #expect(message.delivery == 4 && message.isRedelivered && !message.isSnapshot)
+        #expect(message.delivery == 4 && message.isRedelivered)
         #expect(try message.decode(as: [String: Int].self) == ["n": 1])
         #expect(message.text == "{\"n\":1}")
         message.acknowledge()

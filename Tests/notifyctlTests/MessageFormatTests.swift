@@ -61,12 +61,12 @@ import Testing
         let text = try text(.json, message(headers: [("z", "1"), ("a", "2")], payload: Array("é".utf8)))
         #expect(
             text == #"{"sequence":7,"name":"a.b","object":null,"time":"1970-01-01T00:00:01.000001Z","uid":1,"gid":2,"#
-                + #""pid":3,"headers":{"z":"1","a":"2"},"redelivered":false,"snapshot":false,"payload":"é"}"# + "\n")
+                + #""pid":3,"headers":{"z":"1","a":"2"},"redelivered":false,"payload":"é"}"# + "\n")
     }
 
     @Test func `bytes that are not UTF-8 are printed as base64`() throws {
         let text = try text(.json, message(object: "o", payload: [0xFF, 0, 1], isRedelivered: true))
-        #expect(text.hasSuffix(#""headers":{},"redelivered":true,"snapshot":false,"payload_base64":"/wAB"}"# + "\n"))
+        #expect(text.hasSuffix(#""headers":{},"redelivered":true,"payload_base64":"/wAB"}"# + "\n"))
         #expect(text.contains(#""object":"o""#))
     }
 
@@ -109,7 +109,7 @@ import Testing
         let fields = [
             ("sequence", "7"), ("time", "1970-01-01T00:00:01.000001Z"), ("uid", "1"), ("gid", "2"), ("pid", "3"),
             ("name", "a.b"), ("object", "o"), ("payload", "é"), ("text", "é"), ("headers", #"{"k":"v w","l":""}"#),
-            ("header:k", "v w"), ("header:l", ""), ("header:none", ""), ("redelivered", "true"), ("snapshot", "false"),
+            ("header:k", "v w"), ("header:l", ""), ("header:none", ""), ("redelivered", "true"),
         ]
         for (name, value) in fields {
             #expect(try text("{\(name)}", message) == value)
@@ -140,7 +140,7 @@ import Testing
         #expect(
             error?.message
                 == "unknown field '\(template)'; expected sequence, time, uid, gid, pid, name, object, payload, text, "
-                + #"headers, redelivered, snapshot, json or header:KEY; write \{ for a brace"#)
+                + #"headers, redelivered, json or header:KEY; write \{ for a brace"#)
     }
 
     @Test(arguments: [#"\q"#, #"x\"#, "{name", "{"])

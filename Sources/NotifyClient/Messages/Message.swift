@@ -60,9 +60,6 @@ extension NotificationClient {
         /// ended without leaving. The number may be low after a crash of the daemon, and is never too high.
         public var delivery: Int { Int(batch.entries[index].delivery) }
 
-        /// Reserved. Always false, because the stored messages ahead of the live ones are read from the log.
-        public var isSnapshot: Bool { false }
-
         /// A copy of the payload.
         public var payload: [UInt8] { read { Array($0.parts.payload) } }
 

@@ -4,13 +4,13 @@ import NotifyClient
 /// A text in which names in braces stand for fields of a message: `{time} {name}: {text}`.
 struct FormatTemplate: Sendable, Equatable {
     enum Field: Sendable, Equatable {
-        case sequence, time, uid, gid, pid, name, object, payload, text, headers, redelivered, snapshot, json
+        case sequence, time, uid, gid, pid, name, object, payload, text, headers, redelivered, json
         case header(String)
 
         private static let named: [(name: String, field: Field)] = [
             ("sequence", .sequence), ("time", .time), ("uid", .uid), ("gid", .gid), ("pid", .pid), ("name", .name),
             ("object", .object), ("payload", .payload), ("text", .text), ("headers", .headers),
-            ("redelivered", .redelivered), ("snapshot", .snapshot), ("json", .json),
+            ("redelivered", .redelivered), ("json", .json),
         ]
 
         /// All field names, for help and error messages.
@@ -118,7 +118,6 @@ struct FormatTemplate: Sendable, Equatable {
         case .headers: bytes += MessageFormat.json(message.headers)
         case .header(let key): bytes += (message.headers[key] ?? "").utf8
         case .redelivered: bytes += String(message.isRedelivered).utf8
-        case .snapshot: bytes += String(message.isSnapshot).utf8
         case .json: bytes += MessageFormat.json(message)
         }
     }

@@ -60,7 +60,6 @@ struct MessageFormat: Sendable {
         json.object { json in
             json.members(of: message)
             json.member("redelivered", message.isRedelivered)
-            json.member("snapshot", message.isSnapshot)
             json.member("payload", text: message.text, payload: message.payload)
         }
         return json.bytes

@@ -8,8 +8,7 @@ struct OutputOptions: ParsableArguments {
         On a terminal, control characters of messages are replaced, unless --raw is given. \(TimeOptions.discussion)
 
         The fields of --format are \(FormatTemplate.Field.names). 'redelivered' is true if the message may have been \
-        delivered before; 'snapshot' is reserved, and false. With --json, a payload that is not UTF-8 is in payload_base64 \
-        in place of payload.
+        delivered before. With --json, a payload that is not UTF-8 is in payload_base64 in place of payload.
         """
 
     @Flag(name: .shortAndLong, help: "Print the name and a space before each payload.")
