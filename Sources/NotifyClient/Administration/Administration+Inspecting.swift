@@ -67,11 +67,18 @@ extension NotificationClient.Administration {
             message: PostSummary(message), subscriptions: reply.subscriptions.map(Trace.Subscription.init))
     }
 
-    /// Reads the daemon's counters.
+    /// Reads the daemon's counters and its version.
     ///
     /// - Throws: ``NotifyError``.
     public nonisolated(nonsending) func statistics() async throws(NotifyError) -> Statistics {
-        Statistics(try await ask(StatisticsRequest()), version: client.core.daemonVersion)
+        let (core, deadline) = (client.core, client.core.deadline(after: timeout))
+        while true {
+            let lost = core.lostConnections
+            let report = try await client.ask(StatisticsRequest(), timeout: deadline.left)
+            let version = core.daemonVersion
+            // After the loss of a connection, the version may be that of another daemon than the counters.
+            if core.lostConnections == lost { return Statistics(report, version: version) }
+        }
     }
 
     /// Reads the use of each limited resource by this user. If this user may manage everything, the result covers every

@@ -118,6 +118,9 @@ extension ClientCore {
     /// The version of the daemon, as of the last connection; empty before the first one.
     var daemonVersion: String { Fork.isChild ? "" : process { machine, _ in machine.daemonInfo.daemonVersion } }
 
+    /// The number of connections that were lost after the daemon's welcome.
+    var lostConnections: Int { Fork.isChild ? 0 : process { machine, _ in machine.lostConnections } }
+
     var isConnected: Bool { !Fork.isChild && process { machine, _ in machine.connection.isReady } }
 
     func endBackup() {

@@ -26,6 +26,7 @@ extension ClientMachine {
 
     /// Fails or requeues the pending requests of the lost connection. Subscriptions and waiting requests remain.
     mutating func discardConnection(now: Duration, _ effects: inout Effects) {
+        if isConnectionOpen { lostConnections += 1 }
         isConnectionOpen = false
         outgoing.clear()
         pendingLedgers.removeAll()

@@ -53,6 +53,8 @@ struct ClientMachine: ~Copyable {
     var daemonInfo = DaemonInfo()
     /// Whether the daemon has sent its welcome on the connection.
     var isConnectionOpen = false
+    /// The number of connections that were lost after the daemon's welcome.
+    var lostConnections = 0
     /// The number of messages that buffers have dropped, for the next effects.
     var dropped: UInt64 = 0
     /// Encoded frames to write.

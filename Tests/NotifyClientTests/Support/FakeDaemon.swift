@@ -18,6 +18,13 @@ final class FakeDaemon: Sendable {
     private let postWindow: UInt32
     private let connections = Inbox<FakeConnection>()
     private let server = Lock<(any Channel)?>(nil)
+    private let nextVersion = Lock("fake")
+
+    /// The version in the welcome of later connections.
+    var version: String {
+        get { nextVersion.withLock { $0 } }
+        set { nextVersion.withLock { $0 = newValue } }
+    }
 
     /// Runs a test with a fake daemon on a new socket, and removes the socket afterwards.
     static func run<Result>(
@@ -46,13 +53,12 @@ final class FakeDaemon: Sendable {
     }
 
     func listen() async throws {
-        let (connections, postWindow) = (connections, postWindow)
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .childChannelInitializer { channel in
+            .childChannelInitializer { [self] channel in
                 channel.eventLoop.makeCompletedFuture {
                     let connection = FakeConnection(channel)
                     try channel.pipeline.syncOperations.addHandler(
-                        FakeConnection.Handler(connection, postWindow: postWindow))
+                        FakeConnection.Handler(connection, postWindow: postWindow, version: version))
                     connections.put(connection)
                 }
             }
@@ -174,11 +180,13 @@ final class FakeConnection: Sendable {
 
     // MARK: Exchanges
 
-    static func welcome(to hello: Hello, postWindow: UInt32 = 1024, version: UInt16 = 1) -> Welcome {
+    static func welcome(
+        to hello: Hello, postWindow: UInt32 = 1024, version: UInt16 = 1, daemonVersion: String = "fake"
+    ) -> Welcome {
         Welcome(
             version: version, uid: 0, gid: 0, pid: 1, maximumPayloadBytes: 1 << 20, postWindow: postWindow,
             maximumWindow: 65_536, maximumSubscriptions: 64, daemonInstance: .random(),
-            clientInstance: hello.instance, daemonVersion: "fake")
+            clientInstance: hello.instance, daemonVersion: daemonVersion)
     }
 
     /// Answers the next subscribe frame.
@@ -216,11 +224,13 @@ final class FakeConnection: Sendable {
 
         private let connection: FakeConnection
         private let postWindow: UInt32
+        private let version: String
         private var reader = FrameReader()
 
-        init(_ connection: FakeConnection, postWindow: UInt32) {
+        init(_ connection: FakeConnection, postWindow: UInt32, version: String) {
             self.connection = connection
             self.postWindow = postWindow
+            self.version = version
         }
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -235,7 +245,8 @@ final class FakeConnection: Sendable {
             switch frame.kind {
             case .hello:
                 guard let hello = try? frame.read(Hello.self) else { break }
-                connection.send(FakeConnection.welcome(to: hello, postWindow: postWindow))
+                connection.send(
+                    FakeConnection.welcome(to: hello, postWindow: postWindow, daemonVersion: version))
             case .ping:
                 guard let ping = try? frame.read(Ping.self) else { break }
                 connection.send(Pong(request: ping.request))
