@@ -46,7 +46,7 @@ import Testing
         #expect(got.map(\.delivery) == [1, 1, 3, 3])
         got[0].reject(delay: .seconds(5), reason: String(repeating: "é", count: 700))
         got[1].giveBack()
-        got[2].fail(reason: "broken")
+        got[2].deadLetter(reason: "broken")
         got[3].extendDeadline(.seconds(60))
         let frames = try flush(harness, one)
         #expect(frames.map(\.kind) == [.reject, .reject, .reject, .extend])

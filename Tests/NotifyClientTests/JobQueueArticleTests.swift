@@ -33,7 +33,7 @@ import Testing
                 }
                 guard job.payload.count < 1_000_000 else {
                     // It can never succeed: a dead letter at once.
-                    throw NotificationClient.JobError.fail("the image is too large")
+                    throw NotificationClient.JobError.deadLetter("the image is too large")
                 }
                 do {
                     try await resize(try job.decode(as: Image.self))

@@ -100,7 +100,7 @@ import UnixSignals
                         try await bill(order.value)
                         order.acknowledge()
                     } catch let error as NotifyError where error.code == .coding {
-                        order.fail(reason: error.message)
+                        order.deadLetter(reason: error.message)
                     }
                 }
             }

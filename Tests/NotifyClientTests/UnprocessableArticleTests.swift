@@ -16,7 +16,7 @@ import Testing
                 for try await order in subscription.messages(as: Order.self) {
                     switch order.result {
                     case .failure(let error):
-                        order.fail(reason: error.message)
+                        order.deadLetter(reason: error.message)
                     case .success(let value):
                         do {
                             try await bill(value)

@@ -94,10 +94,10 @@ import Testing
             case 3: throw NotificationClient.JobError.retry("busy", after: .seconds(2))
             case 4: throw NotificationClient.JobError.retry()
             case 5: throw NotificationClient.JobError.giveBack(after: .zero)
-            case 6: throw NotificationClient.JobError.fail("no such account")
+            case 6: throw NotificationClient.JobError.deadLetter("no such account")
             case 7: _ = try job.decode(as: [String].self)
             case 8:
-                job.fail(reason: "own answer")
+                job.deadLetter(reason: "own answer")
                 throw Broken()
             // The error is about the payload of another message.
             case 9: throw NotifyError(.coding, "no number", detail: 4)

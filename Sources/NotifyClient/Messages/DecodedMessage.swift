@@ -32,7 +32,7 @@ extension NotificationClient {
         /// Acknowledges the message, decoded or not, as ``Message/acknowledge()`` does.
         ///
         /// A durable subscription delivers a message again until it is answered. So a message that can't be decoded
-        /// must be answered, too: ``fail(reason:)`` makes it a dead letter.
+        /// must be answered, too: ``deadLetter(reason:)`` makes it a dead letter.
         public func acknowledge() {
             message.acknowledge()
         }

@@ -29,7 +29,7 @@ extension NotificationClient.Message {
     /// ``reject(delay:reason:)``.
     ///
     /// - Parameter reason: The reason of the failure. At most 1,280 bytes are sent.
-    public func fail(reason: String = "") {
+    public func deadLetter(reason: String = "") {
         batch.reject(index, .dead, delay: nil, reason: reason)
     }
 
@@ -49,6 +49,6 @@ extension NotificationClient.DecodedMessage {
     /// Gives the message back, as ``NotificationClient/Message/giveBack(delay:)`` does.
     public func giveBack(delay: Duration? = nil) { message.giveBack(delay: delay) }
 
-    /// Makes the message a dead letter, as ``NotificationClient/Message/fail(reason:)`` does.
-    public func fail(reason: String = "") { message.fail(reason: reason) }
+    /// Makes the message a dead letter, as ``NotificationClient/Message/deadLetter(reason:)`` does.
+    public func deadLetter(reason: String = "") { message.deadLetter(reason: reason) }
 }

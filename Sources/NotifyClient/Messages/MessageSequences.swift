@@ -28,7 +28,7 @@ extension NotificationClient.Subscription {
     ///         try await bill(order.value)
     ///         order.acknowledge()
     ///     } catch let error as NotifyError where error.code == .coding {
-    ///         order.fail(reason: error.message)
+    ///         order.deadLetter(reason: error.message)
     ///     }
     /// }
     /// ```

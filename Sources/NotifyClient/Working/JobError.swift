@@ -7,7 +7,7 @@ extension NotificationClient {
         enum Answer: Hashable, Sendable {
             case reject(delay: Duration?)
             case giveBack(delay: Duration?)
-            case fail
+            case deadLetter
         }
 
         let answer: Answer
@@ -24,9 +24,9 @@ extension NotificationClient {
             JobError(answer: .giveBack(delay: delay), description: "")
         }
 
-        /// Makes the message a dead letter, as ``Message/fail(reason:)`` does.
-        public static func fail(_ reason: String) -> JobError {
-            JobError(answer: .fail, description: reason)
+        /// Makes the message a dead letter, as ``Message/deadLetter(reason:)`` does.
+        public static func deadLetter(_ reason: String) -> JobError {
+            JobError(answer: .deadLetter, description: reason)
         }
     }
 }
@@ -39,10 +39,10 @@ extension NotificationClient.Message {
             switch error.answer {
             case .reject(let delay): reject(delay: delay, reason: error.description)
             case .giveBack(let delay): giveBack(delay: delay)
-            case .fail: fail(reason: error.description)
+            case .deadLetter: deadLetter(reason: error.description)
             }
         case let error as NotifyError where error.code == .coding && error.detail == sequence:
-            fail(reason: error.message)
+            deadLetter(reason: error.message)
         default: reject(reason: "\(error)")
         }
     }

@@ -48,7 +48,7 @@ extension SubscribeRunner {
         case .done: message.acknowledge()
         case .givenBack: message.giveBack()
         case .failed(let reason): message.reject(reason: reason)
-        case .deadLetter(let reason): message.fail(reason: reason)
+        case .deadLetter(let reason): message.deadLetter(reason: reason)
         case .stopped, .notStarted: message.giveBack(delay: .zero)
         }
     }

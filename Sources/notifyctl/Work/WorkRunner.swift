@@ -156,7 +156,7 @@ private final class Work: Service {
             throw NotificationClient.JobError.retry(reason)
         case .deadLetter(let reason):
             await Self.report("\(JobOutcome.report(reason, of: message)): it becomes a dead letter")
-            throw NotificationClient.JobError.fail(reason)
+            throw NotificationClient.JobError.deadLetter(reason)
         case .notStarted(let reason):
             state.withLock { $0.failedStart = $0.failedStart ?? reason }
             interruption.interrupt(.failure)
