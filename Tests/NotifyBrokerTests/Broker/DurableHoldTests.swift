@@ -9,6 +9,19 @@ import Testing
 struct DurableHoldTests {
     private func code(_ code: ErrorCode) -> [UInt16] { [code.rawValue] }
 
+    /// A host with a client that has acknowledged a message, which is not stored yet.
+    private func acknowledging() -> (host: TestHost, client: Client, sequence: UInt64) {
+        let host = TestHost()
+        let client = host.connect()
+        client.subscribe(1, ["a"], durable: "inbox")
+        host.run()
+        client.post("a")
+        host.run()
+        let sequence = client.takeMessages().first?.sequence ?? 0
+        client.acknowledge(1, 0...sequence)
+        return (host, client, sequence)
+    }
+
     @Test func `a creation is confirmed after its commit is flushed`() {
         let host = TestHost()
         let client = host.connect()
@@ -235,14 +248,7 @@ struct DurableHoldTests {
     // MARK: Detaching
 
     @Test func `detaching is confirmed once its acknowledgements are committed`() {
-        let host = TestHost()
-        let client = host.connect()
-        client.subscribe(1, ["a"], durable: "inbox")
-        host.run()
-        client.post("a")
-        host.run()
-        let sequence = client.takeMessages().first?.sequence ?? 0
-        client.acknowledge(1, 0...sequence)
+        let (host, client, sequence) = acknowledging()
         client.detach(1)
         host.tick()
         #expect(client.inbox.isEmpty)
@@ -356,14 +362,7 @@ struct DurableHoldTests {
 
     /// Progress in the batch of a removal that failed must still be persisted.
     @Test func `progress that failed together with a removal is persisted later`() {
-        let host = TestHost()
-        let client = host.connect()
-        client.subscribe(1, ["a"], durable: "inbox")
-        host.run()
-        client.post("a")
-        host.run()
-        let sequence = client.takeMessages().first?.sequence ?? 0
-        client.acknowledge(1, 0...sequence)
+        let (host, client, sequence) = acknowledging()
         host.closed(client)
         let other = host.connect(Peer(uid: 1000, gid: 1000, pid: 1), greeting: nil)
         other.send(Hello(instance: .two))

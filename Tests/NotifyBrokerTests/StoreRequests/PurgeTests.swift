@@ -175,6 +175,25 @@ struct PurgeTests {
             + host.store.copies.values.flatMap(\.values).map { "copy of \($0.row.sequence)" }
     }
 
+    /// Makes the message of a worker a dead letter, whose commit is due.
+    private func makeDeadLetter(of message: ReceivedMessage, by worker: Client, on host: TestHost) {
+        worker.reject(1, message.sequence, .dead)
+        host.advance(.milliseconds(60))
+    }
+
+    /// Purges the jobs after a number of steps of the host, and expects that nothing is left of them.
+    private func expectPurge(
+        after steps: Int, by root: Client, on host: TestHost, sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        host.runTicks()
+        for _ in 0..<steps where host.work() { host.runTicks() }
+        _ = purge(root, ["jobs.>"])
+        host.runTicks()
+        host.run()
+        #expect(answers(root).purged.count == 1, sourceLocation: sourceLocation)
+        #expect(stored(on: host) == [], sourceLocation: sourceLocation)
+    }
+
     /// Purges the jobs after each number of steps on the way of a message to a dead letter, and completes the purge.
     @Test(arguments: 0..<8)
     func `no dead letter that is being made survives a purge`(_ steps: Int) throws {
@@ -184,15 +203,8 @@ struct PurgeTests {
         letters.subscribe(1, ["notifyd.dead.1000"])
         host.run()
         _ = (worker.take(), letters.take())
-        worker.reject(1, message.sequence, .dead)
-        host.advance(.milliseconds(60))
-        host.runTicks()
-        for _ in 0..<steps where host.work() { host.runTicks() }
-        _ = purge(root, ["jobs.>"])
-        host.runTicks()
-        host.run()
-        #expect(answers(root).purged.count == 1)
-        #expect(stored(on: host) == [])
+        makeDeadLetter(of: message, by: worker, on: host)
+        expectPurge(after: steps, by: root, on: host)
         host.advance(.seconds(100))
         host.run()
         #expect(stored(on: host) == [] && host.durable("jobs")?.redeliveryCount == 0)
@@ -204,20 +216,13 @@ struct PurgeTests {
     func `no retry of a dead letter survives a purge`(_ steps: Int) throws {
         let (host, root, _) = host()
         let (worker, message) = try waiting(on: host, retryDelay: .zero)
-        worker.reject(1, message.sequence, .dead)
-        host.advance(.milliseconds(60))
+        makeDeadLetter(of: message, by: worker, on: host)
         host.run()
         worker.detach(1)
         host.run()
         #expect(stored(on: host) == ["jobs.a", "notifyd.dead.1000"])
         worker.send(DeadLetters(request: worker.nextRequest(), action: .retry))
-        host.runTicks()
-        for _ in 0..<steps where host.work() { host.runTicks() }
-        _ = purge(root, ["jobs.>"])
-        host.runTicks()
-        host.run()
-        #expect(answers(root).purged.count == 1)
-        #expect(stored(on: host) == [])
+        expectPurge(after: steps, by: root, on: host)
     }
 
     @Test func `dead letters of other names are made after a purge, even if its client has ended`() throws {
@@ -226,8 +231,7 @@ struct PurgeTests {
         let (worker, message) = try waiting(on: host, retryDelay: .zero)
         for client in [root, other] { _ = purge(client, ["other.>"]) }
         host.runTicks()
-        worker.reject(1, message.sequence, .dead)
-        host.advance(.milliseconds(60))
+        makeDeadLetter(of: message, by: worker, on: host)
         host.runTicks()
         host.closed(other)
         host.run()

@@ -266,7 +266,8 @@ import WireTestSupport
         #expect(!client.channel.isActive)
     }
 
-    @Test func `time in which the process stood still does not count towards the limit of draining`() throws {
+    /// A host that drains for at most 30 s, and a client that does not read.
+    private func draining() throws -> (host: DriverHarness, client: DriverClient, drained: EventLoopFuture<Void>) {
         let host = DriverHarness()
         let client = try host.connect()
         client.channel.isWritable = false
@@ -275,6 +276,11 @@ import WireTestSupport
         let drained = host.driver.drain(within: .seconds(30))
         host.run()
         while host.store.answerCommit() { host.run() }
+        return (host, client, drained)
+    }
+
+    @Test func `time in which the process stood still does not count towards the limit of draining`() throws {
+        let (host, client, drained) = try draining()
         host.standStill(.seconds(300))
         #expect(client.channel.isActive)
         host.advance(.seconds(31))
@@ -368,14 +374,7 @@ import WireTestSupport
     }
 
     @Test func `draining ends at its limit if a client does not read`() throws {
-        let host = DriverHarness()
-        let client = try host.connect()
-        client.channel.isWritable = false
-        try client.send(Ping(request: 1))
-        host.run()
-        let drained = host.driver.drain(within: .seconds(30))
-        host.run()
-        while host.store.answerCommit() { host.run() }
+        let (host, client, drained) = try draining()
         #expect(client.channel.isActive)
         host.advance(.seconds(30))
         try drained.wait()
