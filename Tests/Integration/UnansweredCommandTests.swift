@@ -63,8 +63,6 @@ extension IntegrationTests {
             let client = try RawClient(daemon)
             try client.post("a")
             _ = try await process.waitForLines(1)
-            // A command of `work` has printed its line, but may not have ended.
-            try process.waitUntilChildless()
             while try client.list().contains(where: { $0.unacknowledged > 0 }) {}
             return process
         }

@@ -135,20 +135,4 @@ extension ChildProcess {
         }
         throw TimedOut(description: "timed out waiting for process \(pid) to stop")
     }
-
-    /// Waits until the process has no children. There is no event for this, so this polls the kernel.
-    func waitUntilChildless(within limit: Duration = .seconds(300)) throws {
-        let deadline = ContinuousClock.now + limit
-        while ContinuousClock.now < deadline {
-            let parents = try FileManager.default.contentsOfDirectory(atPath: "/proc").map { process in
-                // Entries that are not processes have no such file, and a process may end meanwhile.
-                let text = (try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)) ?? ""
-                // The state and the parent follow the name in parentheses.
-                return text[(text.lastIndex(of: ")") ?? text.startIndex)...].split(separator: " ").dropFirst(2).first
-            }
-            if !parents.contains("\(pid)") { return }
-            sched_yield()
-        }
-        throw TimedOut(description: "process \(pid) still has children")
-    }
 }
