@@ -8,9 +8,9 @@ import WireTestSupport
 extension IntegrationTests {
     /// `notifyctl dead`, `durable set`, and the refusals of a group, with the real daemon.
     @Suite struct NotifyctlDeadTests: WorkSuite {
-        let setUp: WorkSetUp
+        let setUp: CommandSetUp
 
-        init() async throws { setUp = try await WorkSetUp() }
+        init() async throws { setUp = try await CommandSetUp() }
 
         private func succeed(_ arguments: String...) async throws -> [Substring] {
             let process = try notifyctl.start(arguments)

@@ -6,24 +6,19 @@ import WireTestSupport
 
 extension IntegrationTests {
     /// `notifyctl durable show`, `reset` and `edit`.
-    @Suite(.timeLimit(.minutes(5))) struct NotifyctlDurableChangeTests {
-        private let daemon: Daemon
-        private let poster: RawClient
-        private let notifyctl: Notifyctl
+    @Suite(.timeLimit(.minutes(5))) struct NotifyctlDurableChangeTests: CommandSuite {
+        let setUp: CommandSetUp
         private let sequences: [UInt64]
 
         /// Starts a daemon, and stores the messages "0" to "4" of the names a, b, a, b, a. The durable subscription
         /// "mine" to `a` and `b` has acknowledged all of them.
         init() async throws {
-            daemon = try await Daemon.start(environment: ["NOTIFYD_SOCKET_MODE": "0666"])
-            chmod(daemon.folder.path, 0o755)
-            let poster = try RawClient(daemon)
-            self.poster = poster
-            notifyctl = Notifyctl(daemon)
+            let setUp = try await CommandSetUp(admitsOthers: true)
+            self.setUp = setUp
             sequences = try (0..<5).map { number in
-                try poster.post(number.isMultiple(of: 2) ? "a" : "b", "\(number)", durability: .stored).sequence
+                try setUp.poster.post(number.isMultiple(of: 2) ? "a" : "b", "\(number)", durability: .stored).sequence
             }
-            let result = try await notifyctl.run(
+            let result = try await setUp.notifyctl.run(
                 "subscribe", "a", "b", "--durable", "mine", "--from", "oldest", "-c", "5")
             #expect(result.output == "0\n1\n2\n3\n4\n")
         }

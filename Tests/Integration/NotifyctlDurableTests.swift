@@ -6,17 +6,10 @@ import WireTestSupport
 
 extension IntegrationTests {
     /// `notifyctl durable`, and durable subscriptions created by `notifyctl subscribe`.
-    @Suite struct NotifyctlDurableTests {
-        private let daemon: Daemon
-        private let poster: RawClient
-        private let notifyctl: Notifyctl
+    @Suite struct NotifyctlDurableTests: CommandSuite {
+        let setUp: CommandSetUp
 
-        init() async throws {
-            daemon = try await Daemon.start(environment: ["NOTIFYD_SOCKET_MODE": "0666"])
-            chmod(daemon.folder.path, 0o755)
-            poster = try RawClient(daemon)
-            notifyctl = Notifyctl(daemon)
-        }
+        init() async throws { setUp = try await CommandSetUp(admitsOthers: true) }
 
         /// Returns the first message that the next subscriber of a durable name prints.
         private func first(_ name: String, _ patterns: String...) async throws -> [String: Any] {

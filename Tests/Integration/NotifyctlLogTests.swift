@@ -6,17 +6,10 @@ import WireTestSupport
 
 extension IntegrationTests {
     /// `notifyctl log`.
-    @Suite struct NotifyctlLogTests {
-        private let daemon: Daemon
-        private let poster: RawClient
-        private let notifyctl: Notifyctl
+    @Suite struct NotifyctlLogTests: CommandSuite {
+        let setUp: CommandSetUp
 
-        init() async throws {
-            daemon = try await Daemon.start(environment: ["NOTIFYD_SOCKET_MODE": "0666"])
-            chmod(daemon.folder.path, 0o755)
-            poster = try RawClient(daemon)
-            notifyctl = Notifyctl(daemon)
-        }
+        init() async throws { setUp = try await CommandSetUp(admitsOthers: true) }
 
         /// Stores messages with the texts 1, 2, …, and returns their sequences.
         private func store(_ count: Int, _ name: String = "a") throws -> [UInt64] {

@@ -6,17 +6,10 @@ import WireTestSupport
 
 extension IntegrationTests {
     /// `notifyctl purge`.
-    @Suite struct NotifyctlPurgeTests {
-        private let daemon: Daemon
-        private let poster: RawClient
-        private let notifyctl: Notifyctl
+    @Suite struct NotifyctlPurgeTests: CommandSuite {
+        let setUp: CommandSetUp
 
-        init() async throws {
-            daemon = try await Daemon.start(environment: ["NOTIFYD_SOCKET_MODE": "0666"])
-            chmod(daemon.folder.path, 0o755)
-            poster = try RawClient(daemon)
-            notifyctl = Notifyctl(daemon)
-        }
+        init() async throws { setUp = try await CommandSetUp(admitsOthers: true) }
 
         private func store(_ count: Int, _ name: String) throws -> [UInt64] {
             try (1...count).map { try poster.post(name, "\($0)", durability: .stored).sequence }

@@ -7,9 +7,9 @@ import WireTestSupport
 extension IntegrationTests {
     /// `notifyctl wait`, and `notifyctl subscribe --exec`.
     @Suite struct NotifyctlWaitTests: WorkSuite {
-        let setUp: WorkSetUp
+        let setUp: CommandSetUp
 
-        init() async throws { setUp = try await WorkSetUp() }
+        init() async throws { setUp = try await CommandSetUp() }
 
         private func create(_ options: String...) async throws {
             let process = try notifyctl.start(["durable", "create", "d", "jobs.>"] + options)

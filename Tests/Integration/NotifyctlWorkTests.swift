@@ -8,9 +8,9 @@ import WireTestSupport
 extension IntegrationTests {
     /// `notifyctl work`, with real commands.
     @Suite struct NotifyctlWorkTests: WorkSuite {
-        let setUp: WorkSetUp
+        let setUp: CommandSetUp
 
-        init() async throws { setUp = try await WorkSetUp() }
+        init() async throws { setUp = try await CommandSetUp() }
 
         /// Starts `work` with a shell script as its command, and returns once it has attached.
         private func work(_ options: [String] = [], script: String) throws -> ChildProcess {

@@ -7,9 +7,9 @@ import WireTestSupport
 extension IntegrationTests {
     /// The end of `notifyctl work`, and its need of descriptors.
     @Suite struct WorkEndTests: WorkSuite {
-        let setUp: WorkSetUp
+        let setUp: CommandSetUp
 
-        init() async throws { setUp = try await WorkSetUp() }
+        init() async throws { setUp = try await CommandSetUp() }
 
         private func post(_ count: Int) throws {
             try post((0..<count).map { "\($0)\n" })

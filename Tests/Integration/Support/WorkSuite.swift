@@ -3,31 +3,12 @@ import TestSupport
 import Testing
 import WireTestSupport
 
-/// A daemon, a client that posts, and notifyctl, for a suite about jobs.
-struct WorkSetUp {
-    let daemon: Daemon
-    let poster: RawClient
-    let notifyctl: Notifyctl
-    let folder: TemporaryFolder
-
-    init() async throws {
-        daemon = try await Daemon.start()
-        poster = try RawClient(daemon)
-        notifyctl = Notifyctl(daemon)
-        folder = try TemporaryFolder()
-    }
-}
-
 /// A suite about jobs, whose messages are posted as `jobs.a`.
-protocol WorkSuite {
-    var setUp: WorkSetUp { get }
-}
+protocol WorkSuite: CommandSuite {}
 
 extension WorkSuite {
-    var daemon: Daemon { setUp.daemon }
-    var poster: RawClient { setUp.poster }
-    var notifyctl: Notifyctl { setUp.notifyctl }
-    var folder: TemporaryFolder { setUp.folder }
+    /// The folder for files of the jobs.
+    var folder: TemporaryFolder { daemon.folder }
 
     /// Starts `work` with a shell script as its command.
     func start(_ options: [String] = [], script: String) throws -> ChildProcess {
