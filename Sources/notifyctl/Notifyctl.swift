@@ -31,11 +31,11 @@ struct Notifyctl: AsyncParsableCommand {
             """,
         version: NotificationClient.version,
         subcommands: [
-            PostCommand.self, SubscribeCommand.self, LogCommand.self, PurgeCommand.self, DurableCommand.self,
-            WorkCommand.self, WaitCommand.self, DeadCommand.self, PingCommand.self, StatsCommand.self,
-            PolicyCommand.self, ReloadCommand.self, CheckCommand.self, BenchCommand.self, DoctorCommand.self,
-            ClientsCommand.self, SubscriptionsCommand.self, NamesCommand.self, MonitorCommand.self,
-            TraceCommand.self, TopCommand.self, BackupCommand.self,
+            PostCommand.self, SubscribeCommand.self, WaitCommand.self, LogCommand.self, PurgeCommand.self,
+            DurableCommand.self, WorkCommand.self, DeadCommand.self, PingCommand.self, ReloadCommand.self,
+            PolicyCommand.self, CheckCommand.self, BackupCommand.self, StatsCommand.self, ClientsCommand.self,
+            SubscriptionsCommand.self, NamesCommand.self, MonitorCommand.self, TraceCommand.self, TopCommand.self,
+            BenchCommand.self, DoctorCommand.self,
         ])
 
     /// Also declared here, so that the options may precede the subcommand.

@@ -148,6 +148,7 @@ extension NotificationClient.Administration {
         let owner = try Self.owner(uid, of: name)
         return DurableDetails(try await ask(Configure(uid: owner, durableName: name, changes: settings.changes())))
     }
+
     /// Checks the name and the owner of a durable subscription that a request names.
     ///
     /// - Returns: The owner in the protocol; `Remove.ownUID` for this user.
