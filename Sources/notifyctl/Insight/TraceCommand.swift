@@ -11,7 +11,7 @@ struct TraceCommand: AsyncParsableCommand {
 
               acknowledged  acknowledged, or skipped as forbidden
               in flight     delivered to the attached client and not acknowledged yet
-              waiting       failed or given back, to be delivered again
+              waiting       to be delivered again: a delivery failed or was given back
               dead letter   became a dead letter; with its sequence once that is stored
               pending       to be delivered; with 'seen' if a client may have received it
               before start  posted before the subscription began
