@@ -24,7 +24,7 @@ final class ChildProcess: Sendable {
             if !isAtEnd || lines.last?.isEmpty == true { lines.removeLast() }
             return lines
         }
-        var description: String { "«\(text.suffix(2000))»\(isAtEnd ? " and its end" : "")" }
+        var description: String { "«\(text.suffix(2000))»\(isAtEnd ? " (output ended)" : "")" }
     }
 
     enum Input: Sendable {
@@ -47,17 +47,12 @@ final class ChildProcess: Sendable {
     init(
         _ path: String, _ arguments: [String], environment: [String: String?] = [:], input: Input = .none
     ) throws {
-        // Serialized, so that no other child inherits a pipe before its close-on-exec flag is set.
-        let (pid, output, errors, inputWrite) = try Self.spawning.withLock { _ in
-            let output = try Pipe()
-            let errors = try Pipe()
-            let (inputRead, inputWrite) = try Self.open(input)
-            let descriptors = [inputRead, output.write, errors.write]
-            defer { descriptors.forEach { close($0) } }
-            let pid = try Self.spawn(path, arguments, environment, descriptors: descriptors)
-            return (pid, output, errors, inputWrite)
-        }
-        self.pid = pid
+        let output = try Pipe()
+        let errors = try Pipe()
+        let (inputRead, inputWrite) = try Self.open(input)
+        let descriptors = [inputRead, output.write, errors.write]
+        defer { descriptors.forEach { close($0) } }
+        pid = try Self.spawn(path, arguments, environment, descriptors: descriptors)
         inputPipe = Mutex(inputWrite)
         Self.collect(output.read, into: standardOutput)
         Self.collect(errors.read, into: standardError)
@@ -117,8 +112,6 @@ final class ChildProcess: Sendable {
     }
 
     // MARK: Starting
-
-    private static let spawning = Mutex(())
 
     private struct Pipe {
         let read: Int32
