@@ -151,7 +151,7 @@ struct AccessControl {
     }
 
     /// The end of the message that refuses a request for lack of the right to manage.
-    private static let manageAdvice = "; run it as root, or allow it by a rule in policy.d"
+    private static let manageAdvice = "; run the command as root, or add a rule in policy.d that allows the request"
 
     /// - Throws: `forbidden` if the identity may not manage the durable subscriptions of `uid`.
     func checkManage(uid: UInt32, _ id: IdentityID) throws(WireError) {

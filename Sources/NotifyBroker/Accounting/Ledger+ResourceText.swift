@@ -1,6 +1,6 @@
 /// The names of the resources in statistics, settings and error messages.
 extension Ledger.Resource {
-    /// The public name of the resource. If a setting limits the resource, the setting has the same name.
+    /// The public name of the resource. If the resource has a limit of its own, the setting has the same name.
     var name: String {
         switch self {
         case .connections: "connections"
@@ -45,10 +45,10 @@ extension Ledger.Resource {
     /// The advice at the end of an error message about the limit; empty if it is obvious.
     var advice: String {
         self == .durableSubscriptions
-            ? ": remove those that are not needed with 'notifyctl durable remove', or raise the limit" : ""
+            ? ": use 'notifyctl durable remove' for those that are not needed, or raise the limit" : ""
     }
 
-    /// The setting that limits the resource.
+    /// The setting that limits the resource. Slow connections have no limit, so their setting is not used.
     var setting: String {
         switch self {
         case .connections, .subscriptions, .durableSubscriptions, .registrationBytes, .receivedBytes, .outboxBytes:

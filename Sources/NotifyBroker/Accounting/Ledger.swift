@@ -158,7 +158,7 @@ struct Ledger {
         for (uid, bytes) in storedNames.remove(name, unlessIn: unfinished) { change(.nameBytes, by: -bytes, uid: uid) }
     }
 
-    /// Records that the log contains only the messages of some blocks.
+    /// Replaces the recorded names of stored messages, because a new log has replaced the old one.
     ///
     /// - Parameters:
     ///   - committed: Blocks that the log contains.
@@ -208,15 +208,15 @@ extension Ledger {
     }
 
     /// The size of the send buffer for the user's next connection; nil if the default size is small enough. The size
-    /// decreases with the number of the user's connections: if no peer reads, all buffers together take about half of
-    /// the user's share of the memory.
+    /// decreases with the number of the user's connections. With the default limits, all buffers together stay below
+    /// the user's share of the memory, even if no peer reads.
     func sendBufferBytes(of uid: UInt32) -> Int? {
         let share = max(0, room(of: uid)) + bytes(of: uid)
         let part = share / Self.sendBufferParts / max(1, amount(of: .connections, uid: uid))
         return part < Self.defaultSendBufferBytes ? max(part, Self.minimumSendBufferBytes) : nil
     }
 
-    /// Buffers of `share / 8 / n` for the n-th connection add up to about half of the share.
+    /// The n-th connection gets a buffer of `share / 8 / n`, within the bounds below.
     private static let sendBufferParts = 8
     private static let defaultSendBufferBytes = 208 << 10
     private static let minimumSendBufferBytes = 16 << 10
@@ -231,8 +231,8 @@ extension Ledger {
         guard room(of: uid) < bytes else { return }
         throw WireError(
             .limitReached,
-            "\(uid.userTitle) uses \(accounts[uid]?.bytes ?? 0) bytes of the daemon's memory, which exceeds its share "
-                + "(limits.memory_bytes is \(memoryLimit))")
+            "\(uid.userTitle) uses \(accounts[uid]?.bytes ?? 0) bytes of the daemon's memory, and exceeds its share "
+                + "with this request (limits.memory_bytes is \(memoryLimit))")
     }
 
     /// Whether the user's memory, without shared blocks, exceeds half of the user's share. If so, lower limits apply to

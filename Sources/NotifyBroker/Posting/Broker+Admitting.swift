@@ -74,7 +74,8 @@ extension Broker {
         guard !post.wantsReceipt || connections[slot].postsAwaitingReceipts < configuration.postWindow else {
             throw WireError(
                 .postWindowExceeded,
-                "more than \(configuration.postWindow) posts wait for their receipts: wait for some of them first")
+                "\(configuration.postWindow) posts wait for their receipts, which is the limit: "
+                    + "wait for some of them first")
         }
         try commits.checkRoom()
         try ledger.checkRoom(for: 0, uid: connections[slot].uid)

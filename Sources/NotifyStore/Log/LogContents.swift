@@ -9,7 +9,7 @@ struct LogContents: ~Copyable {
     private(set) var persistedThrough: UInt64 = 0
     /// The number of messages in the log.
     private(set) var messages: UInt64 = 0
-    /// The id of the next new name before the batch.
+    /// The next free name id when the batch began, for a rollback.
     private var nextName: UInt32 = 1
 
     // MARK: Batches
@@ -104,7 +104,7 @@ struct LogContents: ~Copyable {
     /// Ensures that new names get ids from `id` on. Names with lower ids may have been removed.
     mutating func skipNameIDs(below id: UInt32) { names.skipIDs(below: id) }
 
-    /// Reads the names, the closed segments and the messages behind them.
+    /// Reads the names, the totals of the closed segments, and the messages after these segments.
     ///
     /// - Parameter now: The log's time, from which the age of the open segment counts.
     /// - Returns: The contents of the log by user.
@@ -120,7 +120,7 @@ struct LogContents: ~Copyable {
         let rows = try PreparedStatement(connection, "SELECT \(NameRow.columns) FROM names")
         while try rows.step() {
             guard let id = NameRow.id(in: rows), names.number(ofID: id) == nil else {
-                throw StoreError(.damaged, "the log's name \(rows.integer(0)) is damaged")
+                throw StoreError(.damaged, "the name with id \(rows.integer(0)) in the log is damaged")
             }
             names.add(rows.bytes(1), id: id)
         }

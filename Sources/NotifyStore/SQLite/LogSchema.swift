@@ -36,13 +36,14 @@ struct LogSchema {
         for entry in found where missing.remove(entry) == nil {
             let isChanged = entries.contains { $0.type == entry.type && $0.name == entry.name }
             return isChanged
-                ? "the \(entry.title) is not defined as in a log" : "the \(entry.title) is not part of a log"
+                ? "the definition of the \(entry.title) differs from that in a log"
+                : "the \(entry.title) is not part of a log"
         }
         return missing.min { $0.name < $1.name }.map { "the \($0.title) is missing" }
     }
 
-    /// The tables of a file that can be read row by row, even if the rest of its schema differs: the tables of a log
-    /// that have all of their columns. Altered rows are detected by their checksums.
+    /// The tables that can be read row by row, even if the rest of the schema differs. These are the tables of a log in
+    /// which no stored column is missing. Altered rows are detected by their checksums.
     func readableTables(in database: DatabaseConnection) throws(SQLiteFailure) -> Set<String> {
         let found = try database.schemaEntries()
         var tables: Set<String> = []
@@ -58,8 +59,8 @@ struct LogSchema {
 
     // MARK: Version 1
 
-    /// The entries of a file of version 1 without the differences of the first such logs: these have the table of an
-    /// earlier migrator, and may lack the column `flushes`.
+    /// Converts the entries of a version 1 file to today's form. The first logs of version 1 contain the table of an
+    /// earlier migrator, and their table `state` may lack the column `flushes`.
     private func earlyEntries(_ found: [SchemaEntry]) -> [SchemaEntry] {
         found.filter { !Self.migratorEntries.contains($0) }.map { entry in
             guard let state = entries.first(where: { $0.name == "state" && $0.type == "table" }),
@@ -84,7 +85,7 @@ struct LogSchema {
 }
 
 extension SchemaEntry {
-    /// The table `state` of version 1 with other last column definitions.
+    /// The table `state` of version 1, with `end` in place of the definitions of its last columns.
     fileprivate func with(clean end: String) -> SchemaEntry {
         let columns = "clean INTEGER NOT NULL,\n    flushes INTEGER NOT NULL"
         return SchemaEntry(type: type, name: name, table: table, text: text.replacing(columns, with: end))

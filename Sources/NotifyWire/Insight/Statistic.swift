@@ -50,7 +50,7 @@ package enum Statistic: String, CaseIterable, Sendable {
         case .subscriptions: "Volatile subscriptions, and durable ones with a client attached."
         case .durableSubscriptions: "Durable subscriptions, attached or not."
         case .messagesIn: "Messages accepted from clients."
-        case .delivered: "Messages delivered to subscriptions."
+        case .delivered: "Messages queued for delivery: volatile ones per connection, durable ones per delivery."
         case .stored: "Messages stored in the log."
         case .commits: "Commits to the log."
         case .syncs: "Commits that were flushed to disk."
@@ -70,7 +70,7 @@ package enum Statistic: String, CaseIterable, Sendable {
         case .logBytes: "Size of the database file."
         case .walBytes: "Size of the database's write-ahead log."
         case .memoryBytes: "Memory held for clients, in the daemon and in their sockets."
-        case .socketBytes: "Memory held in the sockets of clients: sent, and not read yet."
+        case .socketBytes: "Memory held in the sockets of clients: the bytes that clients have not read yet."
         case .memoryLimitBytes: "Limit of the memory held for clients."
         }
     }

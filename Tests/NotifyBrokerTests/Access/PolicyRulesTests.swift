@@ -97,7 +97,7 @@ struct PolicyRulesTests {
         host.run()
         let message = try #require(client.takeErrors().first).message
         #expect(message.hasPrefix("user 1000 lacks the right to manage everything: "))
-        #expect(message.hasSuffix("; run it as root, or allow it by a rule in policy.d"))
+        #expect(message.hasSuffix("; run the command as root, or add a rule in policy.d that allows the request"))
     }
 
     @Test func `root is named in a refusal`() {

@@ -58,16 +58,16 @@ struct AlteredSchemaTests {
                 """, difference: "the view 'state' is not part of a log"),
         Alteration(
             sql: change("messages", "INTEGER PRIMARY KEY", "INTEGER PRIMARY KEY ON CONFLICT REPLACE"),
-            difference: "the table 'messages' is not defined as in a log"),
+            difference: "the definition of the table 'messages' differs from that in a log"),
         Alteration(
             sql: change("messages", "process INTEGER NOT NULL", "process INTEGER NOT NULL CHECK (process != 7)"),
-            difference: "the table 'messages' is not defined as in a log"),
+            difference: "the definition of the table 'messages' differs from that in a log"),
         Alteration(
             sql: "ALTER TABLE messages ADD COLUMN computed INTEGER AS (length(payload))",
-            difference: "the table 'messages' is not defined as in a log"),
+            difference: "the definition of the table 'messages' differs from that in a log"),
         Alteration(
             sql: change("messages", "time INTEGER NOT NULL", "time INTEGER NOT NULL AS (checksums)"),
-            difference: "the table 'messages' is not defined as in a log", kept: nil),
+            difference: "the definition of the table 'messages' differs from that in a log", kept: nil),
         Alteration(
             sql: "CREATE INDEX i ON messages (time)", difference: "the index 'i' of 'messages' is not part of a log"),
         Alteration(
@@ -78,10 +78,10 @@ struct AlteredSchemaTests {
             sql: "CREATE VIRTUAL TABLE other USING fts5(x)", difference: "the table 'other"),
         Alteration(
             sql: change("messages", "object TEXT", "object TEXT DEFAULT NULL"),
-            difference: "the table 'messages' is not defined as in a log"),
+            difference: "the definition of the table 'messages' differs from that in a log"),
         Alteration(
             sql: "ALTER TABLE messages RENAME COLUMN time TO moment",
-            difference: "the table 'messages' is not defined as in a log", kept: nil),
+            difference: "the definition of the table 'messages' differs from that in a log", kept: nil),
         Alteration(
             sql: """
                 ALTER TABLE messages RENAME TO old;
@@ -98,7 +98,7 @@ struct AlteredSchemaTests {
                 ) STRICT, WITHOUT ROWID;
                 INSERT INTO messages SELECT * FROM old;
                 DROP TABLE old;
-                """, difference: "the table 'messages' is not defined as in a log"),
+                """, difference: "the definition of the table 'messages' differs from that in a log"),
         Alteration(
             sql: "PRAGMA journal_mode = DELETE; PRAGMA page_size = 65536; VACUUM",
             difference: "its pages have 65536 bytes instead of 4096"),
