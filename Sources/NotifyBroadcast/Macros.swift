@@ -31,7 +31,7 @@
 ///   while receivers run.
 /// - `async` methods call one receiver after another.
 /// - Methods that throw call the other receivers even if one throws, and then throw a ``BroadcastError`` with all
-///   errors. With `.first` and `.first(or:)`, the first result ends the call. The errors are thrown only if no receiver
+///   errors. With `.first` and `.first(or:)`, the first result ends the call, and errors are thrown only if no receiver
 ///   returns a result.
 /// - Methods with a result need a rule to combine the results: see ``CombinationRule`` and ``AnswerCombinationRule``.
 /// - Setting a `get set` property or subscript sets it in all receivers; getting it combines the values of the

@@ -92,8 +92,8 @@ extension MulticastDelegate: Sequence {
         /// Returns the next delegate that exists and was not removed, or nil at the end.
         public mutating func next() -> T? {
             while let object = receivers.next() {
-                // The cast fails if the delegate's conformance is isolated to another actor. Only such a delegate is
-                // skipped.
+                // The cast fails if the delegate's conformance is isolated to another actor. The iterator then
+                // continues with the next delegate.
                 if let delegate = object as? T { return delegate }
             }
             return nil

@@ -104,8 +104,8 @@ package struct Broker: ~Copyable {
         .earlier(.earlier(pages.started, storeRequests.shortWorkStarted), durables.redeliveryReads.started)
     }
 
-    /// Handles every deadline that has passed: those of connections, rate limits, sockets with unread bytes, waiting
-    /// lists, losses to log, the store's response, monitors, backups and warnings.
+    /// Handles every deadline that has passed: of connections, rate limits, unread sockets, durable subscriptions,
+    /// lists that wait for counts, loss messages for the log, the store's response, monitors, backups and warnings.
     package mutating func deadlinePassed(now: BrokerTime) {
         for slot in connections.takeExpired(now: now.monotonic) {
             if connections[slot].session.isClosing {
@@ -136,7 +136,8 @@ package struct Broker: ~Copyable {
 
     mutating func reportHealth() {
         actions.append(.storageHealthChanged(problem: commits.health.problem))
-        // Without this, the requests could wait forever: a disk that does not respond may never end the probe.
+        // Requests that wait for a probe are answered now, because a disk that does not respond may never end the
+        // probe.
         if commits.health.failure != nil { answerProbes() }
     }
 

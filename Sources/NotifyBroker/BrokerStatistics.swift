@@ -1,7 +1,7 @@
 import NotifyLog
 import NotifyWire
 
-/// Counters since the daemon started.
+/// Counters since the daemon's start, and the store's latest figures.
 struct BrokerStatistics {
     var messagesIn: UInt64 = 0
     var delivered: UInt64 = 0
@@ -17,7 +17,7 @@ struct BrokerStatistics {
     var forbidden: UInt64 = 0
     /// Messages that became dead letters.
     var deadLetters: UInt64 = 0
-    /// Messages that the store deleted by itself.
+    /// The number of messages deleted by retention or purged.
     var deleted: UInt64 = 0
     /// The failure of the last retention; nil while retention works.
     var retentionFailure: StorageFailure?
@@ -87,7 +87,7 @@ extension Broker {
     }
 
     /// The size of the log, without the database's unused pages and with its write-ahead log; nil if the size has no
-    /// limit. Not among the totals, because a warning of its own reports it.
+    /// limit. Not in `usesInTotal`, which is checked for warnings: the size of the log has a warning of its own.
     private var logUse: ResourceUse? {
         statistics.store.logByteLimit.map {
             ResourceUse("log_used_bytes", Int(clamping: statistics.store.usedBytes), limit: Int(clamping: $0))

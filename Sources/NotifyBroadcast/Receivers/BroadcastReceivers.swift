@@ -58,8 +58,9 @@ extension BroadcastReceivers {
         let identity = ObjectIdentifier(object)
         let methods = methods.rawValue
         let isPruningDue = state.withLock { state in
-            // The caller holds the object, so calling `reference` releases nothing here. A registration whose receiver
-            // is nil belongs to an earlier object at the same address.
+            // `reference` may be called under the lock here: the caller holds the object, so the returned reference is
+            // not the last one, and its release runs no deinitializer. A registration whose receiver is nil belongs to
+            // an earlier object at the same address.
             if let known = state.byIdentity[identity]?.first, known.reference() == nil {
                 state.end(state.byIdentity[identity] ?? [])
             }
@@ -81,8 +82,8 @@ extension BroadcastReceivers {
         }
     }
 
-    /// Removes the registrations of released receivers. Called by iterations that find a released receiver, and
-    /// periodically by additions.
+    /// Removes the registrations of released receivers. Called at the end of iterations that have found a released
+    /// receiver, and periodically by additions.
     func prune() {
         // Not under the lock: `reference` may return the last strong reference, and releasing that runs the receiver's
         // deinitializer.

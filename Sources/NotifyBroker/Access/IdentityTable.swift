@@ -16,8 +16,8 @@ struct IdentityTable {
 
     private var entries = SlotTable<PlainSlotID, Entry>()
     private var indices: [Identity: Int] = [:]
-    /// For each entry, one bit per tag of ``PostRules``. A bit is set once the identity is known to have the right to
-    /// post under names with the tag.
+    /// For each entry, one bit for each of the tags 1 to 63 of ``PostRules``. A bit is set once the identity is known
+    /// to have the right to post under names with the tag.
     private var permittedTags: ContiguousArray<UInt64> = []
     /// The rules for the limits of identities. Setting them updates the limits of every interned identity.
     var limitRules = UserLimitRules() {

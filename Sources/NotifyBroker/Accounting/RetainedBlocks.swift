@@ -2,7 +2,7 @@ import NIOCore
 
 /// The identity and size of a block of encoded messages that the outboxes of many connections share.
 final class SharedBlock: Sendable {
-    /// The memory of the block in bytes.
+    /// The memory charged for the block, in bytes; at least 4096.
     let byteCount: Int
     init(_ buffer: ByteBuffer) {
         byteCount = max(4096, buffer.storageCapacity)

@@ -10,7 +10,7 @@ struct CommitPipeline {
     /// `pendingLimit`, but only after it has added a message. Many connections together can therefore exceed that
     /// limit.
     private static let maximumPendingFactor = 8
-    /// The number of new subscriptions in one batch for which the store may count deletions. Further ones wait.
+    /// The number of counts of deletions in one batch from which each connection that adds another count is paused.
     private static let maximumDeletionCounts = 64
 
     private let pendingLimit: Int
@@ -60,7 +60,7 @@ struct CommitPipeline {
         return sequence
     }
 
-    /// The failure for which messages are refused. Nil while storage works, or while a retry after a change is in
+    /// The failure for which messages are refused. Nil while storage works, and while a requested retry is due or in
     /// progress.
     var refusal: StorageFailure? {
         isRetryRequested || inFlight?.isRetry ?? false ? nil : health.failure
@@ -77,7 +77,7 @@ struct CommitPipeline {
         }
     }
 
-    /// Makes the store count the messages deleted after the start of a new subscription.
+    /// Makes the store count the deleted messages that lie after the start position of a new subscription.
     ///
     /// - Returns: Whether the next batch has reached the limit of such counts, so that further subscriptions must wait
     ///   for its outcome.

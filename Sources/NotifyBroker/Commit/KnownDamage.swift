@@ -19,7 +19,7 @@ struct KnownDamage {
 
     /// Records damaged messages that a reader has skipped.
     ///
-    /// - Returns: Whether some of the messages were not known. False if too many ranges are known already.
+    /// - Returns: Whether a message was added. None is added if it needs a new range and the list of ranges is full.
     mutating func note(_ sequences: [UInt64]) -> Bool {
         let known = ranges.sequenceCount
         for sequence in sequences { ranges.insert(sequence, limit: LogFindings.maximumRanges) }

@@ -23,7 +23,8 @@ struct PendingLog {
     /// A request to complete or to refuse when the outcome of its batch is known.
     enum Continuation {
         case attached(DurableID, Attachment)
-        /// The identity of a member, which is recorded again before the identity of an attachment.
+        /// The identity of an existing member. It is recorded again before a client attaches with another identity,
+        /// which could replace it.
         case identityKept(DurableID, IdentityID)
         /// The creation of a subscription without an attachment.
         ///
@@ -38,7 +39,7 @@ struct PendingLog {
         case deadLettered(DurableID, sequences: [UInt64])
         /// Dead letters that are delivered again or deleted.
         case deadLetters(DeadLetterWork)
-        /// The removal of a subscription that was not attached for too long.
+        /// The removal of a subscription that has been without a client for too long.
         case expired(DurableID)
         /// The requests that wait to learn whether storing works.
         case probed
@@ -49,14 +50,14 @@ struct PendingLog {
     /// The part to which posts are appended.
     private(set) var open = Part()
     var waiters: [Waiter] = []
-    /// Creations, removals, resets, edits and changes of owner. Progress is added when the batch begins.
+    /// The changes to durable subscriptions and their messages. Progress is added when the batch begins.
     var changes: [DurableChange] = []
     /// The number of subscriptions added to `changes` for which the store counts deletions.
     var deletionCounts = 0
     private(set) var continuations: [Continuation] = []
     /// Whether the batch must be flushed to disk.
     var isSynced = false
-    /// Whether requests wait for the batch. If so, the batch is committed as soon as the store is free.
+    /// Whether the batch is to be committed as soon as the store is free.
     var isRequested = false
     /// The memory of the pending content, in bytes.
     private(set) var bytes = 0

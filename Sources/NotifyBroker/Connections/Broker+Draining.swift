@@ -3,7 +3,7 @@ import NotifyWire
 /// Draining: the orderly stop of the daemon.
 extension Broker {
     /// Begins draining: ignores frames that arrive later, commits everything accepted so far, and then sends `closing`
-    /// to every client. The action `drained` reports the end.
+    /// to every client whose connection has not failed. The action `drained` reports the end.
     package mutating func drainRequested() {
         guard connections.drain == .notBegun else { return }
         connections.drainBegan()

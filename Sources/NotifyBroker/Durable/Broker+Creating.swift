@@ -44,9 +44,9 @@ extension Broker {
         pauseIfLogBehind(slot)
     }
 
-    /// Makes the store count the messages deleted since the start of a new subscription that begins at a sequence or a
-    /// time. Each such count compares all known deletions, so after some counts in one batch the connection pauses
-    /// until the outcome.
+    /// Makes the store count the deleted messages that lie after the start position of a new subscription, if the start
+    /// is a sequence or a time. Each such count compares all known deletions, so after some counts in one batch the
+    /// connection pauses until the outcome.
     mutating func countDeleted(_ record: DurableRecord, from start: LogPosition, _ slot: ConnectionSlot) {
         guard case .sequence = start, record.progress.cursor < commits.sequencer.last else { return }
         scheduler.spend(FairScheduler.Cost.subscribe)

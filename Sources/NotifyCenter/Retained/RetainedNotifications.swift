@@ -9,9 +9,10 @@ struct RetainedNotifications {
     /// The retained notifications of one name and object, the oldest first. Never empty.
     typealias Series = [Entry]
 
-    /// The retained notifications by name and object. The key is the object of the newest notification, so a caller
-    /// that receives removed notifications also holds a reference to their key. Otherwise, removing the key could
-    /// release a value under the center's lock, and the value's deinitializer may call the center.
+    /// The retained notifications by name and object. The key is the object of the newest notification. So when a
+    /// key is removed, either the series or the caller that gets the removed notifications still holds its object.
+    /// Otherwise, removing the key could release a value under the center's lock, and the value's deinitializer may
+    /// call the center.
     private var series: [NotificationName: [NotificationObject?: Series]] = [:]
     private var lastSerial: UInt64 = 0
 

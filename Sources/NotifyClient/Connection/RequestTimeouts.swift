@@ -4,9 +4,9 @@ import HeapModule
 /// Finds the requests that were not answered within their time limit. A pure state machine: time is an argument.
 ///
 /// Requests with the common limit do not read the clock. Instead, a mark records the requests that exist at one moment.
-/// A request that is still pending when the limit has passed since the mark has expired. Marks are an eighth of the
-/// limit apart, so a request expires at most an eighth of the limit too late. A request with a limit of its own expires
-/// at its deadline.
+/// A request expires if it is still pending when the limit has passed since its mark. Marks are an eighth of the limit
+/// apart, so a request expires at most an eighth of the limit too late. A request with a limit of its own expires at
+/// its deadline.
 struct RequestTimeouts {
     /// The requests that exist at one moment: requests with a lower number, and waiting posts with a lower place.
     struct Mark: Equatable {
@@ -42,7 +42,7 @@ struct RequestTimeouts {
 
     let limit: Duration
     private var marks: Deque<Mark> = []
-    /// The time of the next mark; nil if no request was added since the last one.
+    /// The time of the next mark; nil if none is scheduled.
     private var nextMark: Duration?
     private var own = Heap<Own>()
     /// The number of entries in `own` at which the entries of answered requests are removed.
@@ -89,8 +89,8 @@ struct RequestTimeouts {
         return expired
     }
 
-    /// Must be called when the connection has begun or ended. The time limits of its requests and of waiting posts
-    /// begin again.
+    /// Must be called when the connection has begun or ended. The common time limit of its requests and of waiting
+    /// posts begins again. Limits of their own do not change.
     mutating func restart() {
         marks.removeAll()
         nextMark = nil
@@ -119,7 +119,8 @@ struct RequestTimeouts {
 }
 
 extension [RequestTimeouts.Limited] {
-    /// Adds a request or posts. The posts of one pipeline are one element, because each element takes a search.
+    /// Adds a request or posts. Posts of the same pipeline are merged into one element, because the caller searches all
+    /// pending requests for each element.
     fileprivate mutating func add(_ limited: Element) {
         guard case .posts(let buffer, let end) = limited, let index = firstIndex(where: { $0.isPosts(of: buffer) }),
             case .posts(_, let other) = self[index]

@@ -33,12 +33,10 @@ struct AcknowledgementState {
     var carriedOver: Deque<UInt64> = []
     /// Acknowledgements to send on this attachment.
     private var pending = SequenceSet()
-    /// Acknowledgements that were sent on this attachment. The daemon does not redeliver a message after it has
-    /// accepted its acknowledgement. So if it does redeliver one, such as the message of a retried dead letter, the
-    /// message is for the consumer.
+    /// Acknowledgements that were sent on this attachment. If the daemon redelivers one of their messages, for example
+    /// because its dead letter is retried, the message is for the consumer.
     private var sent = SequenceSet()
-    /// Acknowledgements that could not be sent, or that were sent on an earlier attachment and may not have been
-    /// processed.
+    /// Acknowledgements of earlier attachments that were not sent or may not have been processed.
     private var unconfirmed = SequenceSet()
     /// The acknowledgements in `unconfirmed` that were never sent, because the connection was lost first.
     private var unsent = SequenceSet()
@@ -132,8 +130,7 @@ extension AcknowledgementState {
     }
 
     /// Must be called when the connection was lost. Acknowledgements that the daemon has not processed are sent again
-    /// when the daemon redelivers their messages. Other answers are dropped, because the daemon has taken the messages
-    /// back.
+    /// when their messages are redelivered. Other answers are dropped: the daemon has taken the messages back.
     mutating func connectionLost() {
         pendingRejections.removeAll()
         pendingExtensions.removeAll()

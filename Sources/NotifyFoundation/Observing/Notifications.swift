@@ -12,7 +12,8 @@ extension CompatibleNotificationCenter {
     ///
     /// - Parameters:
     ///   - name: The name.
-    ///   - object: The instance that posts must have, or nil for all posts. The instance is not kept alive.
+    ///   - object: The object of the posts to receive; nil for posts with any object or none. The object is not kept
+    ///     alive.
     ///   - limit: The number of notifications that may wait for each reader; at least 1. A full buffer drops the oldest
     ///     notification; ``Notifications/droppedCount`` counts the drops.
     public func notifications(

@@ -38,8 +38,8 @@ package enum DurableChange: Equatable, Sendable {
     case create(DurableRecord)
     /// Sets the subscription's progress. Ignored if its generation is lower than the stored one.
     case update(id: DurableID, DurableProgress)
-    /// Adds to the loss of a new subscription the messages that were deleted after its start. Follows the change that
-    /// creates the subscription.
+    /// Adds to the loss of a new subscription the deleted messages that lie after its start position. Follows the
+    /// change that creates the subscription.
     case countDeleted(DurableRecord)
     /// Replaces the filter, the settings, the start and the progress of a subscription. The subscription's losses are
     /// removed if the generation changes.

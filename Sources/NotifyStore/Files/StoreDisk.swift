@@ -1,6 +1,6 @@
 package import NotifySystem
 
-/// The space on the disk of the log, as the log measures it.
+/// Measures the space on the disk of the log. Tests replace it.
 package final class StoreDisk: Sendable {
     /// Returns the space on the file system of a path; nil if it can't be read.
     package let space: @Sendable (_ path: String) -> DiskSpace?

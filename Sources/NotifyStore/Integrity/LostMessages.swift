@@ -1,8 +1,9 @@
 import NotifyLog
 import NotifyWire
 
-/// The messages that a repair does not keep. They determine the loss of each durable subscription. Messages with
-/// sequences that no log assigns are forged, and do not count as lost.
+/// The messages that a repair does not keep. They determine the loss of each durable subscription.
+///
+/// A sequence from `Limits.sequenceEnd` on is forged, because no log assigns it. Its message does not count as lost.
 struct LostMessages {
     /// The sequences of damaged messages, ascending, by the ids of their names. The key nil is for unknown names.
     private var sequences: [UInt32?: [UInt64]] = [:]
@@ -39,7 +40,7 @@ struct LostMessages {
     }
 
     /// The unacknowledged messages that a subscription has lost; nil if there are none. The loss is an upper bound if
-    /// some of the messages may have been delivered, or may not be for the subscription.
+    /// some of the messages may have been delivered, or if it is unknown whether they match the filter.
     func loss(
         of filter: SubscriptionFilter, since progress: DurableProgress, _ names: borrowing NameTable
     ) -> Loss? {
@@ -73,7 +74,7 @@ struct LostMessages {
 }
 
 extension [SequenceRange] {
-    /// The number of sequences of disjoint ranges that are in another range.
+    /// The number of sequences from `first` through `last` that these disjoint ranges contain.
     fileprivate func count(from first: UInt64, through last: UInt64) -> UInt64 {
         reduce(0) { sum, range in
             let (first, last) = (Swift.max(first, range.first), Swift.min(last, range.last))

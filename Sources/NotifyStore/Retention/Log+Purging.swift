@@ -7,8 +7,8 @@ struct PurgeSurvey {
     let request: PurgeRequest
     /// The last sequence to delete.
     let last: UInt64
-    /// The last sequence when the purge began. The purge examines dead letters up to it, because it may delete their
-    /// original messages.
+    /// The last sequence when the purge began. Dead letters are examined up to this sequence, because a dead letter is
+    /// newer than its original message and is deleted with it.
     let end: UInt64
     /// The purge continues with the oldest segment above this sequence.
     var position: UInt64 = 0
@@ -48,8 +48,8 @@ struct PurgeSurvey {
     }
 }
 
-/// Deletes stored messages on request, in slices between commits. Each segment is one transaction, with the losses of
-/// durable subscriptions, so that the log is consistent after a crash.
+/// Deletes stored messages on request, in slices between commits. Each transaction deletes messages of one segment and
+/// records the losses of durable subscriptions, so that the log is consistent after a crash.
 extension Log {
     func beginPurge(_ request: PurgeRequest) throws -> PurgeSurvey {
         if let damage = disk.findDamage() { throw damage.storageFailure }
@@ -164,8 +164,8 @@ extension Log {
         return row.replacing(kept + rest.filter { $0.messages > 0 })
     }
 
-    /// The messages of each entry in a range of sequences. Damaged messages are left out, because their name is
-    /// unknown.
+    /// The messages of each entry in a range of sequences. Messages with damaged key columns are left out,
+    /// because their names are unknown.
     ///
     /// - Parameter isIncluded: Returns whether to include the message with these headers.
     private func messages(

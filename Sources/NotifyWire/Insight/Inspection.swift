@@ -12,11 +12,12 @@ package struct StatisticsRequest: BareFrame, RequestFrame {
     }
 }
 
-/// Asks how much of each limited resource the client's user holds. A client that may manage everything gets the figures
-/// of all users.
+/// Requests the used amount of each resource: the totals of the daemon, and the amounts of the client's user. A client
+/// that may manage everything gets the amounts of the first 1,000 users.
 ///
-/// The answer is a `StatisticsReport` with a counter of the amount held of each resource. If a resource has a limit,
-/// the report also has a counter of the limit, with the same name and the suffix `.limit`.
+/// The answer is a `StatisticsReport` with a counter for each resource. The names of a user's counters begin with
+/// `user.<uid>.`. If a resource has a limit, the report also has a counter of the limit, with the same name and the
+/// suffix `.limit`.
 package struct LimitsRequest: BareFrame, RequestFrame {
     package typealias Reply = StatisticsReport
     package static let kind = FrameKind.limits

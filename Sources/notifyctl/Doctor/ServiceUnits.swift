@@ -92,7 +92,7 @@ struct ServiceUnits {
         getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// Whether the path is a file or a link. A dangling link counts, too.
+    /// Whether a file, a directory or a link exists at the path. A dangling link counts, too.
     private static func exists(_ path: String) -> Bool {
         var status = stat()
         return lstat(path, &status) == 0

@@ -90,7 +90,7 @@ struct ListPrinter<Item: Sendable>: Sendable {
 
     /// Appends the listed items to the output.
     ///
-    /// - Parameter isFirst: Whether no items were printed before.
+    /// - Parameter isFirst: Whether this is the first list.
     private func append(_ look: Look<Item>, _ earlier: Look<Item>?, isFirst: Bool, to output: inout StandardOutput) {
         guard !options.json else {
             for item in look.items {

@@ -37,7 +37,7 @@ struct Frame: Equatable, Sendable {
             + "\(String(padded[marked.upperBound...]))\u{1B}[m"
     }
 
-    /// Joins parts to lines of at most `columns` characters; a longer part has a line of its own.
+    /// Joins parts to lines that are at most `columns` wide; a wider part has a line of its own.
     static func wrapped(_ parts: [String], columns: Int) -> [Line] {
         var lines: [String] = []
         for part in parts {

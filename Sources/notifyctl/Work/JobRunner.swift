@@ -7,7 +7,7 @@ import SystemPackage
 ///
 /// Each command has a process group of its own, so that Ctrl-C at the terminal reaches notifyctl alone.
 final class JobRunner: Sendable {
-    /// The time that `work` waits, after a signal, for the reader of the output of a command that has exited.
+    /// After the first signal, the maximum time to wait until the output of an exited command is printed.
     private static let outputLimit = Duration.seconds(3)
     /// The time between SIGTERM and SIGKILL.
     private static let grace = Duration.seconds(10)
@@ -58,8 +58,9 @@ final class JobRunner: Sendable {
         self.timeout = timeout
     }
 
-    /// Runs the command for a message, and waits for its exit, but not for the output of its children. If the task is
-    /// cancelled, ends the command: by SIGTERM, and after 10 seconds by SIGKILL.
+    /// Runs the command for a message, and waits until the command has exited and the output in its pipes is printed.
+    /// Does not wait for later output of its children. If the task is cancelled, ends the command: by SIGTERM, and
+    /// after 10 seconds by SIGKILL.
     func run(_ message: NotificationClient.Message) async -> JobOutcome {
         running.withLock { $0.count += 1 }
         defer { runEnded() }
@@ -76,7 +77,7 @@ final class JobRunner: Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
-    /// Waits until no command runs.
+    /// Waits until no command runs and the output of all runs is printed.
     func waitUntilIdle() async {
         await withCheckedContinuation { continuation in
             let isIdle = running.withLock { running in
