@@ -4,7 +4,7 @@ import Testing
 import WireTestSupport
 
 extension IntegrationTests {
-    /// Programs that notifyd, notifyctl or a client start inherit no descriptors besides the standard ones.
+    /// A program started by notifyd, notifyctl or a client inherits only the standard descriptors.
     @Suite struct CloseOnExecTests {
         private let daemon: Daemon
 
@@ -34,8 +34,8 @@ extension IntegrationTests {
             }
         }
 
-        /// Expects that no child of a process would inherit a descriptor, and that the process has a socket and the
-        /// descriptor of an event loop.
+        /// Expects that all descriptors of a process are close-on-exec. A socket and an epoll descriptor must be among
+        /// them, so that the check is not empty.
         private func expectCloseOnExec(
             _ process: ChildProcess, sourceLocation: SourceLocation = #_sourceLocation
         ) throws {

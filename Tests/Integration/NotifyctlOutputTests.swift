@@ -39,7 +39,7 @@ extension IntegrationTests {
         }
 
         @Test(arguments: commands)
-        func `a full disk ends each command with 1 and one line`(command: String) async throws {
+        func `on a full disk each command ends with status 1 and an error message`(command: String) async throws {
             let result = try await notifyctl.shell("notifyctl \(command) >/dev/full")
             #expect(result.status == .status(1))
             let line = "notifyctl: can't write to standard output: No space left on device"
@@ -50,7 +50,7 @@ extension IntegrationTests {
             arguments: commands + [
                 "monitor", "subscribe a", "subscribe a --durable other", "work a --durable mine -- cat",
             ])
-        func `a closed pipe ends each command with 1 and one line`(command: String) async throws {
+        func `on a closed pipe each command ends with status 1 and an error message`(command: String) async throws {
             let result = try await notifyctl.shellWithoutReader("notifyctl \(command)")
             #expect(result.output == "1\n")
             let line = "notifyctl: can't write to standard output: its reader has closed it"
@@ -78,7 +78,7 @@ extension IntegrationTests {
             }
         }
 
-        @Test func `every command is among those whose output can't be written`() async throws {
+        @Test func `the tests of unwritable output cover every command`() async throws {
             let dump = try await notifyctl.run("--experimental-dump-help").output
             let root = try #require(try JSONSerialization.jsonObject(with: Data(dump.utf8)) as? [String: Any])
             func leaves(_ command: [String: Any], _ path: [String]) -> [String] {
@@ -94,7 +94,7 @@ extension IntegrationTests {
             for name in names { #expect(tested.contains { $0 == name || $0.hasPrefix(name + " ") }, "\(name)") }
         }
 
-        @Test func `a full disk ends work that prints the lines of its commands`() async throws {
+        @Test func `a full disk ends 'notifyctl work --prefix', which prints its commands' output`() async throws {
             let result = try await notifyctl.shell(
                 "notifyctl work a --durable mine --from oldest --prefix -- cat >/dev/full", within: .seconds(60))
             #expect(result.status == .status(1))

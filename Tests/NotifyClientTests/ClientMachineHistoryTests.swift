@@ -5,9 +5,9 @@ import Testing
 
 @testable import NotifyClient
 
-/// Requests for pages of the log in the client's machine.
+/// Requests for pages of the log, as `ClientMachine` handles them.
 struct ClientMachineHistoryTests {
-    /// Requests a page, and returns its number and the slot for the answer.
+    /// Requests a page, and returns the request's number and the slot for the answer.
     private func request(
         _ harness: MachineHarness, isWaiting: Bool = false
     ) throws -> (request: UInt64, slot: ReplySlot<ReceivedLogPage>) {
@@ -22,7 +22,7 @@ struct ClientMachineHistoryTests {
         page.contents.flatMap { $0.map(\.sequence) }
     }
 
-    @Test func `a page may arrive in several reads, between other frames`() async throws {
+    @Test func `a page may arrive in several reads, the last of which contains another frame`() async throws {
         let harness = try MachineHarness.ready()
         let (number, slot) = try request(harness)
         harness.receive { buffer in
@@ -39,7 +39,7 @@ struct ClientMachineHistoryTests {
         #expect(page.header.through == 9 && page.gaps.isEmpty)
     }
 
-    @Test func `a page without messages is answered at once`() async throws {
+    @Test func `a page without messages completes its request at once`() async throws {
         let harness = try MachineHarness.ready()
         let (number, slot) = try request(harness)
         harness.receive { buffer in
@@ -69,7 +69,7 @@ struct ClientMachineHistoryTests {
         #expect(gaps[0].description == "lost 7 messages (10–20): the daemon no longer keeps them")
     }
 
-    @Test func `every page after the first requests the deletions since the first`() throws {
+    @Test func `requests after the first page ask for the deletions since that page`() throws {
         let query = try LogQuery(patterns: ["a"], object: nil, from: .oldest, to: nil, limit: nil, follows: true)
         var cursor = LogCursor(query, from: Found(request: 1, sequence: 1, last: 20), to: nil)
         #expect(cursor.request.deletionMark == 0)
@@ -77,7 +77,7 @@ struct ClientMachineHistoryTests {
         #expect(cursor.request.deletionMark == 500)
         cursor.received(LogPage(request: 1, count: 2, isEnd: false, through: 9, deletionMark: 600))
         #expect(cursor.request.deletionMark == 500)
-        // A reader that continues after a message gets all known deletions.
+        // A reader that begins at a sequence or a time gets all known deletions.
         for start in [.sequence(18), .age(.seconds(5))] as [NotificationClient.Start] {
             let next = try LogQuery(
                 patterns: ["a"], object: nil, from: start, to: nil, limit: nil, follows: false)
@@ -86,7 +86,8 @@ struct ClientMachineHistoryTests {
         }
     }
 
-    @Test(arguments: [false, true]) func `a cancelled request is ended if it waits`(_ isWaiting: Bool) async throws {
+    @Test(arguments: [false, true])
+    func `cancelling a request sends EndRead only if the request waits`(_ isWaiting: Bool) async throws {
         let harness = try MachineHarness.ready()
         let (number, slot) = try request(harness, isWaiting: isWaiting)
         let error = harness.process { machine, _ in machine.cancelCall(slot) }

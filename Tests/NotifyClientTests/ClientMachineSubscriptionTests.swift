@@ -76,7 +76,7 @@ import Testing
         #expect(seen.gaps == [.init(reason: .reconnected, missed: 13, isUpperBound: true, sequences: 8...20)])
     }
 
-    @Test func `a gap after a reconnect counts from the last delivery to any subscription`() async throws {
+    @Test func `a gap after a reconnect begins after the last delivery or gap of any subscription`() async throws {
         let harness = try MachineHarness.ready()
         let rare = try harness.subscribed(["rare.>"], after: 3)
         let busy = try harness.subscribed(["busy.>"], after: 3)
@@ -127,7 +127,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `only an unconfirmed end of a durable subscription mentions acknowledged messages`(
+    func `the error of an unconfirmed end mentions acknowledgements only for durable subscriptions`(
         isDurable: Bool
     ) async throws {
         for losesConnection in [false, true] {
@@ -144,7 +144,7 @@ import Testing
         }
     }
 
-    @Test func `a frame split at any byte is processed once complete`() async throws {
+    @Test func `a frame split at any byte is processed once all of its bytes have arrived`() async throws {
         let harness = try MachineHarness.ready()
         let one = try harness.subscribed([">"])
         var frame = ByteBuffer()
@@ -193,7 +193,7 @@ import Testing
         await #expect(throws: NotifyError.self) { try await one.buffer.next() }
     }
 
-    @Test func `without a connection the first subscription waits up to the limit`() async throws {
+    @Test func `without a connection a new subscription has a time limit, and an open one has none`() async throws {
         let harness = MachineHarness()
         let late = try harness.subscribe([">"])
         harness.advance(by: .seconds(5))
@@ -209,7 +209,7 @@ import Testing
         #expect(try await one.drain().gaps.map(\.reason) == [.reconnected])
     }
 
-    @Test func `ending a subscription before its confirmation cancels it`() async throws {
+    @Test func `ending an unconfirmed subscription cancels the call that opens the subscription`() async throws {
         let harness = try MachineHarness.ready()
         let one = try harness.subscribe([">"])
         let left = harness.leave(one)

@@ -4,8 +4,8 @@ import Testing
 
 @testable import NotifyClient
 
-/// A sequence keeps its position when an iterator ends, so the next loop continues after a `break`. The exception is a
-/// sequence that follows the log, which begins again.
+/// A sequence keeps its position when an iterator ends, so the next loop continues after a `break`. The exception: a
+/// sequence that follows the log begins again.
 @Suite(.timeLimit(.minutes(10))) struct ContinuedIterationTests {
     private static func deliveries(_ count: Int) -> [FakeDaemon.Delivery] {
         (1...count).map { .init(name: "a.b", payload: "\($0)") }
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func `loops that read one message each read a durable subscription in order`() async throws {
+    @Test func `loops that end after one message read a durable subscription in order`() async throws {
         let acknowledged = try await withTenMessages(as: .durable("d")) { subscription in
             for number in 1...10 {
                 for try await message in subscription.messages(onGap: { _ in }) {
@@ -56,7 +56,7 @@ import Testing
         try await withTenMessages { subscription in
             let second = try await subscription.messages(onGap: { _ in }).first { $0.text == "2" }
             #expect(second?.text == "2")
-            // The earlier iterator is still in use.
+            // This iterator stays in use while other sequences read.
             var events = subscription.makeAsyncIterator()
             guard case .message(let third)? = try await events.next() else {
                 Issue.record("no message")

@@ -63,7 +63,7 @@ import Testing
         #expect(state.takeEndedHandlers() == 1)
     }
 
-    @Test func `a lost connection and a stop keep a message that a handler may have`() {
+    @Test func `a message that a handler may have is not given back after a lost connection and a stop`() {
         var state = state()
         #expect(state.delivered(1, delivery: 2) == .new)
         state.connectionLost()
@@ -114,7 +114,7 @@ import Testing
         #expect(state.takeRejections() == [.init(sequence: 2, outcome: .returned, delivery: 2)])
     }
 
-    @Test func `an answer after a lost connection reports a delivery that no longer waits`() {
+    @Test func `an acknowledgement after a lost connection ends the wait of a later delivery`() {
         var state = state()
         #expect(state.delivered(1, delivery: 2) == .new)
         _ = state.attached(cursor: 0, generation: 1, isResumed: true)

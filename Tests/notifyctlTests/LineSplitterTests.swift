@@ -19,7 +19,7 @@ import Testing
         ("", []), ("\n", [""]), ("a", ["a"]), ("a\n", ["a"]), ("a\nb", ["a", "b"]), ("a\n\nb\n", ["a", "", "b"]),
         ("\r\na\r\n", ["\r", "a\r"]),
     ])
-    func `a newline or the end of nonempty input ends a line`(text: String, expected: [String]) {
+    func `a newline ends a line, and so does the end of input within a line`(text: String, expected: [String]) {
         for chunk in 1...max(1, text.utf8.count) { #expect(lines(text, chunk: chunk) == expected) }
     }
 

@@ -9,8 +9,7 @@ import Glibc
 struct InnocentsProgram: ParsableCommand {
     static let configuration = CommandConfiguration(commandName: "innocents", shouldDisplay: false)
 
-    /// The least available part of the machine that is assumed, so that the rate has a lower limit even on a fully
-    /// loaded machine.
+    /// The lower bound of the available part. Without it, a fully loaded machine would permit any rate.
     private static let leastAvailable = 0.4
 
     @Option var socket: String

@@ -24,7 +24,7 @@ final class DeliveryJournal: Sendable {
     var receipted: Set<UInt64> { state.withLock { $0.receipted } }
     var seen: Set<UInt64> { state.withLock { $0.seen } }
 
-    /// Whether enough messages were posted for a meaningful result.
+    /// Whether enough messages were posted, and at least one was redelivered, for a meaningful result.
     var hasEnoughData: Bool {
         state.withLock { $0.receipted.count > 1000 && $0.volatileReceipts > 1000 && $0.repeats > 0 }
     }
@@ -63,10 +63,13 @@ final class DeliveryJournal: Sendable {
 extension DeliveryJournal.State {
     fileprivate mutating func note(_ sequence: UInt64, _ text: String, _ source: String) {
         if let other = textOfSequence.updateValue(text, forKey: sequence), other != text {
-            violations.append("sequence \(sequence) is '\(other.prefix(30))' and, by \(source), '\(text.prefix(30))'")
+            violations.append(
+                "sequence \(sequence) belongs to '\(other.prefix(30))', "
+                    + "but \(source) assigns it to '\(text.prefix(30))'")
         }
         if let other = sequenceOfText.updateValue(sequence, forKey: text), other != sequence {
-            violations.append("'\(text.prefix(30))' has sequence \(other) and, by \(source), \(sequence)")
+            violations.append(
+                "'\(text.prefix(30))' has sequence \(other), but \(source) has it with sequence \(sequence)")
         }
     }
 }

@@ -31,7 +31,7 @@ struct EarlierDeletionTests {
     }
 
     /// The number is limited because the store compares all known deletions with each such subscription.
-    @Test func `a batch counts deletions for few new subscriptions, and others wait`() {
+    @Test func `a batch counts deletions for a limited number of new subscriptions, and the others wait`() {
         let clients = (0..<3).map { _ in host.connect() }
         for (index, client) in clients.enumerated() {
             for number in 0..<100 {

@@ -24,7 +24,7 @@ struct MissingCopyTests {
         return host.store.messages.suffix(count).map(\.sequence)
     }
 
-    /// Attaches a client that holds a message which the log has deleted without a loss.
+    /// Attaches a client that holds a message that the log has deleted without recording a loss for its subscription.
     private func attachWithDeletedMessage(
         _ settings: DurableSettingChanges = .init()
     ) -> (client: Client, sequence: UInt64) {
@@ -112,7 +112,7 @@ struct MissingCopyTests {
         #expect(!gaps.isEmpty && gaps.allSatisfy { $0.reason == .deleted })
     }
 
-    @Test func `a group gets a gap for released messages, even if they were delivered`() throws {
+    @Test func `a gap reports messages that retention moved the group's cursor past, even if delivered`() throws {
         let client = host.connect()
         client.subscribe(1, ["jobs.>"], durable: "jobs", sharing: .group)
         host.run()
@@ -144,7 +144,7 @@ struct MissingCopyTests {
         #expect(gaps(members[1]).map(\.dropped) == [1])
     }
 
-    @Test func `a deletion that is no loss is reported as a gap when the message fails`() throws {
+    @Test func `a deletion without a recorded loss is reported as a gap when the message fails`() throws {
         let client = attach()
         let sequences = post(1)
         _ = client.takeMessages()
@@ -159,7 +159,7 @@ struct MissingCopyTests {
         #expect(host.warnings.allSatisfy { !$0.contains("damaged") })
     }
 
-    @Test func `a deleted message whose only member has died is reported to the next one`() throws {
+    @Test func `if the only member has died, a deleted message is reported to the next member`() throws {
         let (client, sequence) = attachWithDeletedMessage(DurableSettingChanges(deadlineMicroseconds: 1_000_000))
         client.reject(1, sequence)
         host.closed(client)
@@ -204,7 +204,7 @@ struct MissingCopyTests {
         #expect(host.core.broker.logContinuation.subscriptions.map { $0.loss?.count } == [1])
     }
 
-    @Test func `a member whose deadline was extended has room again`() {
+    @Test func `extending the deadline of a deleted message frees its place in the member's window`() {
         let (client, sequence) = attachWithDeletedMessage(DurableSettingChanges(deadlineMicroseconds: 1_000_000))
         client.extend(1, sequence)
         advance(.milliseconds(60))

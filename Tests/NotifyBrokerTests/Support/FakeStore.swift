@@ -99,7 +99,7 @@ final class FakeStore {
     var pageBytes = 256 << 10
     /// The number of messages that a purge deletes before other requests are completed.
     var purgeMessages = Int.max
-    /// The messages deleted since the start of each new subscription; nil if there are none.
+    /// The deleted messages that lie after the start position of each new subscription; nil if there are none.
     var deletedBefore: Loss?
 
     /// The highest sequence of a message that is stored or was deleted.
