@@ -90,7 +90,7 @@ extension IntegrationTests {
             let result = try await Notifyctl(daemon).run(
                 "post", "a", "--lines", "--durability", "stored", "--retry", "1s", input: .text("one\ntwo\n"))
             #expect(result.status == .status(75))
-            expectText(result.errors, "posted 0 lines (0 stored), 2 not posted (lines 1 to 2)")
+            expectText(result.errors, "posted 0 lines (0 stored), 1 not posted (line 1), none from line 2 on")
         }
 
         @Test func `without a daemon, --retry ends after its time with one line`() async throws {
