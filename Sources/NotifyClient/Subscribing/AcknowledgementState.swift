@@ -82,15 +82,6 @@ struct AcknowledgementState {
     var hasPending: Bool {
         !pending.isEmpty || !pendingRejections.isEmpty || !pendingExtensions.isEmpty || (handlers?.ended ?? 0) > 0
     }
-
-    struct Copies {
-        /// The number of the delivery that the consumer received last.
-        var delivery: UInt32 = 1
-        /// The number of the last delivery. That delivery is discarded if the consumer still has an earlier one.
-        var latest: UInt32 = 1
-        /// The number of deliveries that the consumer received in addition to the first.
-        var extra = 0
-    }
 }
 
 // MARK: - Attachments
