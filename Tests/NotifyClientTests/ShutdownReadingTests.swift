@@ -50,6 +50,11 @@ import Testing
         try await FakeDaemon.run { daemon in
             try await withNotificationClient(configuration: .test(daemon.path)) { client in
                 let (first, rest) = (Inbox<UInt64>(), Inbox<UInt64>())
+                // A shutdown ends the requests that wait for a connection, so the client is connected before it.
+                async let pong = client.ping()
+                let connection = try await daemon.accept()
+                try await connection.expectPing()
+                _ = try await pong
                 try await ClosureService.run {
                     try await service(client) { sequence in
                         guard sequence == 1 else { return rest.put(sequence) }
@@ -58,7 +63,6 @@ import Testing
                         try? await gracefulShutdown()
                     }
                 } test: { shutDown in
-                    let connection = try await daemon.accept()
                     try await serve(daemon, connection) {
                         _ = try? await first.next()
                         await shutDown()
