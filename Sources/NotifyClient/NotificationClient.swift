@@ -1,6 +1,6 @@
 public import Logging
 
-/// A client of notifyd, which posts messages and subscribes to them over one connection.
+/// A client of notifyd. Posts messages and subscribes to them over one connection.
 ///
 /// ```swift
 /// try await withNotificationClient { client in

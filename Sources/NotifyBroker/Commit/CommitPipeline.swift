@@ -17,7 +17,7 @@ struct CommitPipeline {
     private let retryDelay: Duration
     private let progressDelay: Duration
 
-    /// The epoch of the log, which changes when a backup replaces it.
+    /// The epoch of the log. Changes when a backup replaces the log.
     let epoch: UInt64
     private(set) var sequencer: Sequencer
     private(set) var pending = PendingLog()

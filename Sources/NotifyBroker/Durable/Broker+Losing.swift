@@ -81,7 +81,7 @@ extension Broker {
         if let reader = durables[slot].reader { pages.readers.wake(reader) }
     }
 
-    /// Removes a subscription that was not attached for too long, unless a client attaches to it now.
+    /// Removes a subscription that has been without a client for too long, unless a client attaches to it now.
     private mutating func expire(_ id: DurableID) {
         guard let slot = durables.slot(of: id), (try? durables[slot].removalRequested()) != nil else { return }
         commits.append(.remove(id: id), then: .expired(id))

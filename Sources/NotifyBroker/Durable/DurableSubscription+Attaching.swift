@@ -92,7 +92,7 @@ extension DurableSubscription {
 
     // MARK: Other patterns or another object
 
-    /// The maximum numbers of bytes of the patterns and of the object in the error message.
+    /// The maximum sizes of the patterns and the object in the error message, in bytes.
     private static let shownPatternBytes = 140
     private static let shownObjectBytes = 60
 

@@ -2,9 +2,9 @@ import NotifyCenter
 
 /// A slot map for the message path: values in numbered slots. A freed slot is reused under a new generation.
 ///
-/// The center's `SlotMap` stores optionals. Reading a connection from an optional copies the connection, which made
-/// delivery to one subscriber several times slower. This table needs no optionals, because a value stays in place when
-/// its slot is freed.
+/// The center's `SlotMap` stores optionals. Reading a connection from an optional copies the connection. This copy
+/// made delivery to one subscriber several times slower. This table needs no optionals, because a value stays in place
+/// when its slot is freed.
 struct SlotTable<ID: SlotID, Value> {
     private var values: ContiguousArray<Value> = []
     private var areUsed: ContiguousArray<Bool> = []

@@ -52,7 +52,7 @@ struct NameCounts {
         entries[index(of: name)].dropped += 1
     }
 
-    /// The index of a name, which is added if it is not known.
+    /// The index of a name. Adds the name if it is new.
     private mutating func index(of name: UnsafeRawBufferPointer) -> Int {
         let name = String(decoding: name, as: UTF8.self)
         if let index = indices[name] { return index }

@@ -150,7 +150,7 @@ extension Broker {
         sendGap(loss, .damaged, to: pages.readers[reader].durable)
     }
 
-    /// Records damaged messages that a client does not get, and logs them if they were not known.
+    /// Records damaged messages that a client does not get, and logs them if some were unknown.
     mutating func noteDamage(_ sequences: [UInt64]) {
         guard let first = sequences.first, let last = sequences.last else { return }
         guard commits.damage.note(sequences) else { return }

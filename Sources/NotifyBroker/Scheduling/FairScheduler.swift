@@ -44,7 +44,7 @@ struct FairScheduler {
         static let listEntry = 96
         /// A connection that a list may contain.
         static let listVisit = 4
-        /// A pattern of a volatile subscription, which is read from the trie.
+        /// A pattern of a volatile subscription. Such patterns are read from the trie.
         static let listPattern = 32
         /// The reduction of an outbox to the latest message of each name and object, per 256 bytes of messages.
         static let reduction = 48
@@ -55,8 +55,8 @@ struct FairScheduler {
     /// The budget of a turn of the event loop, at most about 2.6 ms. Frames that are processed as they are read have
     /// one such budget, and queued connections have another.
     ///
-    /// A turn also flushes outboxes and reads the tail ring, which this budget does not include. With a smaller budget,
-    /// a turn spends most of its time on them, and a user's share of the input becomes too small.
+    /// A turn also flushes outboxes and reads the tail ring. This budget does not include that work. With a smaller
+    /// budget, a turn spends most of its time on that work, and a user's share of the input becomes too small.
     static let unitsPerTurn = 1 << 17
     /// The work for one queued connection before the next one is served.
     static let slice = 1 << 14

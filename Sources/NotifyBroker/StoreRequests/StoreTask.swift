@@ -8,7 +8,7 @@ package enum StoreRequestKind: Int, CaseIterable, Sendable {
 
     case search
     case check
-    /// A request for the health of the store, which waits for an empty commit.
+    /// A request for the health of the store. Waits for an empty commit.
     case probe
     case summary
     case purge

@@ -68,7 +68,7 @@ extension Receiver {
     }
 }
 
-/// The closures of an observer of a type of message, for messages of exactly this type.
+/// The closures of an observer for messages of exactly one type.
 protocol MessageReceiving: AnyObject, Sendable {
     var type: ObjectIdentifier { get }
 

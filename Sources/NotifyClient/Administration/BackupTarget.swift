@@ -6,7 +6,7 @@ import SystemPackage
 
 /// An output to which a backup is written.
 protocol BackupOutput: AnyObject {
-    /// The location of the file, which the daemon compares with its own files.
+    /// The location of the file. The daemon compares it with the locations of its own files.
     var location: FileLocation { get }
     /// Appends bytes.
     func write(_ bytes: ByteBuffer) throws(NotifyError)
@@ -17,7 +17,7 @@ protocol BackupOutput: AnyObject {
 /// The file of a backup. Until the file is complete, it has no name, so that nothing remains if the process is killed.
 /// If the file system has no files without names, the file has a temporary name, and is removed if the backup fails.
 final class BackupTarget: BackupOutput {
-    /// The location of the file, which the daemon compares with its own files.
+    /// The location of the file. The daemon compares it with the locations of its own files.
     let location: FileLocation
     private let path: String
     private let folder: String

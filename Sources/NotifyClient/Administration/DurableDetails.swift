@@ -8,7 +8,7 @@ extension NotificationClient.Administration {
         public struct Attachment: Hashable, Sendable {
             /// The time at which the client attached.
             public let date: Date
-            /// The pid of the client, which may have ended since.
+            /// The pid of the client. The process may have ended since.
             public let pid: UInt32
         }
 

@@ -74,7 +74,7 @@ extension NotificationClient.Administration {
 }
 
 extension NotificationClient.Administration.LogCheck.Part {
-    /// Fails for a problem of the daemon, which is not part of the log.
+    /// Fails for a problem of the daemon, because the daemon is not part of the log.
     fileprivate init?(_ part: LogPart) {
         switch part {
         case .database: self = .database

@@ -46,7 +46,7 @@ extension NotificationClient.Administration {
             case total
             /// A current value, which rises and falls.
             case present
-            /// The kind is not known to this version of the client.
+            /// The kind is unknown to this version of the client.
             case unknown
         }
 

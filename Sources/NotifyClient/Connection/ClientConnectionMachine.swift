@@ -168,7 +168,7 @@ extension ClientConnectionMachine {
 // MARK: - The connection's end
 
 extension ClientConnectionMachine {
-    /// Handles a fatal error of the daemon, which then closes the connection.
+    /// Handles a fatal error of the daemon. The daemon then closes the connection.
     mutating func fatalErrorReceived(_ error: NotifyError) {
         switch state {
         case .greeting(let failures, _):

@@ -7,8 +7,8 @@ import NotifySystem
 import NotifyWire
 import SystemPackage
 
-/// The core of a client, which passes events from any thread to its machine. One lock guards the machine. The effects
-/// are carried out after the lock is released.
+/// The core of a client. Passes events from any thread to the client's machine. One lock guards the machine. The
+/// effects are carried out after the lock is released.
 final class ClientCore: Sendable {
     private struct Guarded: ~Copyable {
         var machine: ClientMachine

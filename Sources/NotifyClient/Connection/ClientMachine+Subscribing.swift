@@ -216,7 +216,7 @@ extension ClientMachine {
         pendingLedgers.append(ledger)
     }
 
-    /// Handles a change of the deadline or of the maximum of deliveries of an attached subscription. Until the next
+    /// Handles a new deadline or maximum number of deliveries for an attached subscription. Until the next
     /// attachment, no further message is fetched ahead.
     mutating func deadlineChanged(_ notice: DeadlineNotice, now: Duration) {
         guard let entry = subscriptions[notice.subscription], entry.spec.extendsDeadlines else { return }

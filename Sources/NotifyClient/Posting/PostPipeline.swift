@@ -4,7 +4,7 @@ extension NotificationClient {
     /// One task posts while another reads ``results``. Posting waits while the pipeline is full of posts that are
     /// pending or whose outcomes were not read, so the program must always read the results.
     ///
-    /// A graceful shutdown of the service of one of these tasks ends the waits of both: posts that wait for a
+    /// A graceful shutdown of the service that runs one of these tasks ends the waits of both: posts that wait for a
     /// connection or for room fail with `cancelled`, and ``results`` ends once no post is pending. Posts for which
     /// there is a connection and room are still sent.
     ///

@@ -1,6 +1,6 @@
 import NotifyWire
 
-/// The state of a `DeliveryBuffer`, which guards it with a lock.
+/// The state of a `DeliveryBuffer`. The buffer guards the state with a lock.
 struct DeliveryBufferState {
     private let policy: DeliveryBuffer.Policy
     /// The number of messages that may still be taken; nil for no limit.

@@ -1,6 +1,6 @@
 import DequeModule
 
-/// A FIFO of message batches and the gaps between them, which can drop its oldest messages.
+/// A FIFO of message batches and the gaps between them. Can drop its oldest messages.
 struct DeliveryQueue {
     enum Element {
         /// The messages of a batch that were not taken yet; never an empty range.

@@ -58,7 +58,7 @@ struct DeliveryRouter: ~Copyable {
         var slot: Int?
         var number: UInt32 = 0
         var remaining: UInt32 = 0
-        /// The number of the delivery of each message of a run.
+        /// The delivery number of each message in a run.
         var delivery: UInt32 = 1
     }
 

@@ -2,7 +2,7 @@
 package struct PageRequest: Sendable {
     /// The use for which a page is read.
     package enum Purpose: CaseIterable, Sendable {
-        /// A durable subscription with a member, behind the end of the log.
+        /// A durable subscription with a member that has not reached the end of the log.
         case subscription
         /// A client that reads the log without a subscription.
         case history
@@ -14,8 +14,8 @@ package struct PageRequest: Sendable {
 
     /// The purpose, returned with the page.
     package var purpose: Purpose
-    /// The durable subscription for which the page is read; nil if there is none. Under this id, the store may cache which
-    /// names match, as long as the filter and the rights stay the same.
+    /// The durable subscription for which the page is read; nil if there is none. Under this id, the store may cache
+    /// which names match, as long as the filter and the rights stay the same.
     package var subscription: DurableID?
     package var filter: SubscriptionFilter
     /// The rights to read. Messages that may not be received under them are skipped.

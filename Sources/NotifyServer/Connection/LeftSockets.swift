@@ -15,7 +15,7 @@ struct LeftSockets {
     /// Sockets with fewer unread bytes are not kept.
     static let minimumBytes = 4 << 10
     static let interval = Duration.seconds(1)
-    /// The most sockets that are examined in one turn of the event loop, which takes about a millisecond.
+    /// The maximum number of sockets examined in one turn of the event loop. Examining them takes about a millisecond.
     static let socketsPerTurn = 1024
 
     private var sockets: [Socket] = []

@@ -110,7 +110,7 @@ extension Log {
     }
 
     /// Replaces the filter, the settings, the start and the progress of a subscription. Removes the losses and the
-    /// copies of messages of an earlier generation of its cursor.
+    /// copies of messages that belong to an earlier generation of its cursor.
     private func replace(_ record: DurableRecord, _ statements: Statements) throws {
         let statement = statements.subscriptions.replaceFilter
         try statement.bindText(1, copying: patterns(of: record))

@@ -9,7 +9,7 @@ import NotifyLog
 struct LogSummarySurvey {
     /// Messages to be read.
     struct Scan {
-        /// The first sequence of the segment, which identifies it.
+        /// The first sequence of the segment. Identifies the segment.
         let segment: UInt64
         var next: UInt64
         let last: UInt64

@@ -81,7 +81,7 @@ extension Log {
     }
 
     /// The size of the message in the current row, as `StoredUsage` counts it. The row has its `MessageRow.byteCount`
-    /// behind `MessageRow.keyColumns`.
+    /// after `MessageRow.keyColumns`.
     func storedBytes(_ row: PreparedStatement, of name: NameTable.Number) -> Int {
         StoredUsage.messageOverhead + contents.names.withBytes(of: name) { $0.count } + Int(row.integer(4))
     }

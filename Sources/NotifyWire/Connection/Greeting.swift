@@ -97,7 +97,7 @@ package struct Welcome: ControlFrame {
     package var clientInstance: InstanceID
     /// The daemon's release, for display only.
     package var daemonVersion: String
-    /// The epoch of the log, which changes when a backup replaces the log; 0 if unknown.
+    /// The epoch of the log; 0 if unknown. Changes when a backup replaces the log.
     package var epoch: UInt64
 
     package init(

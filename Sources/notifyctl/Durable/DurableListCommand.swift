@@ -86,7 +86,7 @@ struct DurableListCommand: AsyncParsableCommand {
         subscription.pending?.count.isUpperBound ?? false ? "<=" : ""
     }
 
-    /// The age of the oldest pending message in seconds; nil if there is none or it is not known.
+    /// The age of the oldest pending message in seconds; nil if there is none or the age is unknown.
     private static func age(of subscription: Administration.DurableSubscription, now: Date) -> UInt64? {
         subscription.pending?.oldest.map { UInt64(max(0, now.timeIntervalSince($0))) }
     }

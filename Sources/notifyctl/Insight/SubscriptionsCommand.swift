@@ -76,7 +76,7 @@ struct SubscriptionsCommand: AsyncParsableCommand {
         return table
     }
 
-    /// Acknowledged messages per second; nil if the earlier count is not known.
+    /// Acknowledged messages per second; nil if the earlier count is unknown.
     private static func rate(
         of subscription: Administration.SubscriptionStatus, from before: UInt64?, _ time: ContinuousClock.Instant,
         since earlier: ContinuousClock.Instant?

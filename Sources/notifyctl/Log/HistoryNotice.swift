@@ -54,7 +54,7 @@ enum HistoryNotice {
     }
 
     /// The notice of deletions between the last message before the start and the first message that was found; nil if
-    /// there were none. The times of the deleted messages are not known.
+    /// there were none. The times of the deleted messages are unknown.
     private static func missing(
         _ client: NotificationClient, _ request: Request, since start: Date, _ times: TimeStyle
     ) async throws -> String? {

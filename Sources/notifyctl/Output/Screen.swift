@@ -8,7 +8,7 @@ struct Screen: Equatable, Sendable {
     var rows: Int
     var columns: Int
 
-    /// The size of the terminal at a descriptor; nil if it is not known.
+    /// The size of the terminal at a descriptor; nil if the size is unknown.
     static func of(_ descriptor: Int32) -> Screen? {
         var size = winsize()
         guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_row > 0, size.ws_col > 0 else { return nil }

@@ -24,7 +24,7 @@ struct Table {
 
     /// The cell of a value that does not exist.
     static let none = "-"
-    /// The cell of a value that is not known.
+    /// The cell of an unknown value.
     static let unknown = "?"
 
     let columns: [Column]
