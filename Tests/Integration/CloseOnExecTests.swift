@@ -72,7 +72,7 @@ extension IntegrationTests {
         }
 
         @Test(arguments: [[], ["--prefix"]])
-        func `a command of work inherits only standard input, output and error`(options: [String]) async throws {
+        func `a command of 'work' inherits only standard input, output and error`(options: [String]) async throws {
             let process = try Notifyctl(daemon).start(
                 ["work", "jobs.>", "--durable", "w"] + options + ["--", "sh", "-c", "ls /proc/self/fd | wc -l"])
             try daemon.waitForSubscriptions(1)

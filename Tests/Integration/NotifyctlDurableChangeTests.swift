@@ -119,7 +119,7 @@ extension IntegrationTests {
             #expect(try await received(2, "a") == ["5", "8"])
         }
 
-        @Test func `a kill after the answer keeps the change`() async throws {
+        @Test func `a change survives a kill after the answer`() async throws {
             #expect(try await notifyctl.run("durable", "reset", "mine", "--to", "oldest").status == .status(0))
             try await daemon.kill()
             try await daemon.start()

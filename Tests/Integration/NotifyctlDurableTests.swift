@@ -123,7 +123,8 @@ extension IntegrationTests {
             }
         }
 
-        @Test(.timeLimit(.minutes(1))) func `list shows who is behind and by how much`() async throws {
+        @Test(.timeLimit(.minutes(1)))
+        func `'durable list' shows how many messages each subscription is behind`() async throws {
             for (name, pattern) in [("all", ">"), ("some", "a.*")] {
                 #expect(try await notifyctl.run("durable", "create", name, pattern).status == .status(0))
             }

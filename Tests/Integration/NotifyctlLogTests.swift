@@ -24,7 +24,7 @@ extension IntegrationTests {
             return output.split(separator: "\n").map(String.init)
         }
 
-        @Test func `log prints stored messages with time and sequence`() async throws {
+        @Test func `'log' prints stored messages with time and sequence`() async throws {
             let sequences = try store(2, "orders.created")
             try poster.post("orders.created", "volatile", durability: .volatile)
             let result = try await notifyctl.run("log")
@@ -39,7 +39,7 @@ extension IntegrationTests {
             #expect(object["payload"] as? String == "1" && object["sequence"] as? UInt64 == sequences[0])
         }
 
-        @Test func `log from a sequence reports deletions after it`() async throws {
+        @Test func `'log' from a sequence reports deletions after that sequence`() async throws {
             _ = try store(1, "other")
             let sequences = try store(5)
             _ = try await notifyctl.run("purge", "a", "--before", "\(sequences[3])", "--yes")
@@ -106,7 +106,7 @@ extension IntegrationTests {
             #expect(raw.output == "\u{1B}[31mred")
         }
 
-        @Test func `log prints the messages between two positions, up to a limit`() async throws {
+        @Test func `'log' prints the messages between two positions, up to a limit`() async throws {
             let sequences = try store(6)
             try poster.post("b", "other", durability: .stored)
             try poster.post("a", "object", object: "o", durability: .stored)
@@ -119,7 +119,7 @@ extension IntegrationTests {
             #expect(try await log("--from", "now") == [])
         }
 
-        @Test func `log reports that messages as old as its start were deleted`() async throws {
+        @Test func `'log' reports that messages as old as its start were deleted`() async throws {
             try poster.post("a", "0", durability: .stored)
             try poster.post("b", "0", durability: .stored)
             #expect(try await notifyctl.run("purge", ">", "--yes").status == .status(0))
@@ -146,7 +146,7 @@ extension IntegrationTests {
             }
         }
 
-        @Test func `log from a time reports deletions even if older messages are stored`() async throws {
+        @Test func `'log' from a time reports deletions even if older messages are stored`() async throws {
             try poster.post("b", "0", durability: .stored)
             var sequences: [UInt64] = []
             for number in 1...4 {
@@ -187,7 +187,7 @@ extension IntegrationTests {
             }
         }
 
-        @Test func `log names the rules of the log as a reason only if messages were deleted`() async throws {
+        @Test func `'log' names the rules of the log as a reason only if messages were deleted`() async throws {
             try poster.post("a", "1", durability: .stored)
             let before = try await notifyctl.run("log", "c", "--from", "1h")
             #expect(before.errors == "notifyctl: no such message is stored\n")
@@ -204,7 +204,7 @@ extension IntegrationTests {
             #expect(other.errors == later.errors, "the notice is about all names if a message is found")
         }
 
-        @Test func `log prints the newest messages first`() async throws {
+        @Test func `'log' prints the newest messages first`() async throws {
             let sequences = try store(6)
             #expect(try await log("a", "--reverse", "--limit", "2") == ["6", "5"])
             #expect(try await log("a", "-r", "--to", "\(sequences[3])") == ["4", "3", "2", "1"])
@@ -212,7 +212,7 @@ extension IntegrationTests {
             #expect(try await log("a", "-r", "--from", "1h", "--to", "1h") == [])
         }
 
-        @Test func `log pages through more messages than a page holds`() async throws {
+        @Test func `'log' prints more messages than a page holds`() async throws {
             let count = 10_000
             let requests = try (0..<count).map { try poster.send(post: "a", "\($0)", durability: .stored) }
             _ = try poster.receipt(of: requests[count - 1])
@@ -270,12 +270,12 @@ extension IntegrationTests {
             ["--follow", "--reverse"], ["--follow", "--summary"], ["--reverse", "--summary"],
             ["--summary", "--object", "o"], ["--summary", "--raw"],
         ])
-        func `log refuses invalid arguments`(_ arguments: [String]) async throws {
+        func `'log' refuses invalid arguments`(_ arguments: [String]) async throws {
             let process = try notifyctl.start(["log"] + arguments)
             #expect(try await process.waitForExit() == .status(64))
         }
 
-        @Test func `log refuses a start beyond the end`() async throws {
+        @Test func `'log' refuses a start beyond the end of the log`() async throws {
             let refused = try await notifyctl.run("log", "--from", "999999")
             #expect(refused.status == .status(64))
             expectText(refused.errors, "sequence 999999 is beyond the end of the log")

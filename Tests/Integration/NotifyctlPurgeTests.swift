@@ -86,7 +86,7 @@ extension IntegrationTests {
         }
 
         @Test(.enabled(if: Requirements.hasTmux))
-        func `on a terminal purge asks`() async throws {
+        func `'purge' asks for confirmation on a terminal`() async throws {
             _ = try store(1, "a")
             try await TmuxTerminal.with(daemon) { terminal in
                 try await terminal.type("notifyctl purge a --before 9999; echo status $?")

@@ -7,7 +7,7 @@ import Testing
 extension IntegrationTests {
     /// Daemons that are killed while notifyctl runs, and durable subscribers of notifyctl that are killed.
     @Suite struct NotifyctlRestartTests {
-        @Test func `subscribe reports the loss of the daemon and reconnects`() async throws {
+        @Test func `'subscribe' reports a lost connection and reconnects`() async throws {
             let daemon = try await Daemon.start()
             let process = try Notifyctl(daemon).start(["subscribe", "a"])
             try daemon.waitForSubscriptions(1)

@@ -128,7 +128,7 @@ extension IntegrationTests {
         }
 
         @Test(.enabled(if: Requirements.hasTmux))
-        func `the loss of the daemon is shown until the client has reconnected`() async throws {
+        func `a lost connection is shown until the client has reconnected`() async throws {
             let daemon = try await Daemon.start()
             try await TmuxTerminal.with(daemon) { terminal in
                 try await Self.start(terminal)

@@ -116,7 +116,7 @@ extension IntegrationTests {
             ("#!/nonexistent/interpreter", "the interpreter in its first line is missing"),
             ("true", "such as '#!/bin/sh'"),
         ])
-        func `a command that can't be started ends the work, and its message is kept`(
+        func `a command that can't be started ends 'work', and its message is kept`(
             script: String, error: String
         ) async throws {
             var command = ["sh", "-c", script]
@@ -179,7 +179,7 @@ extension IntegrationTests {
             try await stop(process)
         }
 
-        @Test func `exit statuses are known although the parent of work ignores SIGCHLD`() async throws {
+        @Test func `exit statuses are known although the parent of 'work' ignores SIGCHLD`() async throws {
             let work = "\"$NOTIFYCTL\" work 'jobs.>' --durable w --group -- sh -c 'cat; exit 65'"
             let process = try shell("exec env --ignore-signal=CHLD \(work)")
             try daemon.waitForSubscriptions(1)
@@ -189,7 +189,7 @@ extension IntegrationTests {
             try await stop(process)
         }
 
-        @Test func `work ends when the reader of its output closes it, and no job has failed`() async throws {
+        @Test func `'work' ends when the reader of its output closes the pipe, and no job has failed`() async throws {
             let process = try shell(
                 "\"$NOTIFYCTL\" work 'jobs.>' --durable w --group -- cat | head -n 1; echo end")
             try daemon.waitForSubscriptions(1)
@@ -376,7 +376,7 @@ extension IntegrationTests {
             #expect(try await deadLetters().isEmpty)
         }
 
-        @Test func `settings and a start without effect are reported, and the work continues`() async throws {
+        @Test func `settings and a start without effect are reported, and 'work' continues`() async throws {
             for (options, isReported) in [
                 (["--max-deliveries", "3"], false), (["--max-deliveries", "3"], false),
                 (["--max-deliveries", "4", "--from", "oldest"], true),

@@ -66,7 +66,7 @@ extension IntegrationTests {
         }
 
         @Test(arguments: [[], ["--prefix"]])
-        func `work opens descriptors close-on-exec`(options: [String]) async throws {
+        func `'work' opens descriptors close-on-exec`(options: [String]) async throws {
             let daemon = try await Daemon.start()
             let process = try start(
                 Programs.notifyctl,

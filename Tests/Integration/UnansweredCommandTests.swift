@@ -113,7 +113,7 @@ extension IntegrationTests {
             try await expectEnd(process, 0, "")
         }
 
-        @Test func `a signal ends a followed log while the daemon stands still`() async throws {
+        @Test func `a signal ends 'log --follow' while the daemon stands still`() async throws {
             let daemon = try await Daemon.start()
             try RawClient(daemon).post("a", durability: .stored)
             let process = try Notifyctl(daemon).start(["log", "a", "--follow"])

@@ -53,7 +53,7 @@ extension IntegrationTests {
         }
 
         @Test(arguments: ["exec sleep 1000", "trap 'exit 143' TERM; sleep 1000 & wait", "sleep 1000 & wait"])
-        func `a stop of work and its command together is not a failure, however often`(script: String) async throws {
+        func `a stop of 'work' together with its command is not a failure, however often`(script: String) async throws {
             #expect(try await notifyctl.run("durable", "create", "w", "jobs.>", "--group").status == .status(0))
             try post(1)
             for round in 0..<7 {
@@ -98,7 +98,7 @@ extension IntegrationTests {
             }
         }
 
-        @Test func `a signal ends the work although the daemon does not answer`() async throws {
+        @Test func `a signal ends 'work' although the daemon does not answer`() async throws {
             let worker = try start(script: "echo started")
             try daemon.waitForSubscriptions(1)
             try post(1)
@@ -113,7 +113,7 @@ extension IntegrationTests {
             daemon.process.send(SIGCONT)
         }
 
-        @Test func `a second signal ends the work although the reader of its output has stalled`() async throws {
+        @Test func `a second signal ends 'work' although the reader of its output has stalled`() async throws {
             // 60,000 bytes fit into the pipe of the command. With the prefixes they do not fit into the reader's pipe.
             let process = try shell(
                 """
@@ -154,7 +154,7 @@ extension IntegrationTests {
             #expect(try await process.waitForExit(within: .seconds(60)) == .status(0))
         }
 
-        @Test func `a signal ends the work although the reader of the errors of a command has stalled`() async throws {
+        @Test func `a signal ends 'work' although the reader of a command's errors has stalled`() async throws {
             let process = try shell(
                 """
                 cd "$FOLDER"

@@ -131,7 +131,7 @@ import Testing
     }
 
     @Test(arguments: MessageState.allCases)
-    func `a lost connection keeps held and acknowledged messages`(message: MessageState) {
+    func `held and acknowledged messages are still known after a lost connection`(message: MessageState) {
         var state = reattached(state(message), generation: message == .earlierEpoch ? 2 : 1)
         #expect(state.takePending() == [])
         let expected: AcknowledgementState.Disposition =

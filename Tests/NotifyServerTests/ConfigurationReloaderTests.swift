@@ -102,7 +102,7 @@ import TestSupport
         #expect(applied.withLock { $0 } == [configuration, nil])
     }
 
-    @Test func `an invalid file is reported and keeps the configuration`() throws {
+    @Test func `an invalid file is reported, and the configuration stays in effect`() throws {
         let receiver = try DatagramReceiver(path: folder.file("notify"))
         let (wasRight, log) = try reload("log_level: debug\nlimits:\n  payload: 5\n")
         #expect(!wasRight)

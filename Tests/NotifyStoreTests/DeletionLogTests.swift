@@ -189,7 +189,7 @@ struct DeletionLogTests {
         #expect(again.mark == log.mark)
         #expect(Self.missed(again, ">", since: 1)?.count == 1_000)
         #expect(Self.missed(again, "other", since: 1)?.isUpperBound == true)
-        // The names of a transaction that has more names are not known.
+        // The names of a transaction that has more names are unknown.
         log.delete((0..<1_025).map { Self.event("a.rather.long.name.\($0)", 2_001...4_000) })
         #expect(log.events.count < 1_300 && Self.missed(log, "other", since: 1)?.first == 2_001)
     }

@@ -47,7 +47,7 @@ struct StoreDeletionMarkTests {
         _ = try await completion { store.purge(request, completion: $0) }.get()
     }
 
-    @Test func `matching messages behind the reader's position are reported`() async throws {
+    @Test func `deleted messages that match and lie after the reader's position are reported`() async throws {
         let (store, mark) = try await makeStore()
         try await purge(store, "a", before: 16)
         let content = try await read(store, after: 8, mark: mark)

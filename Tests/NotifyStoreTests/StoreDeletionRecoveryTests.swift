@@ -136,7 +136,7 @@ struct StoreDeletionRecoveryTests {
     // MARK: Bounds
 
     @Test(arguments: [3, 10_000])
-    func `the rows are summed up when there are many, and a start knows the sums`(names: UInt64) async throws {
+    func `many rows are summed up, and the sums are known after a start`(names: UInt64) async throws {
         var options = Self.options
         options.segmentMessages = 1
         let store = try Store.open(path: folder.database, options: options)

@@ -66,7 +66,7 @@ struct StoreRecoveryTests {
         try third.close(nextSequence: 5001)
     }
 
-    @Test func `a crash after a clean start keeps the reserved mark`() async throws {
+    @Test func `the reserved mark survives a crash after a clean start`() async throws {
         var store = try Store.open(path: folder.database)
         await store.commit([], reserveBelow: 5000)
         try store.close(nextSequence: 10)

@@ -9,7 +9,7 @@ import Testing
 @Suite struct DurableTextTests {
     private let now = Date(timeIntervalSince1970: 1_700_000_065)
 
-    /// The entry of a subscription with this number of pending messages; nil if the number is not known.
+    /// The entry of a subscription with this number of pending messages; nil if the number is unknown.
     private func entry(pending: UInt64?) -> DurableEntry {
         var entry = DurableEntry(request: 1, uid: 0, cursor: 9, durableName: "billing", patterns: ["a"])
         entry.pending = pending.map {

@@ -8,7 +8,7 @@ import Testing
 @Suite struct StartTextTests {
     private let now = Date(timeIntervalSince1970: 1_795_435_445)
 
-    @Test func `the question of purge names the messages to delete`() {
+    @Test func `the question of 'purge' names the messages to delete`() {
         let questions: [(NotificationClient.Start?, String)] = [
             (nil, "Delete the stored messages of 'a.*', 'b'?"),
             (.now, "Delete the stored messages of 'a.*', 'b' posted before now?"),

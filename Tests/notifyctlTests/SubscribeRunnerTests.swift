@@ -23,7 +23,7 @@ import Testing
         #expect(SubscribeRunner.openingTimeout(timeout) == limit)
     }
 
-    @Test func `a user who pipes a durable subscription is advised to use work`() throws {
+    @Test func `a user who pipes a durable subscription is advised to use 'work'`() throws {
         let (read, write) = try makePipe()
         let terminal = try PseudoTerminal()
         #expect(

@@ -57,7 +57,7 @@ import Testing
         #expect(state.keyPressed(.character("q")) == .quit)
     }
 
-    @Test func `rates are shown from the second list on, and not after a loss of the daemon`() {
+    @Test func `rates are shown from the second list on, and not after a lost connection`() {
         var state = state([1])
         #expect(lines(&state)[2].contains("    -  "))
         #expect(state.intervalPassed() == .request(.list))

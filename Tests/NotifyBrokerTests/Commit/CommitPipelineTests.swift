@@ -92,7 +92,7 @@ struct CommitPipelineTests {
         )
     }
 
-    @Test func `the time limit of a page that waited behind a batch begins with the outcome`() throws {
+    @Test func `the time limit of a page that waits for a batch begins with the outcome of the batch`() throws {
         var pipeline = try ready()
         _ = append(5, to: &pipeline)
         let batch = try #require(begin(&pipeline))

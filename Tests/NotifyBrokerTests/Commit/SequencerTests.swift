@@ -51,7 +51,7 @@ struct SequencerTests {
     }
 
     @Test
-    func `a failed reservation keeps the earlier block and is requested again`() {
+    func `after a failed reservation the earlier block stays, and the reservation is requested again`() {
         var sequencer = Sequencer(next: 5)
         sequencer.reservationEnded(below: 8, succeeded: true)
         sequencer.reservationBegan()

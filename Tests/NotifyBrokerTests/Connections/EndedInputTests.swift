@@ -111,7 +111,7 @@ struct EndedInputTests {
         #expect(host.durable("inbox")?.position == sequence)
     }
 
-    @Test func `answers that are not read keep the connection`() {
+    @Test func `unread answers keep the connection open`() {
         client.stopTaking()
         client.ping()
         endInput()

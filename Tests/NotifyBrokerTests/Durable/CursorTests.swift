@@ -30,7 +30,7 @@ struct CursorTests {
         #expect(cursor.position == 6)
     }
 
-    @Test func `progress keeps the generation`() {
+    @Test func `the progress of a cursor has the cursor's generation`() {
         let cursor = Cursor(DurableProgress(cursor: 3, seenThrough: 3, generation: 5))
         #expect(cursor.progress(isAttached: false).generation == 5)
     }

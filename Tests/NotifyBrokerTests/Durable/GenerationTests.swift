@@ -24,7 +24,7 @@ struct GenerationTests {
     }
 
     @Test(arguments: [true, false])
-    func `a restart keeps the generation`(cleanly: Bool) throws {
+    func `the generation survives a restart`(cleanly: Bool) throws {
         var host = TestHost()
         let record = DurableRecord(
             id: host.store.recovered().nextSubscriptionID, owner: Identity(uid: 1000, gid: 1000), name: "inbox",

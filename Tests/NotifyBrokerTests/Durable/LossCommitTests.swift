@@ -5,7 +5,7 @@ import WireTestSupport
 
 @testable import NotifyBroker
 
-/// The end of a loss, which is committed together with the acknowledgement of a later message.
+/// The end of a loss. The end is committed together with the acknowledgement of a later message.
 struct LossCommitTests {
     private let host = TestHost()
     private let client: Client

@@ -164,7 +164,7 @@ struct LossTests {
         #expect(host.amount(of: .nameBytes, 1000) == nameBytes)
     }
 
-    @Test func `released messages of a subscription without a client are skipped`() throws {
+    @Test func `a subscription without a client skips messages that retention moved its cursor past`() throws {
         let (host, sequences) = host()
         let id = try #require(host.store.subscription(named: "inbox")?.id)
         var deletion = Deletion()
@@ -178,7 +178,7 @@ struct LossTests {
         #expect(messages == Array(sequences[4...]))
     }
 
-    @Test func `released messages are skipped, and later ones are delivered`() {
+    @Test func `messages that retention moved the cursor past are skipped, and later ones are delivered`() {
         let (host, sequences) = host()
         let client = host.connect()
         client.subscribe(1, ["a"], durable: "inbox", credit: 2)

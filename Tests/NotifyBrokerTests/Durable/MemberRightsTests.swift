@@ -477,7 +477,7 @@ struct MemberRightsTests {
         #expect(owners(host) == (2...9).map { [$0] })
     }
 
-    @Test func `a failed attachment keeps no identity`() {
+    @Test func `no identity remains after a failed attachment`() {
         let privileged = attach(true)
         leave(attach(false))
         let client = host.connect(groups: [1])

@@ -77,7 +77,7 @@ struct OwnerTests {
         #expect(host.core.broker.access.identityCount == 2)
     }
 
-    @Test func `an attachment whose commit fails keeps the earlier identity`() {
+    @Test func `the earlier identity stays if the commit of an attachment fails`() {
         let host = TestHost()
         host.closed(attachAndRun(host, groups: [5]))
         host.run()

@@ -260,7 +260,7 @@ struct ResetTests {
         #expect(host.durable("d")?.position == sequences[2])
     }
 
-    @Test func `a crash after the answer keeps the reset`() throws {
+    @Test func `a reset survives a crash after the answer`() throws {
         let (host, client, sequences, _) = host()
         reset(client, to: .sequence(sequences[4]))
         host.run()

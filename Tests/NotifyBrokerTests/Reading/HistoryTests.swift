@@ -188,7 +188,7 @@ struct HistoryTests {
     func `a read waits for messages that are being stored, but not for later ones`(_ failure: StorageFailure?) {
         let host = TestHost()
         let (poster, client) = (host.connect(), host.connect())
-        // The first request of the store is the commit. The page waits behind it.
+        // The first request of the store is the commit. The page waits for it.
         poster.post("a", .stored)
         host.runTicks()
         let last = host.lastSequence

@@ -132,7 +132,7 @@ struct RejectingTests: JobsTests {
                 ].map(\.rawValue))
     }
 
-    @Test func `a failed commit keeps rejections for the next batch`() throws {
+    @Test func `after a failed commit, rejections wait for the next batch`() throws {
         let client = attach()
         post("one")
         let message = try #require(client.takeMessages().first)

@@ -52,7 +52,7 @@ import Testing
         token.cancel()
     }
 
-    @Test @MainActor func `a post behind buffered messages keeps the order`() async {
+    @Test @MainActor func `a post after buffered messages is delivered after them`() async {
         let screen = Screen()
         let done = Gate()
         let token = center.observe(name, on: MainActor.shared) { notification in

@@ -14,7 +14,7 @@ struct RetentionPowerLossTests {
     // MARK: Rules
 
     @Test(arguments: 0..<40)
-    func `a flushed message is kept, or is in the loss if a limit deleted it`(round: Int) async throws {
+    func `a flushed message is kept, or is counted as lost if a limit deleted it`(round: Int) async throws {
         var generator = SeededGenerator(seed: seed)
         let folder = try TemporaryFolder.thatLosesPower()
         var posted: [UInt64: StoredMessage] = [:]
@@ -167,7 +167,7 @@ struct RetentionPowerLossTests {
 
     // MARK: Backlogs
 
-    @Test func `a released cursor is lost together with the recorded loss, or neither is lost`() async throws {
+    @Test func `a cursor that retention has moved is stored together with the recorded loss`() async throws {
         var generator = SeededGenerator(seed: seed)
         var releases = 0
         for _ in 0..<30 {

@@ -120,7 +120,7 @@ struct StoreRetentionTests {
     }
 
     @Test(arguments: [(60, nil, nil), (nil, 150, nil), (nil, nil, 3)] as [(Int?, UInt64?, UInt64?)])
-    func `a hard limit drops unread messages, and the subscription gets the loss`(
+    func `a hard limit drops unread messages, and they count as lost to the subscription`(
         age: Int?, bytes: UInt64?, messages: UInt64?
     ) async throws {
         let limit = try rule(
@@ -171,7 +171,7 @@ struct StoreRetentionTests {
         #expect(try folder.rows("SELECT subscription FROM losses") == ["2"])
     }
 
-    @Test func `messages that the daemon has dropped are added to a loss`() async throws {
+    @Test func `messages that the daemon has dropped are added to a recorded loss`() async throws {
         var (store, _) = try open(options())
         let record = DurableRecord(id: 1, name: "one", try SubscriptionFilter("a"))
         await store.commit([StoredMessage(1, "a")], changes: [.create(record)])

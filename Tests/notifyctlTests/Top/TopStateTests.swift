@@ -84,7 +84,7 @@ import Testing
     // MARK: Views
 
     @Test(arguments: [Key.character("o"), .tab, .backTab])
-    func `switching the view requests the new view at once`(key: Key) {
+    func `after a switch of the view, the new view is requested at once`(key: Key) {
         var state = state(abc)
         #expect(state.keyPressed(key) == .request("others"))
         #expect(lines(&state)[1...] == ["others 0 of 0, by OTHER ascending (h: help)", "OTHER"])
