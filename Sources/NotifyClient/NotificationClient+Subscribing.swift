@@ -14,7 +14,7 @@ extension NotificationClient {
     ///   - kind: Volatile or durable; see ``SubscriptionKind``.
     ///   - object: The object to match; `nil` for messages with any object or none.
     ///   - limit: The number of messages after which the sequence ends; `nil` for no limit.
-    ///   - timeout: The time limit until the daemon has confirmed the subscription, which includes the wait for a
+    ///   - timeout: The time limit until the daemon has confirmed the subscription, including the wait for a
     ///     connection; `nil` for ``Configuration/requestTimeout`` once there is a connection.
     ///   - isolation: The actor on which `body` runs, by default the caller's.
     ///   - body: Called once the daemon has confirmed the subscription.
@@ -63,7 +63,7 @@ extension NotificationClient {
     ///   - object: The object to match; `nil` for messages with any object or none.
     ///   - limit: The number of messages after which the sequence ends; `nil` for no limit. 0 creates a durable
     ///     subscription without receiving from it, and is invalid for a volatile subscription.
-    ///   - timeout: The time limit until the daemon has confirmed the subscription, which includes the wait for a
+    ///   - timeout: The time limit until the daemon has confirmed the subscription, including the wait for a
     ///     connection; `nil` for ``Configuration/requestTimeout`` once there is a connection.
     /// - Returns: The subscription, once the daemon has confirmed it. If the task's service is shut down before the
     ///   confirmation, for example while there is no connection, the subscription has ended and yields nothing.
@@ -117,7 +117,7 @@ extension NotificationClient {
     ///   - kind: Volatile or durable; see ``SubscriptionKind``.
     ///   - object: The object to match; `nil` for messages with any object or none.
     ///   - limit: The number of messages after which the method returns; `nil` for no limit.
-    ///   - timeout: The time limit until the daemon has confirmed the subscription, which includes the wait for a
+    ///   - timeout: The time limit until the daemon has confirmed the subscription, including the wait for a
     ///     connection; `nil` for ``Configuration/requestTimeout`` once there is a connection.
     ///   - acknowledging: The acknowledgement policy for a durable subscription.
     ///   - onGap: Called with each gap, in the place of the missed messages.

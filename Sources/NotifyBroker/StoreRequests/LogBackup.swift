@@ -25,7 +25,7 @@ struct LogBackup: StoreTask {
     ) -> StoreTaskProgress { unexpected(answer) }
 }
 
-/// Backups of the log, which the store makes and a client reads in chunks.
+/// Backups of the log. The store makes each backup, and a client reads it in chunks.
 extension Broker {
     mutating func backUp(_ frame: BackupRequest, _ slot: ConnectionSlot) throws(WireError) {
         try access.checkManageEverything(connections[slot].identity)

@@ -43,7 +43,7 @@ extension NotificationClient {
     ///   - kind: A durable subscription. Its window follows from `parallel`.
     ///   - object: The object to match; `nil` for messages with any object or none.
     ///   - parallel: The maximum number of handlers that run at the same time, 1 to 16,384.
-    ///   - timeout: The time limit until the daemon has confirmed the subscription, which includes the wait for a
+    ///   - timeout: The time limit until the daemon has confirmed the subscription, including the wait for a
     ///     connection; `nil` for ``Configuration/requestTimeout`` once there is a connection.
     ///   - onGap: Called with each gap. If nil, the client's logger logs gaps as warnings.
     ///   - handler: Called with each message.

@@ -1,7 +1,7 @@
 import CSQLite
 import NotifyLog
 
-/// Reads the rows of a table in the order of their keys, which are not negative.
+/// Reads the rows of a table in the order of their keys. Keys are not negative.
 ///
 /// On request, rows that SQLite can't read are skipped: the scan continues at the next readable row that it finds.
 final class RowScan {

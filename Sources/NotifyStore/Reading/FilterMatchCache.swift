@@ -31,7 +31,7 @@ struct FilterMatchCache {
         if word < entries.count { entries[word] &= ~(3 << (UInt64(number.index & 31) * 2)) }
     }
 
-    /// Whether the subscription receives the name with this number, which must be in `names`.
+    /// Whether the subscription receives the name with this number. The name must be in `names`.
     mutating func matches(_ number: NameTable.Number, in names: borrowing NameTable) -> Bool {
         let word = number.index >> 5
         let shift = UInt64(number.index & 31) * 2
