@@ -103,7 +103,7 @@ extension IntegrationTests {
             #expect(messages[first - 1].stamp.timeMicroseconds < after - age)
         }
 
-        @Test func `subscribe begins at a sequence, and continues at its cursor later`() async throws {
+        @Test func `'subscribe' begins at a sequence, and continues at its cursor later`() async throws {
             let sequence = messages[Self.count - 2].stamp.sequence
             let options = ["subscribe", "a", "--durable", "mine", "-c", "1", "--from", "\(sequence)"]
             for expected in ["\(Self.count - 2)\n", "\(Self.count - 1)\n"] {

@@ -27,7 +27,7 @@ extension IntegrationTests {
         }
 
         @Test(arguments: ["1", "100"])
-        func `post measures every receipt`(inFlight: String) async throws {
+        func `'bench post' measures every receipt`(inFlight: String) async throws {
             let daemon = try await Daemon.start()
             let result = try await bench(
                 daemon, "post", "--messages", "1001", "--clients", "3", "--in-flight", inFlight)
@@ -37,7 +37,7 @@ extension IntegrationTests {
             #expect(try RawClient(daemon).statistics()["stored"] == 0)
         }
 
-        @Test func `subscribe measures every delivery`() async throws {
+        @Test func `'bench subscribe' measures every delivery`() async throws {
             let daemon = try await Daemon.start()
             let result = try await bench(
                 daemon, "subscribe", "--messages", "500", "--clients", "2", "--subscribers", "4", "--in-flight", "10")
@@ -62,7 +62,7 @@ extension IntegrationTests {
             #expect(try RawClient(daemon).statistics()["messages_in"] == 602)
         }
 
-        @Test func `durable measures every delivery and removes its subscriptions`() async throws {
+        @Test func `'bench durable' measures every delivery and removes its subscriptions`() async throws {
             let daemon = try await Daemon.start()
             let client = try RawClient(daemon)
             try client.subscribe("a", durable: "mine")

@@ -19,7 +19,7 @@ extension IntegrationTests {
             return try (1...count).map { try poster.post("a.name", "text \($0);", durability: .stored).sequence }
         }
 
-        @Test func `check reports damaged messages that were read, and with --full all of them`() async throws {
+        @Test func `'check' reports damaged messages that were read, and with --full all of them`() async throws {
             let sequences = try store(200)
             let sound = try await notifyctl.run("check", "--full")
             #expect(sound.status == .status(0) && sound.errors == "")

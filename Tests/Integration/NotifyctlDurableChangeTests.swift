@@ -131,7 +131,7 @@ extension IntegrationTests {
             #expect(try await received(1, "b") == ["3"])
         }
 
-        @Test func `show has patterns, creation, last attachment and expiry`() async throws {
+        @Test func `'durable show' has patterns, creation, last attachment and expiry`() async throws {
             let object = try await show()
             #expect(object["patterns"] as? [String] == ["a", "b"] && object["object"] is NSNull)
             #expect(object["cursor"] as? UInt64 == sequences[4])

@@ -44,7 +44,7 @@ extension IntegrationTests {
             #expect(message["redelivered"] as? Bool == false)
         }
 
-        @Test func `create refuses other settings than an existing subscription has`() async throws {
+        @Test func `'durable create' refuses other settings than an existing subscription has`() async throws {
             let arguments = ["durable", "create", "mine", "a", "--group"]
             for (options, status, text) in [
                 (["--max-deliveries", "3"], 0, "created mine\n"), (["--max-deliveries", "3"], 0, "exists mine\n"),
@@ -61,7 +61,7 @@ extension IntegrationTests {
             }
         }
 
-        @Test func `create accepts an equal subscription and refuses a different one`() async throws {
+        @Test func `'durable create' accepts an equal subscription and refuses a different one`() async throws {
             for expected in ["created mine\n", "exists mine\n"] {
                 let result = try await notifyctl.run("durable", "create", "mine", "a", "b")
                 #expect(result.status == .status(0) && result.output == expected)
@@ -145,7 +145,7 @@ extension IntegrationTests {
         }
 
         @Test(arguments: ["0", "1ms"])
-        func `subscribe with a zero timeout creates the durable subscription`(timeout: String) async throws {
+        func `'subscribe' with a zero timeout creates the durable subscription`(timeout: String) async throws {
             let result = try await notifyctl.run("subscribe", "a", "--durable", "mine", "--timeout", timeout)
             #expect(result.status == .status(124), "\(result.errors)")
             #expect(try poster.list().map(\.durableName) == ["mine"])
@@ -153,7 +153,7 @@ extension IntegrationTests {
             #expect(try await first("mine", "a")["payload"] as? String == "kept")
         }
 
-        @Test func `subscribe with a zero timeout does not fail if another client is attached`() async throws {
+        @Test func `'subscribe' with a zero timeout does not fail if another client is attached`() async throws {
             try poster.subscribe("a", durable: "mine")
             let result = try await notifyctl.run("subscribe", "a", "--durable", "mine", "--timeout", "0")
             #expect(result.status == .status(124), "\(result.errors)")
@@ -161,7 +161,7 @@ extension IntegrationTests {
             #expect(try poster.message().payload == Array("held".utf8), "the holder still has it")
         }
 
-        @Test func `subscribe with a zero timeout delivers no messages`() async throws {
+        @Test func `'subscribe' with a zero timeout delivers no messages`() async throws {
             try poster.post("a", "1", durability: .stored)
             let result = try await notifyctl.run(
                 "subscribe", "a", "--durable", "mine", "--from", "oldest", "--timeout", "0")
@@ -171,7 +171,7 @@ extension IntegrationTests {
             #expect(message["redelivered"] as? Bool == false)
         }
 
-        @Test func `subscribe with a zero timeout ends if the daemon does not answer`() async throws {
+        @Test func `'subscribe' with a zero timeout ends if the daemon does not answer`() async throws {
             daemon.process.send(SIGSTOP)
             try daemon.process.waitUntilStopped()
             let result = try await notifyctl.run("subscribe", "a", "--durable", "mine", "--timeout", "0")

@@ -112,7 +112,7 @@ extension IntegrationTests {
             #expect(unknown.status == .status(1) && unknown.errors.contains("no stored message has the sequence"))
         }
 
-        @Test func `watch appends to a pipe until its reader is closed`() async throws {
+        @Test func `'watch' appends to a pipe until its reader is closed`() async throws {
             let daemon = try await Daemon.start()
             let process = try Notifyctl(daemon).start(["clients", "--watch"])
             let lines = try await process.waitForLines(5)

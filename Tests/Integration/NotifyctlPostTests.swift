@@ -18,7 +18,7 @@ extension IntegrationTests {
             notifyctl = Notifyctl(daemon)
         }
 
-        @Test func `post prints the receipt`() async throws {
+        @Test func `'post' prints the receipt`() async throws {
             let result = try await notifyctl.run("post", "a.b", "hello")
             #expect(result.status == .status(0))
             let message = try reader.message()
@@ -37,7 +37,7 @@ extension IntegrationTests {
             #expect(alone.errors == "")
         }
 
-        @Test func `post prints the receipt as JSON`() async throws {
+        @Test func `'post' prints the receipt as JSON`() async throws {
             for (durability, reached) in [("automatic", "stored"), ("volatile", "volatile"), ("synced", "synced")] {
                 let result = try await notifyctl.run("post", "a.b", "x", "--json", "--durability", durability)
                 let object = try #require(try result.objects.first)
@@ -134,7 +134,7 @@ extension IntegrationTests {
             #expect(reader.isQuiet)
         }
 
-        @Test func `post sends the object and headers`() async throws {
+        @Test func `'post' sends the object and headers`() async throws {
             let result = try await notifyctl.run(
                 "post", "a.b", "x", "--object", "o 1", "-H", "one:1", "--header", " two : 2:3", "-H", "empty: ")
             #expect(result.status == .status(0))
@@ -147,7 +147,7 @@ extension IntegrationTests {
 
         // MARK: Lines
 
-        @Test func `post sends each line as a message`() async throws {
+        @Test func `'post' sends each line as a message`() async throws {
             let result = try await notifyctl.run("post", "a.b", "--lines", input: .text("one\n\ncarriage\r\n end "))
             #expect(result.status == .status(0))
             let messages = try (0..<4).map { _ in try reader.message() }
@@ -159,7 +159,7 @@ extension IntegrationTests {
             #expect(reader.isQuiet)
         }
 
-        @Test func `post sends the lines of a file`() async throws {
+        @Test func `'post' sends the lines of a file`() async throws {
             let file = daemon.folder.file("lines")
             try "1\n2\n".write(toFile: file, atomically: false, encoding: .utf8)
             let result = try await notifyctl.run("post", "a.b", "-l", "-f", file, "--json")

@@ -19,7 +19,7 @@ extension IntegrationTests {
             try await notifyctl.run("log", "--format", "{name} {text}").lines.map(String.init)
         }
 
-        @Test func `purge deletes matching messages and reports their number`() async throws {
+        @Test func `'purge' deletes matching messages and reports their number`() async throws {
             let sequences = try store(4, "a")
             _ = try store(1, "b")
             try poster.subscribe("a", durable: "unread", from: .oldest)

@@ -26,7 +26,7 @@ extension IntegrationTests {
 
         // MARK: Output
 
-        @Test func `subscribe prints payloads as they arrive`() async throws {
+        @Test func `'subscribe' prints payloads as they arrive`() async throws {
             let process = try subscribe("a.*", "a.b")
             try poster.post("a.b", "one")
             #expect(try await process.waitForLines(1) == ["one"])
@@ -146,7 +146,7 @@ extension IntegrationTests {
             #expect(try await result.output == "after\n")
         }
 
-        @Test func `subscribe ends after the given count`() async throws {
+        @Test func `'subscribe' ends after the given count`() async throws {
             let process = try subscribe("a", "--count", "3")
             for number in 1...5 { try poster.post("a", "\(number)") }
             #expect(try await process.waitForExit() == .status(0))
@@ -173,14 +173,14 @@ extension IntegrationTests {
         }
 
         @Test(arguments: ["", "--durable mine"])
-        func `subscribe ends as soon as its output pipe is closed`(durable: String) async throws {
+        func `'subscribe' ends as soon as its output pipe is closed`(durable: String) async throws {
             // No message arrives, so notifyctl must detect the closed pipe by itself.
             let result = try await notifyctl.shell("notifyctl subscribe a \(durable) | true")
             #expect(result.errors == "notifyctl: can't write to standard output: its reader has closed it\n")
             try daemon.waitForSubscriptions(0)
         }
 
-        @Test func `subscribe ends if its output pipe is closed between messages`() async throws {
+        @Test func `'subscribe' ends if its output pipe is closed between messages`() async throws {
             let notifyctl = notifyctl
             async let result = notifyctl.shell("notifyctl subscribe a | head -n 1")
             try daemon.waitForSubscriptions(1)
@@ -230,7 +230,7 @@ extension IntegrationTests {
             #expect(try await process.waitForExit() == .status(1))
         }
 
-        @Test func `subscribe begins at the given start`() async throws {
+        @Test func `'subscribe' begins at the given start`() async throws {
             try poster.post("a", "old", durability: .stored)
             let all = try await notifyctl.run("subscribe", "a", "--durable", "all", "--from", "oldest", "-c", "1")
             #expect(all.output == "old\n")

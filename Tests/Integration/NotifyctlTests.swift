@@ -7,14 +7,14 @@ import TestSupport
 extension IntegrationTests {
     /// `notifyctl` itself, and the commands that have no suite of their own.
     @Suite struct NotifyctlTests {
-        @Test func `ping prints one line`() async throws {
+        @Test func `'ping' prints one line`() async throws {
             let daemon = try await Daemon.start()
             let result = try await Notifyctl(daemon).run("ping")
             #expect(result.status == .status(0))
             #expect(result.lines.count == 1)
         }
 
-        @Test func `stats prints the counters`() async throws {
+        @Test func `'stats' prints the counters`() async throws {
             let daemon = try await Daemon.start()
             let client = try RawClient(daemon)
             try client.subscribe("a", as: 1)
@@ -43,7 +43,7 @@ extension IntegrationTests {
         }
 
         @Test(arguments: [[], ["--limits"]])
-        func `stats prints valid OpenMetrics`(options: [String]) async throws {
+        func `'stats' prints valid OpenMetrics`(options: [String]) async throws {
             let daemon = try await Daemon.start()
             try RawClient(daemon).post("a", "x")
             let process = try Notifyctl(daemon).start(["stats", "--format", "openmetrics"] + options)
@@ -80,7 +80,7 @@ extension IntegrationTests {
             #expect(result.output == (options.isEmpty ? "\(Statistic.allCases.count + 1)\n" : "2\n"))
         }
 
-        @Test func `stats prints the use of each limit`() async throws {
+        @Test func `'stats' prints the use of each limit`() async throws {
             let daemon = try await Daemon.start(environment: ["NOTIFYD_LIMITS_MEMORY_BYTES": "64MiB"])
             let client = try RawClient(daemon)
             try client.subscribe("a")

@@ -88,7 +88,7 @@ extension IntegrationTests {
             try await stop(process)
         }
 
-        @Test func `retry runs a dead letter again`() async throws {
+        @Test func `'dead retry' runs a dead letter again`() async throws {
             let worker = try work(
                 ["--max-deliveries", "1"], script: "read job; echo $job; [ -e '\(folder.path)/mended' ]")
             try post("one\n")

@@ -17,7 +17,7 @@ import Testing
         #expect(wait.receiving.durable == nil && wait.program == ["--durable"])
     }
 
-    @Test func `subscribe takes a program only with --exec`() throws {
+    @Test func `'subscribe' takes a program only with --exec`() throws {
         let subscribe = try #require(try parse("subscribe", "a", "--exec", "--", "b") as? SubscribeCommand)
         #expect(subscribe.patterns == ["a"] && subscribe.program == ["b"])
         let plain = try #require(try parse("subscribe", "a", "--") as? SubscribeCommand)
