@@ -10,7 +10,7 @@ import Testing
             isUpperBound: false)
     }
 
-    @Test func `later losses of a minute are added up, and logged at its end`() {
+    @Test func `later losses of a minute are added up, and logged at the end of the minute`() {
         var log = LossLog()
         let id = DurableID(1)
         let first = log.lost(loss(1...4), of: id, .rules, now: .seconds(1))
@@ -86,7 +86,7 @@ import Testing
         #expect(log.deadline == nil)
     }
 
-    @Test func `the losses to a purge in parts are logged once, at its end`() {
+    @Test func `the losses to a purge in parts are logged once, at the end of the purge`() {
         var log = LossLog()
         let (id, other) = (DurableID(1), DurableID(2))
         _ = log.lost(loss(1...1), of: other, .rules, now: .seconds(1))

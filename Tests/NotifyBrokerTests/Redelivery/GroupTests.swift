@@ -163,7 +163,7 @@ struct GroupTests {
         #expect(again.map(\.delivery) == [2] && again.map(\.isRedelivery) == [true])
     }
 
-    @Test func `messages of the last member have failed, too, if it dies`() {
+    @Test func `messages of the last member have failed, too, if the member dies`() {
         let dead = member()
         post(3)
         #expect(dead.takeMessages().count == 3)

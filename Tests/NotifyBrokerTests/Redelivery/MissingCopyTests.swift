@@ -170,7 +170,7 @@ struct MissingCopyTests {
         #expect(gaps(next).map(\.range) == [SequenceRange(first: sequence, last: sequence)])
     }
 
-    @Test func `a gap for a deleted message is repeated to the next member until it is acknowledged`() {
+    @Test func `a gap for a deleted message is repeated until a later message is acknowledged`() {
         let client = attachWithGap()
         host.closed(client)
         let next = host.connect()
