@@ -246,7 +246,8 @@ extension IntegrationTests {
                     """)
         }
 
-        @Test func `a user's daemon with a deleted socket is found although another daemon may answer`() async throws {
+        // The machine may run a system's daemon; the test does not depend on it.
+        @Test func `a user's daemon with a deleted socket is found even if the system's daemon answers`() async throws {
             mkdir(folder.file("notifyd"), 0o700)
             let own = folder.file("notifyd/notifyd.sock")
             let run = try NotifydRun(

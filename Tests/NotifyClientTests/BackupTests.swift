@@ -132,7 +132,7 @@ import Testing
         #expect(try files == ["copy"])
     }
 
-    @Test func `a file that appears while a backup replaces an empty one is kept`() async throws {
+    @Test func `an empty file that is to be replaced is kept if it is written to meanwhile`() async throws {
         _ = try folder.write("", to: "copy")
         try await FakeDaemon.run { daemon in
             try await withNotificationClient(configuration: .test(daemon.path)) { client in

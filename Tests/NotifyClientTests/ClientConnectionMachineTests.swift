@@ -150,7 +150,7 @@ import Testing
         #expect(describe(machine.disconnected(nil, now: .zero, jitter: 0)) == "retry at 1.0 seconds")
     }
 
-    @Test func `only a failed first connection ends the machine if one is required`() {
+    @Test func `a failed first connection ends the machine if it is required, a later failure does not`() {
         var settings = Self.settings
         settings.requiresFirstConnection = true
         var machine = ClientConnectionMachine(settings)
@@ -166,7 +166,7 @@ import Testing
         #expect(describe(machine.connectFailed(Self.lost, now: .zero, jitter: 1)).hasPrefix("retry"))
     }
 
-    @Test func `a full backlog does not end the machine if a first connection is required`() {
+    @Test func `a full listen queue does not end the machine, even if a first connection is required`() {
         var settings = Self.settings
         settings.requiresFirstConnection = true
         var machine = ClientConnectionMachine(settings)

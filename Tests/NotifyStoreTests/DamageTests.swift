@@ -199,7 +199,8 @@ struct DamageTests {
         try store.close(nextSequence: sequence + 2)
     }
 
-    /// Flips bits anywhere in 200 databases. A damaged database delivers messages only as posted, or stores nothing.
+    /// Flips bits anywhere in 200 databases. Whatever is delivered is as it was posted. If opening finds the damage,
+    /// commits are refused.
     @Test func `no damage changes a delivered message`() async throws {
         let seed = UInt64.random(in: 0 ... .max)
         print("seed \(seed)")

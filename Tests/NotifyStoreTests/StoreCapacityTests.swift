@@ -23,7 +23,7 @@ struct StoreCapacityTests {
         StoredMessage(sequence, payload: Array(repeating: 1, count: bytes))
     }
 
-    @Test func `too little free disk space refuses messages only, until there is enough`() async throws {
+    @Test func `while disk space is short, messages are refused, but changes are committed`() async throws {
         var options = StoreOptions()
         options.retention.minimumFreeBytes = Self.tooMuch
         let store = try Store.open(path: folder.database, options: options)
@@ -108,8 +108,7 @@ struct StoreCapacityTests {
         for sequence in 1...100 as ClosedRange<UInt64> {
             #expect(await store.commit([message(sequence)]).failure == nil)
         }
-        // The limit is larger than the database, which takes 2 MiB, but smaller than the database and its write-ahead
-        // log together.
+        // The database alone, of 2 MiB, fits in the limit; together with its write-ahead log it does not.
         var policy = RetentionPolicy()
         policy.maximumBytes = 3 << 20
         store.setRetention(policy)
@@ -127,7 +126,7 @@ struct StoreCapacityTests {
         try await store.commit([], changes: [.create(DurableRecord(id: 1, name: "one", SubscriptionFilter(">")))])
         var sequence: UInt64 = 1
         while await store.commit([message(sequence)]).failure == nil, sequence < 1000 { sequence += 1 }
-        // 102 messages of 5 pages each would take exactly 2 MiB.
+        // At 5 pages each, at most 102 messages fit in 2 MiB (512 pages).
         #expect((90...102).contains(sequence))
         try store.close(nextSequence: sequence)
     }
@@ -149,7 +148,7 @@ struct StoreCapacityTests {
         try store.close(nextSequence: 1001)
     }
 
-    @Test func `more free pages than pages are damage`() async throws {
+    @Test func `a header that counts more free pages than pages is reported as damage`() async throws {
         let store = try Store.open(path: folder.database)
         #expect(await store.commit([message(1)]).failure == nil)
         try store.close(nextSequence: 2)
@@ -190,7 +189,9 @@ struct StoreCapacityTests {
     }
 
     @Test(arguments: [false, true])
-    func `read messages are deleted for later ones when the log is nearly full`(_ isUnread: Bool) async throws {
+    func `history is deleted to make room for later messages when the log is nearly full`(
+        _ isUnread: Bool
+    ) async throws {
         var options = StoreOptions.withoutTimer
         options.retention.maximumBytes = 4 << 20
         options.retention.maximumBacklog = .unlimited
@@ -201,7 +202,7 @@ struct StoreCapacityTests {
         if isUnread {
             try await store.commit([], changes: [.create(DurableRecord(id: 1, name: "one", SubscriptionFilter(">")))])
         }
-        // Five pages each: together more than 15/16 of the 1,024 pages.
+        // At 5 pages each, the messages take more than 15/16 of the 1,024 pages.
         #expect(await store.commit((1...195).map { message($0) }).failure == nil)
         store.maintainToEnd()
         let kept = try await store.everything(SubscriptionFilter(">")).map(\.sequence)
@@ -214,7 +215,7 @@ struct StoreCapacityTests {
         #expect((isUnread ? 961...1024 : 900...960).contains(used))
     }
 
-    @Test func `read messages are deleted before a message is refused`() async throws {
+    @Test func `history is deleted before a message is refused`() async throws {
         var options = StoreOptions.withoutTimer
         options.retention.maximumBytes = 4 << 20
         options.retention.maximumBacklog = .unlimited
@@ -267,7 +268,7 @@ struct StoreCapacityTests {
         for sequence in 1...500 as ClosedRange<UInt64> {
             try #require(await store.commit([message(sequence)]).failure == nil, "message \(sequence)")
             let free = try #require(options.disk.space(folder.database)?.freeBytes)
-            #expect(free > 1 << 19, "a commit writes the free space that the last one found")
+            #expect(free > 1 << 19, "at least half of the minimum stays free")
         }
         let kept = try await store.everything(SubscriptionFilter(">")).map(\.sequence)
         #expect(kept == Array(501 - UInt64(kept.count)...500) && kept.count > 80)
@@ -290,8 +291,8 @@ struct StoreCapacityTests {
         return stat(path, &status) == 0 ? UInt64(status.st_size) : 0
     }
 
-    /// Without this room, no checkpoint could run, so the write-ahead log would have to grow, and nothing could be
-    /// deleted.
+    /// Without this room, no checkpoint could run. Then every write makes the write-ahead log grow, a deletion too, and
+    /// on a full disk it cannot grow.
     @Test(arguments: [20_000, 500_000])
     func `messages leave room on the disk for a checkpoint of the write-ahead log`(bytes: Int) async throws {
         var options = StoreOptions.withoutTimer

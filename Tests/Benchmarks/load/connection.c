@@ -39,7 +39,8 @@ const char *expect(int fd, uint8_t kind) {
     size_t have = 0, want = HEADER;
     while (have < want) {
         ssize_t n = read(fd, input + have, want - have);
-        if (n <= 0) fail("the daemon closed the connection");
+        if (n < 0) fail("read: %s", strerror(errno));
+        if (n == 0) fail("the daemon closed the connection");
         have += n;
         if (have == HEADER) want = HEADER + u32(input);
         if (want > READ_BYTES) fail("a frame of %zu bytes", want);
@@ -76,11 +77,11 @@ static void subscribe_as(int fd, uint32_t subscription, const char *pattern, con
     uint8_t durable_bytes = strlen(durable), pattern_bytes = strlen(pattern);
     size_t size = frame(subscribe, SUBSCRIBE_FIXED + durable_bytes + 1 + pattern_bytes, SUBSCRIBE, 0);
     char *body = subscribe + HEADER;
-    uint32_t bound = window;
+    uint32_t window_field = window;
     number_request(body);
     memcpy(body + 8, &subscription, 4);
-    memcpy(body + 12, &bound, 4);
-    memset(body + 16, 0xff, 4);           // no bound on credit
+    memcpy(body + 12, &window_field, 4);
+    memset(body + 16, 0xff, 4);           // unlimited credit
     body[21] = durable_bytes;
     body[23] = 1;                         // one pattern
     body[32] = is_group;
@@ -135,7 +136,8 @@ void receive(struct connection *c) {
     memcpy(input, c->kept, c->kept_bytes);
     ssize_t n = read(c->fd, input + c->kept_bytes, READ_BYTES);
     if (n < 0 && errno == EAGAIN) return;
-    if (n <= 0) fail("the daemon closed a connection");
+    if (n < 0) fail("read: %s", strerror(errno));
+    if (n == 0) fail("the daemon closed a connection");
     char *at = input, *end = input + c->kept_bytes + n;
     while (end - at >= HEADER && end - at >= HEADER + (ssize_t)u32(at)) {
         handle(c, at);

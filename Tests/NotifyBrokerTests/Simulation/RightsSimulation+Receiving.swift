@@ -38,7 +38,8 @@ extension RightsSimulation {
         }
     }
 
-    /// The family of a message, or for a dead letter that of its original message; nil if there is none.
+    /// The family of the message's name (names with the same rules), for a dead letter of the original message's name;
+    /// nil if the name belongs to no family.
     private func family(of message: ReceivedMessage) -> NameFamily? {
         guard message.name.hasPrefix(DeadLetterHeaders.namePrefix) else { return NameFamily(name: message.name) }
         return message.headers.withUnsafeBytes { DeadLetterHeaders(reading: $0) }.flatMap { NameFamily(name: $0.name) }

@@ -3,8 +3,8 @@ import Testing
 
 @testable import NotifyCenter
 
-/// Tests that the features of an advanced `NSNotificationCenter` work, and that the faults of such a center do not
-/// occur.
+/// Other libraries extend `NSNotificationCenter` by owners, tokens and interception. Tests that this center has these
+/// features, without the faults known from those libraries.
 @Suite struct AdvancedCenterDesignTests {
     private let center = LocalCenter()
     private let journal = Journal()
@@ -85,7 +85,7 @@ import Testing
         #expect(gone.isGone)
     }
 
-    @Test func `registering twice adds a second observation`() {
+    @Test func `registering twice does not replace the first observation`() {
         let service = Service("service", journal)
         service.start(in: center)
         service.start(in: center)
@@ -109,11 +109,12 @@ import Testing
         center.post(LocalNotification(name: name, payload: "by value"))
         center.post(OrderPaid(amount: 1))
         center.postRetained(name, payload: "retained")
-        center.post(name, object: nil, message: "of another library")
+        // As NotifyFoundation posts a message.
+        center.post(name, object: nil, message: "of a type without a name")
         #expect(
             journal.take() == [
                 "by name", "by string", "by value", "OrderPaid(amount: 1, order: nil)", "retained",
-                "of another library",
+                "of a type without a name",
             ])
         interception.cancel()
     }

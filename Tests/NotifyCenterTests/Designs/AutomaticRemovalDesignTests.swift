@@ -3,8 +3,8 @@ import Testing
 
 @testable import NotifyCenter
 
-/// Tests that the features of a center with automatic removal work, and that the documented fault of such a center does
-/// not occur.
+/// Other libraries remove observers automatically. Tests that this center does so, too, without the faults known from
+/// those libraries.
 @Suite struct AutomaticRemovalDesignTests {
     private let center = LocalCenter()
     private let journal = Journal()

@@ -3,8 +3,8 @@ import Testing
 
 @testable import NotifyCenter
 
-/// Tests that the features of a reimplemented `NSNotificationCenter` work, and that the faults of such a center do not
-/// occur. `NotifyFoundationTests` tests `queue:` and other parts of Foundation's interface.
+/// Other libraries implement `NSNotificationCenter` anew. Tests that this center has its features, without the faults
+/// known from those libraries. `NotifyFoundationTests` tests `queue:` and other parts of Foundation's interface.
 @Suite struct NotificationCenterDesignTests {
     private let center = LocalCenter()
     private let journal = Journal()

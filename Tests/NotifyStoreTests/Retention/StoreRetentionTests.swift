@@ -57,7 +57,9 @@ struct StoreRetentionTests {
         #expect(try await kept(store) == Array(1...9))
         clock.advance(by: .seconds(1))
         store.maintainToEnd()
-        #expect(try await kept(store) == [9], "the open segment was closed during the pass before")
+        #expect(
+            try await kept(store) == [9],
+            "message 9's segment was closed only in the pass before, and its age counts from then")
         #expect(deletions.all.usage == (1...8).map { StoredMessage($0, "a") }.usage)
         #expect(deletions.all.losses.isEmpty)
         clock.advance(by: .seconds(3600))
@@ -79,7 +81,9 @@ struct StoreRetentionTests {
             (1...12).map { StoredMessage($0, $0 % 2 == 0 ? "a" : "b") }, changes: [.create(record)])
         await store.commit([StoredMessage(13, "b")])
         store.maintainToEnd()
-        #expect(try await kept(store) == [2, 4, 6, 8, 10, 12, 13], "a subscription holds back only matching messages")
+        #expect(
+            try await kept(store) == [2, 4, 6, 8, 10, 12, 13],
+            "a subscription holds back only matching messages; 13 is in the open segment")
         await store.commit([], changes: [.update(id: 1, DurableProgress(cursor: 8, seenThrough: 12))])
         store.maintainToEnd()
         #expect(try await kept(store) == [10, 12, 13])
@@ -91,7 +95,7 @@ struct StoreRetentionTests {
         try store.close(nextSequence: 14)
     }
 
-    @Test func `history is kept up to its bytes and at most one segment more`() async throws {
+    @Test func `history is kept up to historyBytes, and at most one segment more`() async throws {
         let size = UInt64([StoredMessage(1, "a")].usage.values.reduce(0) { $0 + $1.bytes })
         let (store, _) = try open(options(rule("a", historyBytes: size * 10), rule("b")))
         for sequence in 1...100 as ClosedRange<UInt64> {
@@ -165,7 +169,9 @@ struct StoreRetentionTests {
         await store.commit([], changes: [.forgetLoss(id: 1, part), .remove(id: 4)])
         try store.close(nextSequence: 14)
         (store, deletions) = try open(options())
-        #expect(store.recovered.subscriptions.map(\.loss) == [rest] + expected[1...2], "losses added since then stay")
+        #expect(
+            store.recovered.subscriptions.map(\.loss) == [rest] + expected[1...2],
+            "forgetting a part of a loss keeps the rest")
         await store.commit([], changes: [.forgetLoss(id: 1, rest)])
         try store.close(nextSequence: 14)
         #expect(try folder.rows("SELECT subscription FROM losses") == ["2"])
@@ -186,7 +192,7 @@ struct StoreRetentionTests {
         #expect(try folder.rows("SELECT subscription FROM losses").isEmpty)
     }
 
-    @Test func `a kill before the space of deleted messages returns does no damage`() async throws {
+    @Test func `a kill before deleted space is given back to the file system does no damage`() async throws {
         FaultyDisk.watch(folder.path)
         let payload = [UInt8](repeating: 7, count: 1000)
         let first = try Store.open(path: folder.database, options: options())
@@ -196,7 +202,8 @@ struct StoreRetentionTests {
         try first.close(nextSequence: 5000)
         let pages = try folder.rows("PRAGMA page_count").compactMap(Int.init)[0]
 
-        // Removes pages in the write-ahead log, and is killed before the next checkpoint makes the file smaller.
+        // Deletes messages, so that the smaller database exists only in the write-ahead log. The disk then fails as if
+        // the process had been killed before a checkpoint shrinks the file.
         func deleteUntilKilled() throws {
             let killed = try Store.open(path: folder.database, options: options(rule(">", historyAge: .zero)))
             killed.maintainToEnd()
@@ -217,7 +224,7 @@ struct StoreRetentionTests {
 
     /// The pages of SQLite's free list do not count. SQLite merges a page with its neighbours once two thirds are free.
     @Test(arguments: [(100, 100), (50, 3000), (3000, 50)])
-    func `messages that are kept between deleted ones use at most three times their pages`(
+    func `messages between deleted ones use at most three times the pages that they use alone`(
         keptBytes: Int, deletedBytes: Int
     ) async throws {
         let messages = (1...6000).map { number in
@@ -296,7 +303,7 @@ final class Deletions: Sendable {
 }
 
 extension Store {
-    /// Runs a pass of retention to its end, and another one if a commit has made it due.
+    /// Waits for a pass of retention that is under way, then runs one to its end.
     func maintainToEnd() {
         while isMaintaining() {}
         maintain()
