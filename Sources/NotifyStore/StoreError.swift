@@ -16,8 +16,8 @@ package struct StoreError: Error {
         case notADatabase
         /// The file is another program's database.
         case foreignDatabase
-        /// A newer version of notifyd wrote the file.
-        case newerSchema
+        /// The file has the schema of another version of notifyd: of a newer one or, for a repair, of an earlier one.
+        case otherSchema
         /// A file or its directory can't be created, read or written, or another user may change it.
         case notAccessible
         /// The disk is full.

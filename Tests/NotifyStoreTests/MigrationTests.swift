@@ -177,7 +177,7 @@ struct MigrationTests {
             #expect(try folder.rows("SELECT count(*) FROM retained, subscriptions") == ["0"])
         }
         let error = try #require(throws: StoreError.self) { try Store.open(path: folder.database) }
-        #expect(error.code == .newerSchema)
+        #expect(error.code == .otherSchema)
     }
 
     private func expectOldContents(opened folder: TemporaryFolder) async throws {

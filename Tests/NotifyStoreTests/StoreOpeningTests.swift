@@ -128,7 +128,7 @@ struct StoreOpeningTests {
         try Store.open(path: folder.database).close(nextSequence: 1)
         try folder.execute("PRAGMA user_version = 8")
         let error = try #require(throws: StoreError.self) { try Store.open(path: folder.database) }
-        #expect(error.code == .newerSchema)
+        #expect(error.code == .otherSchema)
         #expect(error.message.contains("newer notifyd (schema 8, this one supports 7)"))
         let found = try #require(throws: StoreError.self) { try Store.check(path: folder.database) }
         #expect(found.message == error.message)

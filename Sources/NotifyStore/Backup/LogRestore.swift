@@ -95,7 +95,8 @@ private struct LogRestore {
         return (opened.log, opened.recovered)
     }
 
-    /// Describes an error. Only the backup is checked for damage: a damaged log may be replaced.
+    /// Describes an error. The code `damaged` always concerns the backup, because damage of the replaced log is not an
+    /// error.
     func describe(_ error: any Error, restoring file: String) -> StoreError {
         let error = StoreError(opening: file, error)
         let message = (error.code == .damaged ? "it is damaged: " : "") + error.message
@@ -111,27 +112,29 @@ private struct LogRestore {
         /// Nil if the log can't be read.
         var logID: [UInt8]?
         var nextSequence: UInt64 = 0
-        /// The mark of the log's deletions.
+        /// The mark of the last deletion. See ``DeletionLog/mark``.
         var deletionMark: UInt64 = 0
         var unreadable: String?
-        /// The sequence marks that are obsolete once the log is replaced.
+        /// The `SequenceMark`s (shared memory) that are obsolete once the log is replaced.
         var marks: [SequenceMark] = []
 
-        /// The lowest sequence that neither the backup's log nor the replaced log is known to have used.
+        /// The lowest sequence that neither the backup's log nor the replaced log is known to have used; if the
+        /// replaced log can't be read, 2^40 above that.
         func firstUnused(for backup: StateRow) -> UInt64 {
-            // It is the same log, so its next sequence is also above those of the backup.
+            // The backup is of the replaced log, so the next sequence of that log is also above those of the backup.
             if logID == backup.logID { return nextSequence }
             let used = max(nextSequence, backup.reservedThrough)
             return unreadable == nil ? used : used + CurrentLog.skippedSequences
         }
     }
 
-    /// Reads which sequences the log to be replaced has used, and completes its file.
+    /// Reads which sequences the log to be replaced has used. Opening and closing the log also moves its write-ahead
+    /// log into the file.
     ///
     /// - Throws: `StoreError` for a file that must not be replaced, such as another program's database.
     private func readReplaced() throws(StoreError) -> Replaced {
         var replaced = Replaced()
-        // The mark of the sequences used while the log could not be created or read.
+        // The `SequenceMark` (shared memory) of the sequences that notifyd used without a log.
         if let mark = try? SequenceMark(ofMissing: path) {
             replaced.nextSequence = mark.value
             replaced.marks.append(mark)
@@ -155,9 +158,10 @@ private struct LogRestore {
 
     // MARK: The exchange
 
-    /// Renames the replaced database, and then moves the copy to the path of the log.
+    /// Gives the replaced database a second name (a hard link), and then renames the copy to the path of the log: this
+    /// way, the path is never without a file.
     ///
-    /// - Returns: The new name of the replaced database; nil if there was none.
+    /// - Returns: The second name of the replaced database; nil if there was none.
     private func exchange() throws(StoreError) -> String? {
         let file = DatabaseFile(path: path)
         do throws(Errno) {
@@ -193,7 +197,8 @@ private struct LogRestore {
 extension Log {
     /// Makes the copy a new log that continues at a sequence, and flushes its file. The subscriptions count as used
     /// now, so that none expires because of the time since the backup. The marks of the deletions are raised above
-    /// those of the replaced log, so that its readers learn of all deletions.
+    /// those of the replaced log, so that a reader that continues with a mark of either log gets all deletions of the
+    /// backup.
     fileprivate func renew(
         nextSequence: UInt64, _ subscriptions: [DurableRecord], replacing deletionMark: UInt64
     ) throws {

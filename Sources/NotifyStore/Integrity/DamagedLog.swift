@@ -1,17 +1,17 @@
 import NotifyLog
 import NotifyWire
 
-/// The readable part of a log whose content is damaged. The daemon runs without it: posts and subscriptions that need
-/// the log are refused.
+/// Running without a log whose content is damaged. Only the log's state and subscriptions are read; posts and
+/// subscriptions that need the log are refused.
 extension CurrentLog {
-    /// The number of sequences to skip above the highest one found, if the log's state can't be read. A log reserves
-    /// fewer sequences at a time.
+    /// The number of sequences to skip above the highest one found, if the log's state can't be read. The number is
+    /// larger than that of the sequences that a log reserves at a time.
     static let skippedSequences: UInt64 = 1 << 40
 
     /// Recovers the state that the daemon needs to run without the damaged log: a sequence that was never used, and the
-    /// sound subscriptions. The daemon refuses posts that match a subscription; otherwise it would accept such posts
-    /// and store nothing. If some subscriptions can't be read, the daemon must refuse every post that a subscription
-    /// could cause to be stored.
+    /// sound subscriptions. The daemon refuses posts that match a subscription, because it can't store them. If some
+    /// subscriptions can't be read, the daemon must refuse every post of automatic durability, because an unread
+    /// subscription could match it.
     func recoverFromDamage(_ error: StoreError) -> RecoveredLog {
         let failure = StorageFailure(damaged: path, error.message)
         corruption = failure
@@ -32,7 +32,7 @@ extension CurrentLog {
     }
 }
 
-/// The readable part of a damaged log.
+/// The state and the subscriptions of a log whose content is damaged, as far as they can be read.
 struct DamagedLog {
     private(set) var subscriptions: [DurableRecord] = []
     /// Whether every subscription could be read.
@@ -77,13 +77,13 @@ struct DamagedLog {
     ///
     /// - Parameters:
     ///   - highest: The highest sequence found.
-    ///   - state: The log's state; nil if it is damaged.
+    ///   - state: The log's state; nil if it can't be read.
     static func nextSequence(after highest: UInt64, _ state: StateRow?) -> UInt64 {
         guard let state else { return min(highest + CurrentLog.skippedSequences, Limits.sequenceEnd - 1) }
         return max(state.isClean ? state.nextSequence : state.reservedThrough, highest + 1)
     }
 
-    /// Reads the subscriptions up to the first page that can't be read.
+    /// Reads the subscriptions up to the first page of the database that can't be read.
     private mutating func readSubscriptions(_ rows: PreparedStatement) {
         hasAllSubscriptions = true
         do {

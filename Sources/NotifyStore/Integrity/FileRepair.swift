@@ -17,12 +17,13 @@ package struct FileRepair: Sendable {
     package internal(set) var lostRanges: [SequenceRange] = []
     /// The ranges of sequences that can't be read. The number of messages in them is unknown.
     package internal(set) var unreadable: [ClosedRange<UInt64>] = []
-    /// A line for each durable subscription that continues with a change.
+    /// Lines about each kept durable subscription whose row was damaged or that has lost messages.
     package internal(set) var changedSubscriptions: [String] = []
     package internal(set) var lostSubscriptions: [String] = []
     /// The number of durable subscriptions in the new database.
     package internal(set) var subscriptions: UInt64 = 0
-    /// Whether the state could not be read. In that case sequences continue far above those found, under another epoch.
+    /// Whether the log's state could not be read. In that case sequences continue far above those found, under another
+    /// epoch.
     package internal(set) var isStateLost = false
     package internal(set) var nextSequence: UInt64 = 0
 
@@ -32,7 +33,7 @@ package struct FileRepair: Sendable {
     ///
     /// - Parameter newPath: The path of the new file, where no file may exist. Nil for `path` with ".repaired"
     ///   appended.
-    /// - Throws: A `StoreError`. No file is then left at the new path.
+    /// - Throws: A `StoreError`. The repair then leaves no file of its own; a file that existed before is left.
     package static func run(path: String, to newPath: String? = nil) throws(StoreError) -> FileRepair {
         let path = path.hasPrefix("/") ? path : "./" + path
         let newPath = newPath.map { $0.hasPrefix("/") ? $0 : "./" + $0 } ?? path + ".repaired"
@@ -94,7 +95,7 @@ package struct FileRepair: Sendable {
         if source.version > 0, source.version < Schema.version {
             let isAltered = try LogSchema(version: source.version).difference(in: source.connection) != nil
             throw StoreError(
-                .newerSchema,
+                .otherSchema,
                 "the database '\(source.path)' is of an earlier version, which a repair does not read: "
                     + (isAltered ? "restore a backup" : "start notifyd with it, which migrates it"))
         }

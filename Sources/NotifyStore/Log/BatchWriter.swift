@@ -1,14 +1,14 @@
 import NotifyLog
 
-/// The effects of the batch that is being written, except for its messages, and the work that earlier batches have
-/// left.
+/// The state of writing batches: the messages that the current batch deletes or could not copy, counters of all
+/// batches, and a refused batch that must still be undone.
 struct BatchWriter: ~Copyable {
     /// Whether history is deleted to make room for a batch.
     var makesRoom = true
-    /// Whether the database is marked as in use. A mark that is still there at the next start means that the daemon did
-    /// not stop cleanly.
+    /// Whether the database is marked as in use. If the next start finds it so, the daemon did not stop cleanly.
     var isMarkedInUse = true
-    /// The refused batch that must still be removed from the database.
+    /// A batch that was committed, but reported as failed, because the files were found damaged right afterwards. It
+    /// must still be removed from the database.
     var refusedBatch: RefusedBatch?
 
     /// The messages that the batch deletes; nil if it deletes none.
@@ -41,7 +41,7 @@ struct BatchWriter: ~Copyable {
         return deletion.take()
     }
 
-    /// Continues the counters of the log that this one replaces.
+    /// Continues the counters of a log that the present log replaces.
     mutating func adopt(_ old: borrowing BatchWriter) { (commits, syncs) = (old.commits, old.syncs) }
 
     func report(in statistics: inout StoreStatistics) {

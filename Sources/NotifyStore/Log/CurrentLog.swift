@@ -9,7 +9,7 @@ import Synchronization
 /// `@unchecked Sendable`: after the creation, `Store` uses this object only in closures on its serial queue, which run
 /// one after another. The mark, which any thread may use, has its own lock.
 final class CurrentLog: @unchecked Sendable {
-    /// The damage that keeps the log from being opened.
+    /// The damage of the content that keeps the log from being opened.
     var corruption: StorageFailure?
     /// The number of sequences that may be used before any is reserved on disk.
     private static let usableSequences: UInt64 = 1 << 32

@@ -5,8 +5,10 @@ import NotifyWire
 extension Log {
     /// Commits the batch in one transaction, all or nothing.
     ///
-    /// A batch counts as committed only if the files at their paths contain it, so the files are checked after each
-    /// commit. Before a commit, only the size of the write-ahead log is checked, unless the last check found damage.
+    /// A batch counts as committed only if the files at their paths contain it. So the files are checked after each
+    /// commit, because files can be moved away, replaced or truncated while they are open. Before a commit only the
+    /// size of the write-ahead log is checked, because a write beyond the end of a truncated file would hide the
+    /// truncation. Both files are checked if the last check failed, or if the batch deletes messages or copies.
     func commit(_ batch: CommitBatch) -> CommitOutcome {
         var result: Result<Void, StorageFailure> = .success(())
         var remaining: StorageFailure?
@@ -16,6 +18,7 @@ extension Log {
             try disk.checkDamage()
             try undoRefusedBatch()
             do {
+                // If the table of deletions is damaged, the second attempt succeeds, because it writes no deletions.
                 do { try write(batch) } catch is UnwritableDeletions { try write(batch) }
             } catch {
                 guard failure(error).kind == .full else { throw error }
@@ -38,7 +41,8 @@ extension Log {
             remainingFailure: remaining)
     }
 
-    /// Runs `body` in a transaction. On an error, the database is rolled back; the caller restores the state in memory.
+    /// Runs `body` in a transaction. On an error, the database, its state and the deletions are rolled back; the caller
+    /// rolls back what else `body` has changed in memory.
     func inTransaction(_ synchronous: LogDatabase.Synchronous, _ body: (Statements) throws -> Void) throws {
         let statements = try openStatements()
         let state = database.state
@@ -67,7 +71,8 @@ extension Log {
         do {
             try inTransaction(isFlushed ? .full : .normal) { statements in
                 try write(batch, last: &last, isFlushed: isFlushed, statements)
-                // Checked before the commit, because undoing a refused batch does not restore deleted messages.
+                // A batch that deletes messages or copies is checked before its commit: `undoRefusedBatch` cannot bring
+                // them back.
                 if batch.changesCopies, let damage = disk.findDamage() { throw damage.storageFailure }
             }
         } catch {
@@ -148,7 +153,8 @@ extension Log {
         }
     }
 
-    /// Writes the row of the open segment, if it has messages, and the time of the log. Opens the next segment.
+    /// Writes the row of the open segment and the time of the log, and opens the next segment. Does nothing if the open
+    /// segment has no messages.
     func closeSegment(_ statements: Statements) throws {
         guard !contents.openSegment.isEmpty else { return }
         let row = contents.closedRow(at: clock.now)

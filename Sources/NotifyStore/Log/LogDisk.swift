@@ -18,7 +18,8 @@ struct LogDisk: ~Copyable {
 
     /// The identities of the open files, to detect that a file was moved away, replaced or truncated.
     private(set) var files: LogFiles
-    /// The damage found at the last check of the files.
+    /// The damage of the files found at the last check: a file was moved away, replaced or truncated. Damage of the
+    /// content is `LogDatabase.corruption`.
     private(set) var damage: LogFiles.Damage?
     /// The sizes of the files as last measured.
     private(set) var sizes = LogFiles.Sizes()
@@ -70,7 +71,8 @@ struct LogDisk: ~Copyable {
 
     // MARK: Damage
 
-    /// Checks the size of the write-ahead log before a commit, or both files if they were damaged at the last check.
+    /// Checks the size of the write-ahead log before a commit, or both files if the last check found damage. A file is
+    /// damaged if it was moved away, replaced or truncated.
     mutating func checkDamage() throws(StorageFailure) {
         do throws(LogFiles.Damage) {
             if damage == nil {

@@ -1,15 +1,16 @@
 import NotifyLog
 import NotifyWire
 
-/// The deletions of messages, from which a reader of pages learns which messages were deleted before it could read
-/// them. The deletions are also rows of the database, for readers that continue after a restart.
+/// The deletions of messages. A reader of pages learns from them which messages were deleted before it could read them.
+/// Each deletion has a mark, the number of its transaction, and a reader knows the mark up to which it has learnt of
+/// all deletions. The deletions are also rows of the database, for readers that continue after a restart.
 ///
 /// The memory is bounded: if there are many deletions, the older ones are summed up for each name, and in the end for
 /// all names together. No deletion is dropped. A reader whose mark is known to be from another log gets all of them.
 struct DeletionLog {
     /// Messages of a name that were deleted.
     struct Event: Equatable {
-        /// Ascends with each transaction that deletes messages.
+        /// The number of the transaction. Ascends with each transaction that deletes messages.
         var mark: UInt64 = 0
         /// The name; nil if it is unknown, or if the messages have several names.
         var name: [UInt8]?

@@ -1,23 +1,25 @@
 import NotifyWire
 
-/// The deletions of one transaction, or a part of the summed-up earlier deletions, as stored in the database.
+/// The deletions of one transaction, or sums of older deletions, which ``DeletionLog`` makes when there are too many,
+/// as a row of the database.
 struct DeletionRow: Equatable {
     /// The columns of a row, in the order in which `init` reads them.
     ///
-    /// - `mark`: the mark of the deletions
+    /// - `mark`: the number of the transaction, which ascends (see ``DeletionLog/mark``)
     /// - `parts`: the deletions, encoded; empty in a row that only keeps the mark
     static let columns = "mark, parts, crc"
     static let insert = "INSERT OR REPLACE INTO deletions VALUES (?, coalesce(?, x''), ?)"
 
-    /// The most deletions in a row.
+    /// The most deletions in one row of the table.
     static let maximumEvents = 2_048
-    /// The most bytes of the deletions of one transaction, so that the row fits in a page.
+    /// The most bytes of the deletions of one transaction, so that the row fits in a page of the database.
     static let maximumBytes = 4_000
-    /// The highest mark that a sound row can have. The first mark of a log is its time.
+    /// The highest mark that an undamaged row can have. Marks begin at the log's time in microseconds when it is
+    /// opened, at least 2 (see ``DeletionLog/mark``), and stay far below this.
     private static let highestMark: UInt64 = 1 << 56
 
     let mark: UInt64
-    /// The deletions. All have the mark.
+    /// The deletions. All have the mark of the row.
     let events: [DeletionLog.Event]
     private let parts: [UInt8]
 
@@ -28,8 +30,8 @@ struct DeletionRow: Equatable {
         parts = Self.encode(events)
     }
 
-    /// The row of a transaction. If its deletions have more names than fit in the row, those with the fewest messages
-    /// are summed up.
+    /// The row of a transaction. If the deletions have more names than fit in the row, the deletions with the fewest
+    /// messages are summed up.
     init(mark: UInt64, fitting events: [DeletionLog.Event]) {
         let base = events.map(\.first).min() ?? 0
         let isFitting = events.reduce(Varint.byteCount(base)) { $0 + Self.byteCount($1, base) } <= Self.maximumBytes
@@ -84,8 +86,7 @@ struct DeletionRow: Equatable {
 
     /// The lowest sequence, and for each deletion the length of its name and whether it is a sum, the name, the
     /// distance of its first sequence from the lowest one, the length of its range minus one, and the number of
-    /// messages. All numbers are varints. The length of a name is 0 if it is unknown, otherwise one more than that of
-    /// the name.
+    /// messages. All numbers are varints. For an unknown name 0 is stored as the length, otherwise the length plus 1.
     private static func encode(_ events: [DeletionLog.Event]) -> [UInt8] {
         guard let base = events.map(\.first).min() else { return [] }
         var bytes: [UInt8] = []

@@ -4,14 +4,14 @@ import NotifyWire
 
 /// A message as stored in the database.
 enum MessageRow {
-    /// The columns that decide which subscriptions get a message, in the order in which ``isKeySound(_:)`` reads them.
-    /// Reading only these takes less time than reading the message.
+    /// The columns that decide which subscriptions get a message. ``isKeySound(_:)`` relies on their order. Reading
+    /// only these takes less time than reading the message.
     ///
-    /// - `key`: the ``SegmentEntry/Key`` of the message's name and user
+    /// - `key`: in the high 32 bits the id of the name, in the low 32 bits the uid (see ``SegmentEntry/Key``)
     /// - `checksums`: in the high 32 bits the checksum of these columns, in the low 32 bits that of the message
     static let keyColumns = "sequence, key, object, checksums"
-    /// The columns of a message, in the order in which ``read(_:sequence:uid:name:)`` reads them. `process` has the gid
-    /// in the high 32 bits and the pid in the low 32 bits: reading two columns would take 160 more instructions.
+    /// The columns of a message. ``read(_:sequence:uid:name:)`` relies on their order. `process` has the gid in the
+    /// high 32 bits and the pid in the low 32 bits: reading two columns would take 160 more instructions.
     static let columns = "\(keyColumns), time, process, id, headers, payload"
     /// The bytes of a message's object, id, headers and payload. The name and the constant overhead are not included.
     static let byteCount = """

@@ -5,9 +5,10 @@ struct DeletionReport: ~Copyable {
     /// The shortest time between two reports of the sizes of the files.
     private static let interval = Duration.seconds(1)
 
-    /// Nil if nothing was deleted, as after most commits, which then need not handle an empty deletion.
+    /// Nil if nothing was deleted. Most commits delete nothing, and nil costs them less than an empty `Deletion`.
     private var unreported: Deletion?
-    /// The sizes of the files as last reported between commits, and the time of that report.
+    /// The sizes of the files at the last call of ``note(_:)``, and the time of that call. (Commits report the sizes
+    /// themselves.)
     private var sizes = LogFiles.Sizes()
     private var sizesReported: ContinuousClock.Instant?
 
@@ -28,14 +29,15 @@ struct DeletionReport: ~Copyable {
         return unreported.take()
     }
 
-    /// Whether a report of the sizes of the files is due: at most once per second while the sizes change.
+    /// Whether the sizes of the files are to be measured and noted: always at the end of a pass of retention
+    /// (`isFinal`), otherwise once per second.
     func areSizesDue(isFinal: Bool) -> Bool {
         isFinal || sizesReported.map { ContinuousClock.now - $0 >= Self.interval } ?? true
     }
 
     /// Notes the sizes of the files.
     ///
-    /// - Returns: Whether the sizes have changed since the last report.
+    /// - Returns: Whether the sizes have changed since the last call.
     mutating func note(_ sizes: LogFiles.Sizes) -> Bool {
         defer { (self.sizes, sizesReported) = (sizes, .now) }
         return sizes != self.sizes

@@ -57,8 +57,8 @@ extension Log {
         return true
     }
 
-    /// Adds the sizes of the files to the report of deletions if they have changed, at most once per second while they
-    /// change.
+    /// Adds the sizes of the files to the report of deletions if the sizes have changed. Measures them at most once per
+    /// second, and once more at the end of a pass.
     func reportSizes(isFinal: Bool) {
         guard report.areSizesDue(isFinal: isFinal) else { return }
         disk.measure()

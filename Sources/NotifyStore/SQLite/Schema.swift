@@ -106,7 +106,7 @@ enum Schema {
 
     static func newer(_ path: String, version: Int64) -> StoreError {
         StoreError(
-            .newerSchema,
+            .otherSchema,
             "the database '\(path)' was written by a newer notifyd (schema \(version), this one supports "
                 + "\(Self.version)); run that version or use another path")
     }
