@@ -81,13 +81,16 @@ package struct Broker: ~Copyable {
 
     // MARK: Time
 
-    /// The time by which `deadlinePassed` must be called; nil if there is no deadline.
+    /// The time by which `deadlinePassed` must be called, followed by a tick, which begins a due commit. Nil if there
+    /// is no deadline.
     @inline(__always)
     package var nextDeadline: Duration? { .earlier(workDeadline, warnings.deadline) }
 
     /// The earliest deadline other than that of the next check for warnings.
     @inline(__always)
     var workDeadline: Duration? {
+        // While many redeliveries are unsaved, times of durable subscriptions are not handled, so a wake-up for them
+        // would be useless. They are handled after the outcome of the next batch.
         let deadline = Duration?.earlier(
             .earlier(commits.nextDeadline(pageStarted: readStarted), connections.nextDeadline),
             .earlier(
@@ -104,8 +107,9 @@ package struct Broker: ~Copyable {
         .earlier(.earlier(pages.started, storeRequests.shortWorkStarted), durables.redeliveryReads.started)
     }
 
-    /// Handles every deadline that has passed: of connections, rate limits, unread sockets, durable subscriptions,
-    /// lists that wait for counts, loss messages for the log, the store's response, monitors, backups and warnings.
+    /// Handles every deadline that has passed: of connections, rate limits, unread sockets, durable subscriptions, list
+    /// requests that wait for backlog counts, lines of the daemon's log about lost messages, the store's response,
+    /// monitors, backups and warnings. Does not begin a due commit: the next tick does.
     package mutating func deadlinePassed(now: BrokerTime) {
         for slot in connections.takeExpired(now: now.monotonic) {
             if connections[slot].session.isClosing {

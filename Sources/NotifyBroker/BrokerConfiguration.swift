@@ -3,7 +3,7 @@ import NotifyWire
 /// Limits and timeouts of the broker. Sizes are in bytes.
 package struct BrokerConfiguration: Sendable, Equatable {
     package var maximumPayloadBytes = Limits.defaultPayloadBytes
-    /// The maximum number of posts per connection that await a receipt.
+    /// The maximum number of unanswered posts per connection.
     package var postWindow = 8192
     package var greetingTimeout = Duration.seconds(10)
     /// The time limit for the peer of a closing connection to read the final error.
@@ -13,7 +13,8 @@ package struct BrokerConfiguration: Sendable, Equatable {
     /// The delay between a failed commit and the next attempt. A request that needs a commit causes an earlier attempt.
     package var storageRetryDelay = Duration.seconds(1)
 
-    /// The maximum number of unacknowledged messages of a durable subscription that requests no window.
+    /// The window of a member of a durable subscription that requests none: the maximum number of its unacknowledged
+    /// messages.
     package var defaultWindow = Limits.defaultWindow
 
     /// The maximum memory of all users together. 5% is reserved for root. A user other than root may hold at most half

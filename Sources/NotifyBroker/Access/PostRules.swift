@@ -1,9 +1,10 @@
 import NotifyLog
 
-/// The rules for posting, stored under tags. The tag of a name is cached with the name. Names to which the same rules
-/// apply share a tag.
+/// The rules for posting by their tags, which are small numbers. The tag of a name is cached with the name. Names to
+/// which the same rules apply share a tag.
 struct PostRules {
-    /// The maximum number of tags. Names under `user` need tags for each uid; all other names need few tags.
+    /// The maximum number of tags. Names under `user.<uid>` have rules, and so tags, of their own for each uid. All
+    /// other names need few tags.
     private static let limit = 4_096
 
     private var rules: [AccessPolicy.NameRules] = []

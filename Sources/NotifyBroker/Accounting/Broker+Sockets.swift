@@ -15,16 +15,17 @@ extension Broker {
         egress.unreadSockets.remove(slot)
     }
 
-    /// Must be called when a connection was or will be closed while its socket holds bytes that the peer has not read.
-    /// The user is charged for these bytes and for a connection until ``socketReleased(uid:bytes:)``.
+    /// Must be called before the host closes a connection whose peer has unread bytes (4 KiB and more). The host keeps
+    /// a copy of the socket to see when the peer reads them. Until ``socketReleased(uid:bytes:)``, the user is charged
+    /// for these bytes and for a connection.
     package mutating func socketLeft(uid: UInt32, bytes: Int) {
         connections.leftSockets += 1
         ledger.change(.connections, by: 1, uid: uid)
         ledger.change(.socketBytes, by: bytes, uid: uid)
     }
 
-    /// Must be called when the peer of a socket that ``socketLeft(uid:bytes:)`` has reported has read the bytes, or has
-    /// closed its end.
+    /// Must be called when fewer than 4 KiB are unread in a socket for which ``socketLeft(uid:bytes:)`` was called,
+    /// also because the peer has closed its end. Ends the charge.
     package mutating func socketReleased(uid: UInt32, bytes: Int) {
         connections.leftSockets -= 1
         ledger.change(.connections, by: -1, uid: uid)
@@ -37,8 +38,8 @@ extension Broker {
         connections[slot].socketBytes == 0 || ledger.room(of: connections[slot].uid) >= 0
     }
 
-    /// Queues connections whose sockets hold unread bytes and are due, so that the host measures the sockets in this
-    /// turn and the next ones.
+    /// Once per second, queues all connections with charged unread bytes for a flush, in which the host measures the
+    /// socket. The budget for flushes spreads them over several turns.
     mutating func measureSockets(now: Duration) {
         for slot in egress.unreadSockets.takeDue(now: now) {
             if let id = connections.id(in: slot) { egress.queue(id, of: connections[slot].uid) }

@@ -162,7 +162,7 @@ struct Ledger {
     ///
     /// - Parameters:
     ///   - committed: Blocks that the log contains.
-    ///   - blocks: Blocks of a batch that is not committed yet.
+    ///   - blocks: Blocks that are not committed yet: of the pending batch and of the batch in flight.
     mutating func setStoredNames(of committed: [LogBlock], andOf blocks: [LogBlock], in batch: UInt64) {
         for (uid, bytes) in storedNames.removeAll() { change(.nameBytes, by: -bytes, uid: uid) }
         for block in committed { noteNames(of: block, in: 0) }

@@ -2,11 +2,11 @@ package import NotifyLog
 import NotifyWire
 
 /// An action that the host performs for the broker. Output is not an action: the host takes the bytes to send from the
-/// outboxes of touched connections.
+/// outboxes of the connections whose outbox has changed in this tick.
 package enum BrokerAction: Sendable {
     case commit(CommitBatch)
     case readPage(PageRequest)
-    /// Read copies of messages of a durable subscription, and report them with `redeliveriesRead`. The next ones are
+    /// Read copies of messages of a durable subscription, and report them with `redeliveriesRead`. Further copies are
     /// requested only after the report.
     case readRedeliveries(RedeliveryRequest)
     /// Have the store do work for a request, and report each answer with `stored` and the ticket.

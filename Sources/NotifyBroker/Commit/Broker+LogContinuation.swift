@@ -3,10 +3,10 @@ import NotifyWire
 
 /// The initial content of a new log that replaces one whose files are lost.
 extension Broker {
-    /// Whether the store is committing a batch. If so, the set of durable subscriptions in the log is unknown.
+    /// Whether the store is committing a batch. If so, it is unknown which durable subscriptions the log contains.
     package var isCommitting: Bool { commits.inFlight != nil }
 
-    /// Whether the log is damaged. If so, nothing is committed to it.
+    /// Whether the content of the log is damaged. If so, nothing is committed to the log.
     package var isLogDamaged: Bool { commits.health.failure?.kind == .damaged }
 
     /// The content for a new log: the durable subscriptions, and the messages of the old log that are in memory.
@@ -34,8 +34,8 @@ extension Broker {
             progress: durable.progress, loss: durable.savedLoss)
     }
 
-    /// Must be called when a new log has replaced a lost one. From then on, only the messages of the new log, of the
-    /// pending batch and of the batch in flight count as stored, with their names.
+    /// Must be called when a new log has replaced a lost one. From then on, the users' stored bytes and stored names
+    /// are those of the messages of the new log, the pending batch and the batch in flight.
     ///
     /// - Parameters:
     ///   - messages: The messages of the new log, from its ``LogContinuation``.

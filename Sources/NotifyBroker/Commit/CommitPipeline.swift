@@ -4,13 +4,15 @@ import NotifyLog
 import NotifyWire
 
 /// Batches messages, and changes to durable subscriptions, for the log. Holds the sequencer, the pending content of the
-/// next batch, the batch in flight, and the health of storage.
+/// next batch, the batch in flight, and the health of storage. Messages are appended to the open block of the pending
+/// content (see ``PendingLog``).
 struct CommitPipeline {
     /// The multiple of `pendingLimit` at which stored posts are refused. A connection is already paused at
     /// `pendingLimit`, but only after it has added a message. Many connections together can therefore exceed that
     /// limit.
     private static let maximumPendingFactor = 8
-    /// The number of counts of deletions in one batch from which each connection that adds another count is paused.
+    /// The number of ``countDeleted(_:)`` changes in the next batch at which a connection that adds one is paused. The
+    /// store counts deleted messages for each of these changes, and the batch must not take long.
     private static let maximumDeletionCounts = 64
 
     private let pendingLimit: Int
@@ -77,17 +79,17 @@ struct CommitPipeline {
         }
     }
 
-    /// Makes the store count the deleted messages that lie after the start position of a new subscription.
+    /// Makes the store count the deleted messages after the start position of a new subscription.
     ///
-    /// - Returns: Whether the next batch has reached the limit of such counts, so that further subscriptions must wait
-    ///   for its outcome.
+    /// - Returns: Whether the next batch has reached the limit of these changes, so that the connection must wait for
+    ///   the outcome of the batch.
     mutating func countDeleted(_ record: DurableRecord) -> Bool {
         append(.countDeleted(record))
         pending.deletionCounts += 1
         return pending.deletionCounts >= Self.maximumDeletionCounts
     }
 
-    /// Adds a message to the next batch, and returns its position in the log's open block.
+    /// Adds a message to the next batch, and returns the message's position in the open block.
     mutating func append(
         _ stamp: Stamp, _ parts: MessageParts, _ resolution: Resolution
     ) -> (start: Int, end: Int) {
@@ -126,7 +128,8 @@ struct CommitPipeline {
         pending.isRequested = true
     }
 
-    /// Takes the pending requests to create a subscription whose creation failed.
+    /// Takes the further requests to create a subscription, which wait for the next batch, after the first creation has
+    /// failed.
     mutating func takeCreations(of id: DurableID) -> [(connection: ConnectionID, request: UInt64)] {
         pending.takeCreations(of: id)
     }
@@ -153,7 +156,7 @@ struct CommitPipeline {
         return bytes
     }
 
-    /// Requests that the next batch is committed as soon as the store is free.
+    /// Requests that the next batch begins as soon as the store is free.
     mutating func requestCommit() {
         pending.isRequested = true
     }
@@ -164,7 +167,7 @@ struct CommitPipeline {
         deadline = min(deadline ?? due, due)
     }
 
-    /// Ends the log's open block and returns its bytes.
+    /// Seals the open block and returns its bytes.
     mutating func sealOpenBlock() -> ByteBuffer { pending.sealOpenBlock() }
 
     /// The sequence up to which no commit is pending: every message is committed, is not to be stored, or its commit
@@ -216,7 +219,7 @@ struct CommitPipeline {
         return batch
     }
 
-    /// Takes the batch in flight; nil if the outcome belongs to another batch.
+    /// Takes the batch in flight if the outcome is that of this batch, otherwise returns nil.
     mutating func takeInFlight(_ outcome: CommitOutcome, now: Duration) -> InFlightBatch? {
         guard inFlight?.id == outcome.batchID, let batch = inFlight.take() else { return nil }
         lastOutcome = now

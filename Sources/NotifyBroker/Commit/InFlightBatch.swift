@@ -15,7 +15,8 @@ struct InFlightBatch {
     /// The upper bound of reserved sequences that the batch writes, exclusive; nil if it writes none.
     let reserveBelow: UInt64?
     let started: Duration
-    /// Whether the batch tests whether failed storage works again. Messages are accepted until its outcome.
+    /// Whether a change that may let storage work again has caused this retry, not the timer. While such a batch is in
+    /// flight, messages are accepted although storage has failed.
     var isRetry = false
 
     var lastSequence: UInt64? { log.sealed.last?.block.entries.last?.sequence }

@@ -4,7 +4,8 @@ import NotifyLog
 import NotifyWire
 
 /// The pending content of the next batch: encoded messages, changes to durable subscriptions, and the requests that
-/// wait for the outcome.
+/// wait for the outcome. Messages are appended to the open block until it is sealed, because it is full or because
+/// outboxes refer to its bytes at the end of a tick.
 struct PendingLog {
     /// A block of messages, and the resolution with which each of them was posted.
     struct Part {
@@ -20,11 +21,11 @@ struct PendingLog {
         var receipt: Receipt
     }
 
-    /// A request to complete or to refuse when the outcome of its batch is known.
+    /// A request that is completed or refused when the outcome of its batch is known.
     enum Continuation {
         case attached(DurableID, Attachment)
-        /// The identity of an existing member. It is recorded again before a client attaches with another identity,
-        /// which could replace it.
+        /// The identity of an existing member. The log keeps only the last eight identities, so a member's identity is
+        /// recorded again before a new one, which could push it out.
         case identityKept(DurableID, IdentityID)
         /// The creation of a subscription without an attachment.
         ///
@@ -45,14 +46,16 @@ struct PendingLog {
         case probed
     }
 
-    /// Complete parts.
+    /// The parts whose blocks are sealed: nothing is appended to them any more.
     private(set) var sealed: [Part] = []
-    /// The part to which posts are appended.
+    /// The part with the open block, to which messages are appended.
     private(set) var open = Part()
     var waiters: [Waiter] = []
-    /// The changes to durable subscriptions and their messages. Progress is added when the batch begins.
+    /// The changes to durable subscriptions and their messages. Progress is added when the batch is passed to the
+    /// store.
     var changes: [DurableChange] = []
-    /// The number of subscriptions added to `changes` for which the store counts deletions.
+    /// The number of `countDeleted` changes: new subscriptions for which the store counts the deleted messages after
+    /// their start. Limited for each batch.
     var deletionCounts = 0
     private(set) var continuations: [Continuation] = []
     /// Whether the batch must be flushed to disk.
@@ -101,7 +104,7 @@ struct PendingLog {
         bytes += change.byteCount
     }
 
-    /// Takes the requests to create a subscription that wait for the batch.
+    /// Takes the requests that wait for the batch and create the subscription.
     mutating func takeCreations(of id: DurableID) -> [(connection: ConnectionID, request: UInt64)] {
         var taken: [(connection: ConnectionID, request: UInt64)] = []
         continuations.removeAll { continuation in
@@ -130,7 +133,7 @@ struct PendingLog {
         return usage
     }
 
-    /// Ends the open block, and returns its bytes.
+    /// Seals the open block, and returns its bytes. The next message begins a new block.
     mutating func sealOpenBlock() -> ByteBuffer {
         guard !open.block.entries.isEmpty else { return ByteBuffer() }
         let frames = open.block.frames

@@ -1,6 +1,7 @@
 import NotifyWire
 
-/// Assigns sequences from ranges that the store has reserved, so that no sequence is used twice, even after a crash.
+/// Assigns sequences from ranges that the store has reserved on disk, so that no sequence is used twice, even after a
+/// crash.
 struct Sequencer {
     /// The number of sequences per reservation. The next reservation is requested when less than half of this number is
     /// left.
@@ -11,16 +12,19 @@ struct Sequencer {
     static let end = Limits.sequenceEnd
 
     private(set) var next: UInt64
-    /// Sequences below this are reserved. After a crash, the next start continues at this sequence, unless the store
-    /// knows which sequences were used.
+    /// Sequences below this are reserved. After a crash, the next start continues at this sequence, unless the shared
+    /// memory still contains the lowest unused sequence.
     private(set) var reservedBelow: UInt64
-    /// Sequences below this may be used even if they are not reserved.
+    /// Sequences below this may be used even if none can be reserved, because the log is not writable. The store also
+    /// records used sequences in shared memory, so that a start within the same boot does not use them again (see
+    /// `RecoveredLog.usableBelow`).
     private let usableBelow: UInt64
     private var isReserving = false
 
     /// - Parameters:
     ///   - next: The first sequence to assign. This sequence and higher ones were never used.
-    ///   - usableBelow: Sequences below this may be used before any reservation.
+    ///   - usableBelow: The upper bound, exclusive, of the sequences that may be used before any is reserved. See the
+    ///     property.
     init(next: UInt64, usableBelow: UInt64 = 0) {
         self.next = next
         self.usableBelow = usableBelow

@@ -16,7 +16,7 @@ struct Egress {
 
     /// Indexed by the connection's slot. The outbox of a free slot is empty.
     private var outboxes: ContiguousArray<Outbox> = []
-    /// Connections with output of this tick.
+    /// The touched connections: their outboxes have changed in this tick, so the end of the tick visits them.
     private var touched: [ConnectionSlot] = []
     /// Connections whose output was sealed at the end of the tick. The first ones were already returned by
     /// `nextToFlush`.
@@ -82,7 +82,7 @@ struct Egress {
         @inline(__always) _modify { yield &outboxes[slot.index] }
     }
 
-    /// Marks the connection for flushing.
+    /// Adds the connection to the touched ones, whose outboxes are sealed and flushed at the end of the tick.
     @inline(__always)
     mutating func touch(_ slot: ConnectionSlot) {
         guard !outboxes[slot.index].isTouched else { return }

@@ -123,8 +123,8 @@ struct Monitors {
 
     /// Extends the lease of a connection's monitor.
     ///
-    /// - Returns: The number of recorded posts whose outcome is known; nil if no posts with these patterns are recorded
-    ///   for the connection.
+    /// - Returns: The number of recorded posts whose outcome is known; nil if the connection has no monitor with these
+    ///   patterns and this `isManager`.
     mutating func extend(_ connection: ConnectionID, _ patterns: [NamePattern], isManager: Bool, now: Duration) -> Int?
     {
         guard let index = all.firstIndex(where: { $0.connection == connection }), all[index].patterns == patterns,

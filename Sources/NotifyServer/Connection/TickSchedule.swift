@@ -1,7 +1,8 @@
 /// Decides when the next tick runs: before the event loop polls for events again, or after that poll.
 ///
-/// The loop runs all due tasks, including those added meanwhile, before it polls. If each tick took longer than the
-/// store needs for an answer, the ticks of the answers would keep the loop from polling, and no client would be read.
+/// The loop runs all due tasks, including those added meanwhile, before it polls. Each answer of the store causes a
+/// tick. If every tick took longer than the store needs for an answer, these ticks would keep the loop from polling,
+/// and nothing would be read from clients.
 struct TickSchedule {
     enum Request {
         case beforePoll, afterPoll
@@ -13,7 +14,8 @@ struct TickSchedule {
 
     private var isScheduled = false
     private var isWakeUpRequested = false
-    /// The scheduled ticks since the last event: bytes, the beginning or end of a connection, or a wake-up.
+    /// The number of scheduled ticks since the last event. Events are: received bytes, the beginning or end of a
+    /// connection, and the wake-up after a requested poll.
     private var ticksSinceEvent = 0
     /// Whether a tick runs now. Events during a tick are its consequences, and do not count.
     var isTicking = false
@@ -41,7 +43,7 @@ struct TickSchedule {
         return .afterPoll
     }
 
-    /// Must be called when the loop has polled after a request for it.
+    /// Must be called after the poll that follows a request `.afterPoll`.
     mutating func wokenUp() { isWakeUpRequested = false }
 
     mutating func scheduledTickBegan() {
