@@ -36,7 +36,7 @@
 /// Delegates are called on the thread of the caller. A multicast delegate is `Sendable` if its delegates are, and may
 /// then be used on several threads at once.
 public final class MulticastDelegate<T> {
-    /// The set of methods for which each delegate is registered: all.
+    /// The set of methods that `BroadcastReceivers` needs for each receiver. Delegates are always registered for all.
     struct AllMethods: OptionSet {
         let rawValue: UInt64
         static var all: AllMethods { AllMethods(rawValue: .max) }

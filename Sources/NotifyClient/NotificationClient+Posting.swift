@@ -1,9 +1,9 @@
 extension NotificationClient {
     /// Posts a message and waits for its receipt.
     ///
-    /// Any number of tasks may post at the same time. Their messages share the connection and the daemon's post window.
-    /// The messages of one task keep their order. To post many messages from one task, use
-    /// ``postPipeline(capacity:timeout:)``.
+    /// Any number of tasks may post at the same time. Their messages share the connection and the daemon's limit of
+    /// unanswered posts per connection. The messages of one task keep their order. To post many messages from one task,
+    /// use ``postPipeline(capacity:timeout:)``.
     ///
     /// Without a connection the post waits for one, at most ``Configuration/connectionWait``. If the connection breaks
     /// before the receipt arrives, the post fails with `outcomeUnknown`. The client does *not* send it again, because
@@ -88,7 +88,12 @@ extension NotificationClient {
     /// The outcome is not reported: the message may be lost with the connection, and a refusal is only logged. Waits
     /// while there is no connection, at most ``Configuration/connectionWait``, and while the buffer is full.
     ///
-    /// - Throws: ``NotifyError`` with `notConnected`, `payloadTooLarge`, `cancelled` or `stopped`.
+    /// - Parameters:
+    ///   - message: The message.
+    ///   - timeout: The time limit, which includes the wait for a connection; `nil` for
+    ///     ``Configuration/requestTimeout`` once there is a connection.
+    /// - Throws: ``NotifyError``, such as `notConnected`, `timedOut`, `payloadTooLarge`, `cancelled`, `stopped` or, in
+    ///   a forked child, `forked`.
     public nonisolated(nonsending) func send(
         _ message: OutgoingMessage, timeout: Duration? = nil
     ) async throws(NotifyError) {

@@ -16,8 +16,8 @@ public import Logging
 /// ``withNotificationClient(configuration:logger:isolation:_:)``, or by adding it to a `ServiceGroup`, which calls
 /// ``run()``. All methods may be called from any thread or task.
 ///
-/// - Note: `Logger` of swift-log, `Service` of swift-service-lifecycle and `Date` of Foundation are the only types of
-///   other packages in this interface, besides this package's own `NotificationName`.
+/// - Note: The interface uses only these foreign types: `Logger` of swift-log, `Service` of swift-service-lifecycle and
+///   `Date` of Foundation. `NotificationName` is of this package's NotifyCenter.
 public final class NotificationClient: Sendable {
     let core: ClientCore
 

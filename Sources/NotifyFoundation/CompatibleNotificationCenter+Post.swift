@@ -19,7 +19,7 @@ extension CompatibleNotificationCenter {
     }
 
     /// - Parameter notification: Creates the notification of this name and object. Called if the post reaches an
-    ///   observer or takes the slow path.
+    ///   observer, or if the center has interceptors or a hook for unobserved posts.
     @inline(__always)
     func post(name: NSNotification.Name, object: Any?, notification: () -> PostedNotification) {
         // Nil is handled separately, because binding the object copies it, even if it is nil.

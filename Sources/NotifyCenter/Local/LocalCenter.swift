@@ -39,7 +39,7 @@ public final class LocalCenter: Sendable {
 // MARK: - State
 
 extension LocalCenter {
-    /// Features that make posts take the slow path.
+    /// Features that make posts take the slow path, which looks for interceptors and the hook for unobserved posts.
     enum Feature {
         static let interceptors: UInt8 = 1
         static let unobservedHook: UInt8 = 2

@@ -54,8 +54,9 @@ extension NotificationClient.Administration {
         }
     }
 
-    /// Makes the daemon read its configuration again. If a file has an error, nothing changes. The daemon also repairs
-    /// its log if the files of the database were deleted or moved away.
+    /// Makes the daemon read its configuration again. If a file has an error, nothing changes. If files of the database
+    /// are missing, the daemon also creates them again; without the database file, messages that are not in memory are
+    /// lost.
     ///
     /// - Returns: The result.
     /// - Throws: ``NotifyError``, such as `forbidden` for a user who may not manage everything, or

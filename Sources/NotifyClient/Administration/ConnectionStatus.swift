@@ -58,9 +58,11 @@ extension NotificationClient.Administration {
             public let behind: UInt64?
             /// Whether ``behind`` is only an upper bound, for example because the subscription has an object.
             public let isBehindUpperBound: Bool
-            /// The number of messages that the attached client has acknowledged.
+            /// The number of messages that the attached client has acknowledged; for a shared subscription, the sum
+            /// over all members.
             public let acknowledged: UInt64
-            /// The number of messages that were delivered to the attached client and are not acknowledged yet.
+            /// The number of messages that were delivered to the attached client and are not acknowledged yet; for a
+            /// shared subscription, the sum over all members.
             public let unacknowledged: Int
         }
 

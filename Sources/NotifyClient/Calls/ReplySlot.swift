@@ -6,8 +6,8 @@ import Synchronization
 protocol RequestSlot: AnyObject, Sendable {
     var timeout: Duration? { get }
     var isAnswered: Bool { get }
-    /// Whether the service of the request's task is shut down, so that the request must not wait for a connection any
-    /// more.
+    /// Whether the service (ServiceLifecycle) in which the caller runs is being shut down. Such a request is sent only
+    /// if a connection exists.
     var isShutDown: Bool { get }
     func fail(_ error: NotifyError)
 }
@@ -90,9 +90,9 @@ final class ReplySlot<Value: Sendable>: RequestSlot {
         return try answer.get()
     }
 
-    /// Waits for the answer as ``wait(isolation:onCancel:)`` does. `onGracefulShutdown` is called when the service of
-    /// the task is shut down, or at once if the shutdown has already begun. `onGracefulShutdown` need not answer the
-    /// slot.
+    /// Waits for the answer as ``wait(isolation:onCancel:)`` does. `onGracefulShutdown` is called when the service
+    /// (ServiceLifecycle) in which the caller runs is being shut down, or at once if the shutdown has already begun.
+    /// The closure need not answer the slot.
     func wait(
         isolation: isolated (any Actor)? = #isolation, onCancel: @escaping @Sendable () -> Void,
         onGracefulShutdown: @escaping @Sendable () -> Void
@@ -112,7 +112,7 @@ final class ReplySlot<Value: Sendable>: RequestSlot {
         return try answer.get()
     }
 
-    /// The answer, if it has already arrived.
+    /// The answer if it has already arrived, otherwise nil.
     private var early: Answer? {
         state.withLock { state in
             if case .answered(let answer) = state { answer } else { nil }
@@ -120,6 +120,7 @@ final class ReplySlot<Value: Sendable>: RequestSlot {
     }
 
     private nonisolated(nonsending) func pickUp() async -> Answer {
+        // The thread sanitizer does not see that an early resumption happens before the task continues.
         defer { state.repeatOrder() }
         return await withUnsafeContinuation { continuation in
             let early: Answer? = state.withLock { state in

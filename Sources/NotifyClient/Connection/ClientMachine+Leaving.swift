@@ -2,8 +2,9 @@ import NotifyWire
 
 /// The end of subscriptions.
 extension ClientMachine {
-    /// Leaves a subscription. `slot` is answered when the daemon has confirmed the detach. The answer is an error if a
-    /// lost connection kept acknowledgements from being sent.
+    /// Leaves a subscription. `slot` is answered when the daemon has confirmed the detach, or at once if the
+    /// subscription waits for a connection. The answer is an error if a lost connection kept acknowledgements from
+    /// being sent, or if the daemon has not confirmed the detach in time or before the connection was lost.
     mutating func leave(_ number: UInt32, _ slot: ReplySlot<Void>?, now: Duration, _ effects: inout Effects) {
         guard let entry = subscriptions[number] else {
             if let slot { effects.answer(slot, .success(())) }
@@ -68,7 +69,8 @@ extension ClientMachine {
         case .waiting:
             break
         case .detaching:
-            // The daemon detaches a lost connection by itself, but may have missed the last acknowledgements.
+            // The daemon detaches the subscriptions of a lost connection by itself, but may have missed the last
+            // acknowledgements.
             finishSubscription(number, nil, leaveResult: .failure(.detachUnconfirmed(entry.spec)), &effects)
         }
     }

@@ -88,7 +88,7 @@ extension ClientMachine {
             reason: reason, missed: gap.dropped,
             isUpperBound: gap.isUpperBound,
             sequences: range.first <= range.last ? range.first...range.last : nil)
-        for buffer in router.dropped(from: gap.subscription, through: range.last) {
+        for buffer in router.dropped(of: gap.subscription, through: range.last) {
             effects.deliveries.append((buffer, .gap(notice)))
         }
     }

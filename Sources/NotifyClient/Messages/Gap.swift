@@ -14,14 +14,15 @@ extension NotificationClient {
             case recreated
             /// The daemon no longer keeps messages that the durable subscription had not acknowledged, or that a reader
             /// of the log had not reached. The retention rules, the limit of a user's unread messages, a purge or a
-            /// repair has removed them. The daemon also drops messages of a subscription if too many wait for a client
-            /// that may receive them. While no client is attached, it drops messages that are damaged or that the
-            /// policy denies to every client.
+            /// repair has removed them. If the policy denies messages to the attached clients, these messages wait for
+            /// a client that may receive them, and the daemon drops some if too many wait. While no client is attached,
+            /// it drops messages that are damaged or that the policy denies to every client.
             case deleted
             /// Messages in the daemon's log are damaged, so the daemon does not deliver them.
             case damaged
-            /// The policy no longer lets any client that attached to the durable subscription receive messages that
-            /// waited for such a client. If no client is attached at that time, the reason is ``deleted``.
+            /// Messages waited for a client that may receive them. Under the present policy, none of the clients that
+            /// have attached to the durable subscription may receive them any more. If no client is attached when the
+            /// policy changes, the reason is ``deleted``.
             case forbidden
         }
 
@@ -34,8 +35,7 @@ extension NotificationClient {
         /// damaged messages whose name is unknown. It may also include deleted messages that were delivered and not
         /// acknowledged.
         public let isUpperBound: Bool
-        /// A range of sequences that includes all missed messages; `nil` if it is unknown. It may include other
-        /// messages.
+        /// A range of sequences that includes all missed messages, and possibly others; `nil` if it is unknown.
         public let sequences: ClosedRange<UInt64>?
 
         /// Makes a gap, for example in a test.

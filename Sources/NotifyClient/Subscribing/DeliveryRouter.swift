@@ -1,7 +1,7 @@
 import NotifyCenter
 import NotifyWire
 
-/// Routes each delivery of a read to its subscriptions.
+/// Routes each delivery of a read (the bytes read from the socket at once) to its subscriptions.
 ///
 /// The header of a run announces deliveries of one subscription. Any other delivery is for the volatile
 /// subscriptions that match: the daemon sends it once, regardless of the number of these subscriptions.
@@ -12,15 +12,16 @@ struct DeliveryRouter: ~Copyable {
         var buffer: DeliveryBuffer
         /// The acknowledgements of a durable subscription; nil for a volatile one.
         var acknowledgements: MessageBatch.Acknowledgements?
-        /// The sequence after which its live messages begin.
+        /// The daemon's sequence when a volatile subscription was opened: deliveries up to it are ignored. 0 for a
+        /// durable subscription.
         var after: UInt64
-        /// The sequence of the last live message that was delivered to it, or `after`.
+        /// The sequence of the last message that was delivered to the subscription, or `after`.
         var last: UInt64
         /// Whether each delivery must be reported to the caller, which counts credit.
         var isCounted: Bool
         /// The registration of a volatile subscription in the center.
         fileprivate var registration: UInt64 = 0
-        /// Live messages of the present read.
+        /// The messages of the present read, which are not delivered yet.
         fileprivate var staged = StagedMessages()
 
         init(
@@ -90,10 +91,11 @@ struct DeliveryRouter: ~Copyable {
         if announced.slot == slot { announced.slot = nil }
     }
 
-    /// Must be called when the daemon has dropped messages up to a sequence.
+    /// Must be called when the daemon has dropped messages of a subscription up to a sequence. Number 0 means all
+    /// volatile subscriptions.
     ///
-    /// - Returns: The buffer of the subscription; for number 0, the buffers of all volatile subscriptions.
-    mutating func dropped(from number: UInt32, through sequence: UInt64) -> [DeliveryBuffer] {
+    /// - Returns: The buffers of these subscriptions.
+    mutating func dropped(of number: UInt32, through sequence: UInt64) -> [DeliveryBuffer] {
         guard number == 0 else { return slots[number].map { [targets[$0].buffer] } ?? [] }
         sharedThrough = max(sharedThrough, sequence)
         return targets.values.filter { $0.acknowledgements == nil }.map(\.buffer)
@@ -191,8 +193,8 @@ extension DeliveryRouter {
 // MARK: - Taking
 
 extension DeliveryRouter {
-    /// Takes the staged messages of a read. The bytes of all messages are copied once, and a subscription with less
-    /// than half of these bytes gets a copy of its own.
+    /// Takes the staged messages of a read. The subscriptions share one copy of the bytes. A subscription with less
+    /// than half of these bytes gets its own copy instead, because a small batch would keep the whole copy in memory.
     mutating func takeStaged(
         from read: UnsafeRawBufferPointer, _ body: (DeliveryBuffer, DeliveryBuffer.Item) -> Void
     ) {

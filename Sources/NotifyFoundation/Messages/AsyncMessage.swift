@@ -5,7 +5,7 @@ extension CompatibleNotificationCenter {
     /// A message that can be posted and observed in any isolation domain. Its observers are called asynchronously.
     ///
     /// ```swift
-    /// struct EventDidFinish: NotificationCenter.AsyncMessage {
+    /// struct EventDidFinish: CompatibleNotificationCenter.AsyncMessage {
     ///     typealias Subject = Event
     ///     let duration: Duration
     /// }
@@ -26,8 +26,8 @@ extension CompatibleNotificationCenter {
 
         /// Creates a message from a notification. The default implementation returns nil.
         ///
-        /// - Returns: The message, or nil if the notification lacks required contents. If nil, the center calls
-        ///   `CenterHooks.failed` of the underlying center instead of the observer.
+        /// - Returns: The message, or nil if the notification lacks required contents. If it is nil, the hook `failed`
+        ///   of the `LocalCenter` underneath is called instead of the observer.
         static func makeMessage(_ notification: Notification) -> Self?
 
         /// Creates a notification from a message. The center sets the notification's name and object. The default

@@ -5,7 +5,7 @@ extension CompatibleNotificationCenter {
     /// A message that is posted on the main actor. Its observers run on the main actor before `post` returns.
     ///
     /// ```swift
-    /// struct EventDidStart: NotificationCenter.MainActorMessage {
+    /// struct EventDidStart: CompatibleNotificationCenter.MainActorMessage {
     ///     typealias Subject = Event
     /// }
     /// ```
@@ -30,9 +30,9 @@ extension CompatibleNotificationCenter {
 
         /// Creates a message from a notification. The default implementation returns nil.
         ///
-        /// - Returns: The message, or nil if the notification lacks required contents. If nil, the observer is not
-        ///   called. If the post came from the main actor, the center calls `CenterHooks.failed` of the underlying
-        ///   center.
+        /// - Returns: The message, or nil if the notification lacks required contents. If it is nil, the observer is
+        ///   not called. If, in addition, the post came from the main actor, the hook `failed` of the `LocalCenter`
+        ///   underneath is called.
         @MainActor static func makeMessage(_ notification: Notification) -> Self?
 
         /// Creates a notification from a message. The center sets the notification's name and object. The default
@@ -70,8 +70,8 @@ extension CompatibleNotificationCenter {
         post(message, named: Message.name, subject: nil) { Message.makeNotification($0) }
     }
 
-    /// - Parameter makeNotification: Creates the notification. Called if the post reaches an observer or takes the slow
-    ///   path. The name and the object of the result are overwritten.
+    /// - Parameter makeNotification: Creates the notification. Called if the post reaches an observer, or if the center
+    ///   has interceptors or a hook for unobserved posts. The name and the object of the result are overwritten.
     @inline(__always)
     func post<Message>(
         _ message: Message, named name: Notification.Name, subject: AnyObject?,

@@ -2,8 +2,8 @@ extension CompatibleNotificationCenter {
     /// A value that identifies a type of message when an observer is added, such as `.didStart`.
     ///
     /// ```swift
-    /// extension NotificationCenter.MessageIdentifier
-    /// where Self == NotificationCenter.BaseMessageIdentifier<EventDidStart> {
+    /// extension CompatibleNotificationCenter.MessageIdentifier
+    /// where Self == CompatibleNotificationCenter.BaseMessageIdentifier<EventDidStart> {
     ///     static var didStart: Self { .init() }
     /// }
     ///

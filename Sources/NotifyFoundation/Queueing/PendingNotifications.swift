@@ -17,7 +17,7 @@ struct PendingNotifications {
     private(set) var entries: [UInt64: Entry] = [:]
     private var lastNumber: UInt64 = 0
 
-    /// The modes in which posting is scheduled on the run loop, once for all pending notifications.
+    /// The modes that already have a callback on the run loop. One callback per mode serves all pending notifications.
     var scheduledModes: Set<RunLoop.Mode> = []
 
     /// All pending notifications, in the order of enqueueing.

@@ -83,7 +83,7 @@ package struct Extend: ControlFrame {
     /// The sequences of the messages, at most ``Limits/acknowledgedRangesPerFrame``. Messages that the client does not
     /// hold are ignored.
     package var sequences: [UInt64]
-    /// The new deadline from now on, in microseconds; 0 for that of the subscription's settings.
+    /// The time from now to the new deadline, in microseconds; 0 for the deadline of the subscription's settings.
     package var microseconds: UInt64
 
     package init(subscription: UInt32, sequences: [UInt64], microseconds: UInt64 = 0) {

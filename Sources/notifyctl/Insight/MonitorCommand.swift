@@ -9,11 +9,11 @@ struct MonitorCommand: AsyncParsableCommand, PatternTaking {
             Prints one line for each post: its time, sequence, user and process, its name, object and headers, the size \
             of its payload, and its receipt: the durability, and the numbers of connections that it was sent to and of \
             durable subscriptions that it was stored for. A stored post is printed after its commit. For a refused \
-            post, the line contains the reason and, with the right to manage, the rule that forbids the post.
+            post, the line contains the reason and, with the right to manage everything, the rule that forbids it.
 
             Prints accepted posts whose name this user may receive, and refused posts of this user or, with the right \
-            to manage, of every user. The daemon records at most 5,000 posts per second for a monitor and keeps at \
-            most 256 KiB of them. It skips other posts, and a line on standard error reports their number.
+            to manage everything, of every user. The daemon records at most 5,000 posts per second for a monitor and \
+            keeps at most 256 KiB of them. It skips other posts, and a line on standard error reports their number.
 
             \(TimeOptions.discussion)
 

@@ -7,8 +7,8 @@ struct StatsCommand: AsyncParsableCommand {
         abstract: "Print the daemon's counters, or the use of its limits.",
         discussion: """
             With --limits each line is 'NAME USED of LIMIT', or 'NAME USED' for a resource without a limit of its own. \
-            The lines are those of this user or, with the right to manage, of every user. The limit of \
-            user.UID.memory_bytes depends on the memory that the other users hold.
+            The lines are those of the whole daemon and of this user or, with the right to manage everything, of the \
+            first 1,000 users. The limit of user.UID.memory_bytes depends on the memory that the other users hold.
 
             With --format openmetrics the output is OpenMetrics text, which Prometheus reads. The names of the metrics \
             begin with notifyd_.

@@ -3,16 +3,17 @@ struct Table {
     struct Column {
         let title: String
         var isNumeric = false
-        /// Whether text is never shortened, because its middle is essential.
+        /// Whether text is not shortened, because shortening omits the middle. Such a column is shortened only if it is
+        /// the only one left.
         var isFixed = false
-        /// Whether the column is left out where the width is limited, unless it is requested.
+        /// Whether the column is left out on a terminal unless `--wide` is given.
         var isWide = false
 
         static func text(_ title: String) -> Column { Column(title: title) }
         static func time(_ title: String) -> Column { Column(title: title, isFixed: true) }
         static func number(_ title: String) -> Column { Column(title: title, isNumeric: true) }
 
-        /// The same column, left out by default.
+        /// The same column, left out on a terminal unless `--wide` is given.
         var wide: Column { wide(if: true) }
 
         func wide(if isWide: Bool) -> Column {
