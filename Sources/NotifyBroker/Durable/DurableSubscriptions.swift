@@ -16,7 +16,8 @@ struct DurableSubscriptions {
     private var slotsByKey: [DurableKey: DurableSlot] = [:]
     private var slotsByID: [DurableID: DurableSlot] = [:]
     private(set) var nextID: DurableID
-    /// Whether every subscription of the log is known. If not, the log is damaged, and nothing can be stored.
+    /// Whether every subscription of the log is known. If not, the content of the log is damaged, and nothing can be
+    /// stored.
     let areComplete: Bool
     /// Subscriptions with progress to persist.
     private var unsaved: Set<DurableSlot> = []

@@ -29,7 +29,7 @@ struct Egress {
     var flushBudget = FlushBudget()
     var pacer = OutputPacer()
     var unreadSockets = UnreadSockets()
-    /// More connections than this are flushed through the queue, so that users take turns.
+    /// If more connections than this are to be flushed, they are flushed through the queue, so that users take turns.
     private static let unqueuedConnections = 64
     /// The size at which a block is sealed. Bounds the memory that a slow connection keeps alive with a slice of a
     /// block. A block fits into 256 KiB if its last message takes up to 16 KiB.
@@ -41,8 +41,8 @@ struct Egress {
     private var sources: [Source] = []
     /// The source of the volatile writer's block.
     private var volatileSource: UInt32?
-    /// The source of the log's open block; nil if no spans refer to it. If spans do, the block must be sealed at the
-    /// end of the tick.
+    /// The source of the log's open block (see `PendingLog`); nil if no spans refer to the block. If spans do, the
+    /// block must be sealed at the end of the tick.
     private var logSource: UInt32?
     /// Indexed by the reader's slot.
     private var openRuns: ContiguousArray<OpenRun?> = []

@@ -17,7 +17,7 @@ struct Outbox {
     private var runs: UInt32 = 0
     /// The bytes charged for settled chunks outside of shared blocks.
     private var ownWaitingBytes: UInt32 = 0
-    /// Whether the outbox is on the list of outboxes with output of this tick.
+    /// Whether the connection is in the list of touched connections, which the end of the tick visits.
     var isTouched = false
     /// Whether the outbox is in the queue of outboxes to flush.
     var isQueued = false

@@ -2,8 +2,8 @@ import DequeModule
 import NotifyCenter
 import NotifyWire
 
-/// Records posts for one client. The client repeats its request; each one takes the posts recorded since the previous
-/// request.
+/// Records posts for one client. The client repeats its request; each request takes the posts recorded since the
+/// previous request.
 struct Monitor {
     /// The maximum memory of the recorded posts, in bytes.
     static let maximumBytes = 256 << 10
@@ -105,7 +105,7 @@ extension PostEntry {
 
 /// The monitors of all clients, at most one for each connection.
 struct Monitors {
-    /// The maximum number of monitors. Each examines the posts of all clients.
+    /// The maximum number of monitors. Limited because each monitor compares every post with its patterns.
     static let maximumCount = 8
     /// The maximum number of monitors of clients that may not manage everything, in total and for each user.
     static let maximumCountOfOthers = 4

@@ -1,9 +1,10 @@
 import NotifyWire
 
-/// The progress of reading the snapshot of a volatile subscription: the stored messages before its first live message.
+/// The progress of reading the snapshot of a volatile subscription: the stored messages before its live messages, which
+/// are those posted after the daemon has registered it.
 ///
-/// While the snapshot is read, the subscription's buffer may have no room for a live message, and the daemon may drop
-/// one. Such messages are read from the log, too, so the end of the snapshot moves to a later sequence.
+/// While the snapshot is read, the subscription's buffer may have no room for a live message, and the daemon may drop a
+/// live message. Such messages are read from the log, too, so the end of the snapshot moves to a later sequence.
 struct LogSnapshot {
     /// The part of the log that is still to be read.
     private(set) var rest: SequenceRange

@@ -8,6 +8,7 @@ struct SubscriptionTable {
         case waiting(deadline: Duration?)
         /// Requested, not answered yet.
         case requested
+        /// Registered by the daemon, which sends messages as they are posted or committed.
         case live
         /// Being left; the daemon's confirmation is pending.
         case detaching(deadline: Duration)

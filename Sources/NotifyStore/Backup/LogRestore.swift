@@ -11,7 +11,7 @@ package struct RestoredLog: Sendable {
     package var nextSequence: UInt64
     /// The new path of the replaced database; nil if there was none.
     package var keptPath: String?
-    /// Why the replaced database can't be read; nil if it can.
+    /// The reason why the replaced database can't be read; nil if it can be read.
     package var unreadable: String?
 }
 
@@ -114,6 +114,7 @@ private struct LogRestore {
         var nextSequence: UInt64 = 0
         /// The mark of the last deletion. See ``DeletionLog/mark``.
         var deletionMark: UInt64 = 0
+        /// The reason why the log can't be read; nil if it can be read.
         var unreadable: String?
         /// The `SequenceMark`s (shared memory) that are obsolete once the log is replaced.
         var marks: [SequenceMark] = []

@@ -13,7 +13,8 @@ struct LogFiles {
         case writeAheadLog
     }
 
-    /// A problem with one of the files.
+    /// Damage of the files, as opposed to damage of their content: one of the files was moved away, replaced or
+    /// truncated while it was open.
     struct Damage: Error, Equatable {
         enum Kind: Equatable {
             /// No file is at the path.

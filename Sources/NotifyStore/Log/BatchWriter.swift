@@ -7,8 +7,8 @@ struct BatchWriter: ~Copyable {
     var makesRoom = true
     /// Whether the database is marked as in use. If the next start finds it so, the daemon did not stop cleanly.
     var isMarkedInUse = true
-    /// A batch that was committed, but reported as failed, because the files were found damaged right afterwards. It
-    /// must still be removed from the database.
+    /// A batch that was committed, but reported as failed, because a file was found moved away, replaced or truncated
+    /// right afterwards. The batch must still be removed from the database.
     var refusedBatch: RefusedBatch?
 
     /// The messages that the batch deletes; nil if it deletes none.

@@ -6,7 +6,7 @@ import SystemPackage
 
 /// Repair of a log whose files were deleted or moved away while it was open.
 extension CurrentLog {
-    /// Repairs the log if a file is missing. Other damage is reported, and the files are left unchanged.
+    /// Repairs the log if a file is missing. Other damage of the files is reported, and the files are left unchanged.
     func repair(with continuation: LogContinuation) -> LogRepair {
         if log == nil, let corruption { return .failed(corruption.message) }
         // If there is no log yet, each commit tries to create it.

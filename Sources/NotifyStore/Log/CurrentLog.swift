@@ -7,7 +7,7 @@ import Synchronization
 /// replaced.
 ///
 /// `@unchecked Sendable`: after the creation, `Store` uses this object only in closures on its serial queue, which run
-/// one after another. The mark, which any thread may use, has its own lock.
+/// one after another. The `SequenceMark`, which any thread may use, has its own lock.
 final class CurrentLog: @unchecked Sendable {
     /// The damage of the content that keeps the log from being opened.
     var corruption: StorageFailure?
@@ -49,9 +49,9 @@ final class CurrentLog: @unchecked Sendable {
 
     /// Opens the log at `path`, or creates it.
     ///
-    /// A full disk or a damaged log does not prevent the start: volatile messages need no disk space, only sequences
-    /// that are never used twice. While no sequences can be reserved on disk, only the mark in shared memory keeps the
-    /// next start from using the same sequences again.
+    /// A full disk, or a log whose content is damaged, does not prevent the start: volatile messages need no disk
+    /// space, only sequences that are never used twice. While no sequences can be reserved on disk, only the
+    /// `SequenceMark` in shared memory keeps the next start from using the same sequences again.
     ///
     /// The loss of the mark when the kernel stops is safe: no process that has seen these sequences is left, and none
     /// of the sequences is on disk. No message is stored, and no durable subscription attached, before the first commit
@@ -197,7 +197,7 @@ final class CurrentLog: @unchecked Sendable {
         return log
     }
 
-    /// The failure of a request. The log notes damage, so that later commits fail.
+    /// The failure of a request. The log notes damage of the content, so that later commits fail.
     func failure(_ error: any Error) -> StorageFailure {
         log?.failure(error) ?? error as? StorageFailure
             ?? StorageFailure(kind: .inputOutput, message: String(describing: error))

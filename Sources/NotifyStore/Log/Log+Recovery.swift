@@ -6,8 +6,8 @@ extension Log {
     ///
     /// The database is not checked as a whole, not even after a crash, because a check would read every byte at each
     /// start. SQLite's write-ahead log has checksums, and SQLite ignores everything after the last complete commit. So
-    /// a killed process or a power loss leaves the state after some commit. Other damage is reported by the read that
-    /// finds it.
+    /// a killed process or a power loss leaves the state after some commit. Other damage of the content is reported by
+    /// the read that finds it.
     ///
     /// - Parameter usedBelow: The lowest sequence not used by any process since boot; 0 if unknown.
     func recover(usedBelow: UInt64) throws -> RecoveredLog {

@@ -1,7 +1,8 @@
 import NotifyLog
 import NotifyWire
 
-/// A batch that was reported as failed because the files were found damaged right after its commit.
+/// A batch that was committed, but reported as failed, because a file was found moved away, replaced or truncated right
+/// afterwards.
 ///
 /// The batch must be removed from the database, because the database may be moved back to its path.
 struct RefusedBatch {

@@ -172,8 +172,8 @@ struct LogDisk: ~Copyable {
 
     /// Checks that the batch has not made the log larger than its limit, and that the disk has enough free space.
     ///
-    /// A probe requires spare room (1/16 of each limit, at most 1 MiB), so that a successful probe is not followed by a
-    /// refused batch.
+    /// A probe (a batch that tests whether storage works again) requires spare room, 1/16 of each limit, at most 1 MiB,
+    /// so that a successful probe is not followed by a refused batch.
     mutating func checkCapacity(_ batch: CommitBatch) throws {
         let growth = batch.maximumGrowth
         try checkFreeSpace(for: batch, growth)

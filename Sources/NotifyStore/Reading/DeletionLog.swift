@@ -2,8 +2,8 @@ import NotifyLog
 import NotifyWire
 
 /// The deletions of messages. A reader of pages learns from them which messages were deleted before it could read them.
-/// Each deletion has a mark, the number of its transaction, and a reader knows the mark up to which it has learnt of
-/// all deletions. The deletions are also rows of the database, for readers that continue after a restart.
+/// Each deletion has a mark, the number of its transaction, and a reader continues after the mark of the last deletion
+/// that it has learnt of. The deletions are also rows of the database, for readers that continue after a restart.
 ///
 /// The memory is bounded: if there are many deletions, the older ones are summed up for each name, and in the end for
 /// all names together. No deletion is dropped. A reader whose mark is known to be from another log gets all of them.
@@ -69,7 +69,7 @@ struct DeletionLog {
     /// The deletions that are added to `events` when the transaction is committed.
     private var added: [Event] = []
 
-    /// The deletions with higher marks are not in the database yet.
+    /// The mark up to which the deletions are in the database.
     private var writtenThrough: UInt64
     /// The rows up to this mark may differ from the deletions in memory; nil if no row does.
     private(set) var staleThrough: UInt64?

@@ -22,9 +22,9 @@ package struct SubscriptionEntry: ListedEntry {
     package var behind: UInt64?
     /// Whether `behind` is an upper bound: some of the messages may be finished, or not for the subscription.
     package var isBehindUpperBound: Bool
-    /// Messages acknowledged in this attachment.
+    /// Messages acknowledged by the attached clients, since each of them attached.
     package var acknowledged: UInt64
-    /// Messages delivered in this attachment and not acknowledged.
+    /// Messages delivered to the attached clients and not acknowledged.
     package var unacknowledged: UInt32
     /// The name of a durable subscription; empty for a volatile one.
     package var durableName: String

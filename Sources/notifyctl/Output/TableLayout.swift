@@ -18,7 +18,8 @@ struct TableLayout {
     private var hasMark = false
 
     /// - Parameters:
-    ///   - kept: A column that is shown even if it is wide. It is left out last, except for the first column.
+    ///   - kept: A column that is shown even if `isWide` would leave it out. If the width is too small, it is left out
+    ///     after all others but the first.
     ///   - skipped: The number of columns to leave out after the first one, for a table that is scrolled sideways.
     init(_ table: Table, _ style: TableStyle, keeping kept: Int? = nil, skipping skipped: Int = 0) {
         guard case .fitting(let limit, let isWide) = style else {

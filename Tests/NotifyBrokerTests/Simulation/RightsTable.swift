@@ -1,7 +1,7 @@
 import NotifyCenter
 import NotifyLog
 
-/// Names that have the same rules.
+/// A family of names: names that have the same rules. Their first part, up to a dot, is the family's raw value.
 enum NameFamily: String, CaseIterable {
     /// No rule restricts any name with the same first byte.
     case open
@@ -13,7 +13,7 @@ enum NameFamily: String, CaseIterable {
 
     var name: String { "\(rawValue).a" }
 
-    /// The family of a name; nil for a name of none.
+    /// The family of a name; nil if the name belongs to no family.
     init?(name: String) {
         self.init(rawValue: String(name.prefix { $0 != "." }))
     }
