@@ -8,7 +8,8 @@ extension Log {
     /// A batch counts as committed only if the files at their paths contain it. So the files are checked after each
     /// commit, because files can be moved away, replaced or truncated while they are open. Before a commit only the
     /// size of the write-ahead log is checked, because a write beyond the end of a truncated file would hide the
-    /// truncation. Both files are checked if the last check failed, or if the batch deletes messages or copies.
+    /// truncation. Both files are checked if the last check failed, or if the batch may delete messages or change
+    /// copies.
     func commit(_ batch: CommitBatch) -> CommitOutcome {
         var result: Result<Void, StorageFailure> = .success(())
         var remaining: StorageFailure?
@@ -71,8 +72,8 @@ extension Log {
         do {
             try inTransaction(isFlushed ? .full : .normal) { statements in
                 try write(batch, last: &last, isFlushed: isFlushed, statements)
-                // A batch that deletes messages or copies is checked before its commit: `undoRefusedBatch` cannot bring
-                // them back.
+                // Before the commit of a batch that may delete messages or change copies, the files are checked:
+                // `undoRefusedBatch` cannot restore these messages and copies.
                 if batch.changesCopies, let damage = disk.findDamage() { throw damage.storageFailure }
             }
         } catch {
