@@ -50,6 +50,8 @@ struct Notifyctl: AsyncParsableCommand {
         setenv("LIBDISPATCH_LOG", "NO", 1)
         // With SIGPIPE ignored, a write to a pipe without a reader fails with EPIPE instead of ending the process.
         signal(SIGPIPE, SIG_IGN)
+        // If the parent of notifyctl ignores SIGCHLD, the kernel reaps the commands, and exit statuses are lost.
+        signal(SIGCHLD, SIG_DFL)
         let arguments = CommandArguments.process
         do {
             try arguments.checkOptions()

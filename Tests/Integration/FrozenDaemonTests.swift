@@ -12,7 +12,7 @@ extension IntegrationTests {
             var configuration = NotificationClient.Configuration(socketPath: daemon.socket)
             configuration.requestTimeout = .milliseconds(400)
             try await withNotificationClient(configuration: configuration) { client in
-                try await client.post("a", "1")
+                try await client.post("a", "1", timeout: .seconds(60))
                 daemon.process.send(SIGSTOP)
                 try daemon.process.waitUntilStopped()
                 let error = await #expect(throws: NotifyError.self) { try await client.post("a", "2") }
@@ -41,7 +41,7 @@ extension IntegrationTests {
             let printer = PostPrinter(
                 patterns: [">"], json: false, times: .utc, limit: 1, output: pipe.fileHandleForWriting.fileDescriptor)
             try await withNotificationClient(configuration: configuration) { client in
-                try await client.ping()
+                try await client.ping(timeout: .seconds(60))
                 daemon.process.send(SIGSTOP)
                 try daemon.process.waitUntilStopped()
                 try await withThrowingTaskGroup(of: Void.self) { group in

@@ -12,7 +12,7 @@ extension IntegrationTests {
         {
             let daemon = try await Daemon.start()
             let worker = try RawClient(daemon)
-            let settings = DurableSettingChanges(deadlineMicroseconds: 2_000_000)
+            let settings = DurableSettingChanges(deadlineMicroseconds: 4_000_000)
             try worker.send(
                 Subscribe(
                     request: worker.newRequest(), subscription: 1, patterns: ["jobs"], durableName: "jobs",
@@ -46,8 +46,8 @@ extension IntegrationTests {
             notifyctl.environment = ["GATE": folder.file("gate")]
             // After the standstill, the job runs on for longer than its deadline.
             let work = [
-                "work", "jobs", "--durable", "jobs", "--group", "--deadline", "2s", "--", "sh", "-c",
-                "echo $NOTIFY_DELIVERY $$; read _ <$GATE; sleep 3; echo done",
+                "work", "jobs", "--durable", "jobs", "--group", "--deadline", "4s", "--", "sh", "-c",
+                "echo $NOTIFY_DELIVERY $$; read _ <$GATE; sleep 5; echo done",
             ]
             let poster = try RawClient(daemon)
             var workers: [ChildProcess] = []

@@ -32,7 +32,7 @@ extension IntegrationTests {
 
         @Test func `a command that runs longer than the deadline runs once`() async throws {
             let worker = try start(
-                ["--deadline", "1s", "--max-deliveries", "1"], script: "sleep 3; read job; echo $job $NOTIFY_DELIVERY")
+                ["--deadline", "2s", "--max-deliveries", "1"], script: "sleep 5; read job; echo $job $NOTIFY_DELIVERY")
             try daemon.waitForSubscriptions(1)
             try post(2)
             #expect(try await worker.waitForLines(2) == ["0 1", "1 1"])

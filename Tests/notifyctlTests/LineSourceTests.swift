@@ -25,4 +25,23 @@ import Testing
         #expect(try await source.next(9).isEmpty)
         #expect(source.nextLine == nil)
     }
+
+    @Test func `returned lines are taken again before others, and are not the next line`() async throws {
+        let (input, output) = try makePipe()
+        defer { close(input) }
+        try #require(write(output, "1\n2\n3\n", 6) > 0)
+        close(output)
+        let source = LineSource(input)
+        let taken = try await source.next(2)
+        source.stop()
+        source.resume(with: taken)
+        #expect(source.nextLine == 3, "the returned lines are known to be refused")
+        #expect(try await source.next(1).map(\.number) == [1])
+        source.stop()
+        source.resume(with: Array(taken.prefix(1)))
+        #expect(try await source.next(1).map(\.number) == [1])
+        #expect(source.takeReturned().map(\.number) == [2])
+        #expect(try await source.next(9).map(\.number) == [3])
+        #expect(source.takeReturned().isEmpty)
+    }
 }

@@ -96,6 +96,11 @@ struct LineLedger: Sendable {
         return refused
     }
 
+    /// Lines that `takeRefused` has returned were not sent again.
+    mutating func notSentAgain(_ lines: [InputLine]) {
+        refused.append(contentsOf: lines)
+    }
+
     // MARK: The result
 
     /// The status of the command.

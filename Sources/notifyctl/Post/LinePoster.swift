@@ -232,7 +232,10 @@ struct LinePoster: Sendable {
     }
 
     private func report(after elapsed: Duration) throws {
-        let ledger = state.ledger.withLock { $0 }
+        let ledger = state.ledger.withLock { ledger in
+            ledger.notSentAgain(source.takeReturned())
+            return ledger
+        }
         let summary = ledger.summary(next: source.nextLine)
         if let failure = ledger.failure {
             let message = failure.error.message + Notifyctl.advice(for: failure.error)

@@ -6,6 +6,8 @@ import Synchronization
 /// The lines of the input of `post --lines`, as they are read.
 final class LineSource: Sendable {
     private struct State {
+        /// The lines that were returned to be sent again. They are taken before those of `waiting`.
+        var returned: Deque<InputLine> = []
         /// The lines that were read and not taken yet.
         var waiting: Deque<InputLine> = []
         // One byte more than the maximum payload of every daemon. A longer line is truncated to this length, so its
@@ -22,6 +24,16 @@ final class LineSource: Sendable {
                 readLines += 1
                 waiting.append(InputLine(number: readLines, payload: payload))
             }
+        }
+
+        mutating func take(_ count: Int) -> [InputLine] {
+            let again = returned.prefix(count)
+            let others = waiting.prefix(count - again.count)
+            defer {
+                returned.removeFirst(again.count)
+                waiting.removeFirst(others.count)
+            }
+            return Array(again) + others
         }
     }
 
@@ -46,9 +58,7 @@ final class LineSource: Sendable {
         while true {
             let (lines, reader) = state.withLock { state -> ([InputLine], InputReader?) in
                 if state.isStopped { return ([], nil) }
-                let lines = Array(state.waiting.prefix(count))
-                state.waiting.removeFirst(lines.count)
-                return (lines, state.isAtEnd ? nil : state.reader)
+                return (state.take(count), state.isAtEnd ? nil : state.reader)
             }
             guard lines.isEmpty, let reader else { return lines }
             do {
@@ -77,16 +87,19 @@ final class LineSource: Sendable {
     /// Continues after `stop`. The given lines come before the others.
     func resume(with lines: [InputLine]) {
         state.withLock { state in
-            state.waiting.prepend(contentsOf: lines)
+            state.returned.prepend(contentsOf: lines)
             state.reader = InputReader(descriptor: descriptor)
             state.isStopped = false
         }
     }
 
+    /// Takes the lines that were returned and not taken again.
+    func takeReturned() -> [InputLine] { state.withLock { $0.take($0.returned.count) } }
+
     /// The number of bytes that were read.
     var readBytes: UInt64 { state.withLock { $0.readBytes } }
 
-    /// The number of the first line that was not taken; nil if all were taken, or if no further line is known.
+    /// The number of the first line that was never taken; nil if all were taken, or if no further line is known.
     var nextLine: Int? {
         state.withLock { state -> Int? in
             if let next = state.waiting.first { return next.number }

@@ -15,8 +15,6 @@ final class ExitWatcher: Sendable {
 
     init(poll: Int32) {
         self.poll = poll
-        // If the parent of notifyctl ignores this signal, the kernel reaps the commands, and exit statuses are lost.
-        signal(SIGCHLD, SIG_DFL)
     }
 
     /// Starts the thread.

@@ -95,6 +95,8 @@ final class JobRunner: Sendable {
             guard let opened = try await openPipes(for: message) else { return .givenBack }
             pipes = opened
             process = try await start(message, pipes)
+        } catch is CancellationError {
+            return .givenBack
         } catch {
             return .notStarted(reason: Self.reason(error))
         }
@@ -138,14 +140,17 @@ final class JobRunner: Sendable {
         let output = isPrefixed ? pipes[1].writeEnd : .standardOutput
         var pause = Duration.milliseconds(1)
         while true {
-            do throws(Errno) {
-                let process = try JobProcess.start(
-                    path, arguments: arguments, environment: environment, input: input, output: output, error: error)
+            do {
+                // The file of the program may be on a disk that does not respond.
+                let process = try await Blocking.run { [path, arguments] in
+                    try JobProcess.start(
+                        path, arguments: arguments, environment: environment, input: input, output: output,
+                        error: error)
+                }
                 started(process)
                 return process
-            } catch {
+            } catch Errno.resourceTemporarilyUnavailable where pause <= .milliseconds(16) {
                 // Other processes may have reached the limit of processes only for a moment.
-                guard error == .resourceTemporarilyUnavailable, pause <= .milliseconds(16) else { throw error }
                 try? await Task.sleep(for: pause)
                 pause *= 2
             }
