@@ -31,7 +31,7 @@ struct AccessControl {
     func limits(of id: IdentityID) -> UserLimits { identities.limits(of: id) }
 
     /// The limits of each of `users`. Limits may depend on groups, so these are the limits of one of the user's
-    /// interned identities. A user without one has the limits of an identity without groups.
+    /// interned identities. A user without an interned identity has the limits of an identity without groups.
     func limits(of users: some Sequence<UInt32>) -> [(uid: UInt32, limits: UserLimits)] {
         let known = identities.limitsByUser
         return users.map { uid in
@@ -43,7 +43,7 @@ struct AccessControl {
 
     // MARK: Posting
 
-    /// Whether the identity is known to have the right to post under names with this tag.
+    /// Whether the identity is known to have the right to post under names with this tag (see ``PostRules``).
     @inline(__always)
     func isPermitted(_ tag: UInt16, _ id: IdentityID) -> Bool { identities.isPermitted(tag, id) }
 
@@ -128,7 +128,7 @@ struct AccessControl {
 
     func mayManageEverything(_ id: IdentityID) -> Bool { policy.mayManageEverything(identities[id]) }
 
-    /// - Throws: `forbidden` if the identity may not manage the resources of every user.
+    /// - Throws: `forbidden` unless the identity may manage the resources of every user.
     func checkManageEverything(_ id: IdentityID) throws(WireError) {
         let decision = policy.manageDecision(.everyName, identities[id])
         guard decision.isAllowed else {
@@ -139,7 +139,7 @@ struct AccessControl {
         }
     }
 
-    /// - Throws: `forbidden` if the identity may not manage every name that the pattern matches.
+    /// - Throws: `forbidden` unless the identity may manage every name that the pattern matches.
     func checkManage(_ pattern: NamePattern, _ id: IdentityID) throws(WireError) {
         let decision = policy.manageDecision(pattern, identities[id])
         guard decision.isAllowed else {
@@ -150,15 +150,15 @@ struct AccessControl {
         }
     }
 
-    /// The end of the message that refuses a request for lack of the right to manage.
+    /// The end of the error messages for requests that need the right to manage.
     private static let manageAdvice = "; run the command as root, or add a rule in policy.d that allows the request"
 
-    /// - Throws: `forbidden` if the identity may not manage the durable subscriptions of `uid`.
+    /// - Throws: `forbidden` unless the identity may manage the durable subscriptions of `uid`.
     func checkManage(uid: UInt32, _ id: IdentityID) throws(WireError) {
         if !policy.mayManage(uid: uid, identities[id]) { try checkManageEverything(id) }
     }
 
-    /// The rights that at least one of some identities has, for a reader of stored messages.
+    /// The rights that at least one of the identities has, for a reader of stored messages.
     func readAccess(of ids: [IdentityID]) -> ReadAccess {
         ReadAccess(policy: policy, identities: ids.map { identity($0) })
     }

@@ -15,7 +15,7 @@ extension Broker {
     /// - Parameters:
     ///   - pendingSettings: The changed settings that take effect only at the next start.
     ///   - error: Why the configuration is not in effect; nil if it is.
-    ///   - problem: The problem of a further step, such as the repair of the log; nil if there is none.
+    ///   - problem: The problem of a further step of the reload, such as the repair of the log; nil if there is none.
     package mutating func configurationReloaded(
         for id: ConnectionID, request: UInt64, pendingSettings: [String], error: WireError?, problem: String? = nil
     ) {

@@ -1,7 +1,7 @@
 import NotifyLog
 
-/// The rules for posting by their tags, which are small numbers. The tag of a name is cached with the name. Names to
-/// which the same rules apply share a tag.
+/// The rules that apply to posts, numbered by tags. Names with the same rules share a tag. The tag of a name is cached
+/// with the name.
 struct PostRules {
     /// The maximum number of tags. Names under `user.<uid>` have rules, and so tags, of their own for each uid. All
     /// other names need few tags.
