@@ -24,8 +24,8 @@ extension Broker {
         ledger.change(.socketBytes, by: bytes, uid: uid)
     }
 
-    /// Must be called when fewer than 4 KiB are unread in a socket for which ``socketLeft(uid:bytes:)`` was called,
-    /// also because the peer has closed its end. Ends the charge.
+    /// Ends the charge of ``socketLeft(uid:bytes:)``. Must be called when fewer than 4 KiB are unread, or the peer has
+    /// closed its end.
     package mutating func socketReleased(uid: UInt32, bytes: Int) {
         connections.leftSockets -= 1
         ledger.change(.connections, by: -1, uid: uid)

@@ -42,7 +42,7 @@ extension Ledger.Resource {
         }
     }
 
-    /// The advice at the end of an error message about the limit; empty if it is obvious.
+    /// The advice at the end of an error message about the limit; empty for most resources.
     var advice: String {
         self == .durableSubscriptions
             ? ": use 'notifyctl durable remove' for those that are not needed, or raise the limit" : ""

@@ -153,7 +153,8 @@ struct Ledger {
         if let bytes, bytes > 0 { change(.nameBytes, by: bytes, uid: uid) }
     }
 
-    /// Records that the log contains no message of the name any more, unless a batch with an unknown outcome adds one.
+    /// Records that the log contains no message of the name any more. The name is kept if a batch with an unknown
+    /// outcome stores a message under it.
     mutating func nameRemoved(_ name: [UInt8], unlessIn unfinished: ClosedRange<UInt64>) {
         for (uid, bytes) in storedNames.remove(name, unlessIn: unfinished) { change(.nameBytes, by: -bytes, uid: uid) }
     }

@@ -13,7 +13,7 @@ struct RateLimiter {
     private var posts: [UInt32: TokenBucket] = [:]
     private var connects: [UInt32: TokenBucket] = [:]
     private var queues: [UInt32: Queue] = [:]
-    /// The time at which the first of the waiting connections can continue; nil if no connection waits.
+    /// The time at which ``takeReady(now:)`` must be called; nil if there is none.
     private(set) var nextDeadline: Duration?
 
     /// Takes a token for a post. If no token is available, the connection waits until ``takeReady(now:)`` returns it.

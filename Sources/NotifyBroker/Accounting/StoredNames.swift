@@ -48,8 +48,8 @@ struct StoredNames {
 
     /// Forgets a name that is no longer in the log.
     ///
-    /// - Parameter unfinished: The batches whose outcome is unknown. A name under which one of them stores a message is
-    ///   kept.
+    /// - Parameter unfinished: The batches whose outcome is unknown. A name is kept if one of these batches stores a
+    ///   message under it.
     /// - Returns: The users who had stored messages under the name, and the memory that each of them is no longer
     ///   charged for.
     mutating func remove(_ name: [UInt8], unlessIn unfinished: ClosedRange<UInt64>) -> [(uid: UInt32, bytes: Int)] {

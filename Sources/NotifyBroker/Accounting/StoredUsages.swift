@@ -5,8 +5,9 @@ import NotifyWire
 /// The number and bytes of each user's messages in the log, including messages that wait for the store.
 ///
 /// Messages that a user has posted count towards its limit of stored bytes. Copies of messages that are delivered
-/// again, and dead letters, count towards another share of the same size, because others may have posted the messages
-/// that the user's durable subscriptions fail to process.
+/// again, and dead letters, count towards a second limit of the same size: the user's share for failed messages. The
+/// limits are separate, because other users may have posted the messages that the user's durable subscriptions fail to
+/// process.
 struct StoredUsages {
     /// The account of a user. Valid as long as the daemon runs.
     struct Account {
