@@ -7,7 +7,7 @@ import NotifyWire
 /// next batch, the batch in flight, and the health of storage. Messages are appended to the open block of the pending
 /// content (see ``PendingLog``).
 struct CommitPipeline {
-    /// The multiple of `pendingLimit` at which stored posts are refused. A connection is already paused at
+    /// The multiple of `pendingLimit` at which posts to be stored are refused. A connection is already paused at
     /// `pendingLimit`, but only after it has added a message. Many connections together can therefore exceed that
     /// limit.
     private static let maximumPendingFactor = 8
@@ -128,13 +128,13 @@ struct CommitPipeline {
         pending.isRequested = true
     }
 
-    /// Takes the further requests to create a subscription, which wait for the next batch, after the first creation has
-    /// failed.
+    /// Takes the requests in the next batch that create a subscription, because an earlier batch has failed to create
+    /// it.
     mutating func takeCreations(of id: DurableID) -> [(connection: ConnectionID, request: UInt64)] {
         pending.takeCreations(of: id)
     }
 
-    /// Drops the pending changes of a subscription whose creation failed, except its removal.
+    /// Drops the pending changes of a subscription whose creation failed, except the removal of the subscription.
     mutating func dropChanges(of id: DurableID) {
         pending.changes.removeAll { change in
             switch change {

@@ -15,8 +15,9 @@ struct InFlightBatch {
     /// The upper bound of reserved sequences that the batch writes, exclusive; nil if it writes none.
     let reserveBelow: UInt64?
     let started: Duration
-    /// Whether a change that may let storage work again has caused this retry, not the timer. While such a batch is in
-    /// flight, messages are accepted although storage has failed.
+    /// Whether this is a retry that was requested because of a change that may let storage work again (see
+    /// `Broker.storageChanged`). False for the retries of the timer. While a requested retry is in flight, messages are
+    /// accepted although storage has failed.
     var isRetry = false
 
     var lastSequence: UInt64? { log.sealed.last?.block.entries.last?.sequence }

@@ -4,8 +4,8 @@ import NotifyLog
 import NotifyWire
 
 /// The pending content of the next batch: encoded messages, changes to durable subscriptions, and the requests that
-/// wait for the outcome. Messages are appended to the open block until it is sealed, because it is full or because
-/// outboxes refer to its bytes at the end of a tick.
+/// wait for the outcome. Messages are appended to the open block until it is sealed: when it is full, when the batch
+/// begins, or at the end of a tick in which outboxes refer to its bytes.
 struct PendingLog {
     /// A block of messages, and the resolution with which each of them was posted.
     struct Part {
@@ -104,7 +104,7 @@ struct PendingLog {
         bytes += change.byteCount
     }
 
-    /// Takes the requests that wait for the batch and create the subscription.
+    /// Takes the requests of the batch that create the subscription.
     mutating func takeCreations(of id: DurableID) -> [(connection: ConnectionID, request: UInt64)] {
         var taken: [(connection: ConnectionID, request: UInt64)] = []
         continuations.removeAll { continuation in

@@ -1,9 +1,9 @@
 import NotifyLog
 
-/// The health of storage. A commit or page read that fails or is late marks storage as failed. The next successful
-/// commit ends this state.
+/// The health of storage. Storage counts as failed when work of the store fails, or when a commit or read is late. The
+/// next successful commit ends this state.
 struct StorageHealth {
-    /// The time limit of a commit or a page read. A request that takes longer marks storage as failed.
+    /// The time limit of a commit or read. If it takes longer, storage counts as failed.
     static let responseTimeout = Duration.seconds(10)
 
     /// The reason why storage is considered failed; nil while it works.
