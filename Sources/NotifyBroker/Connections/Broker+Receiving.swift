@@ -180,7 +180,7 @@ extension Broker {
                 throw WireError(
                     .unsupportedVersion,
                     "the daemon supports protocol version \(Hello.currentVersion), "
-                        + "the client versions \(hello.lowestVersion) to \(hello.highestVersion)")
+                        + "and the client supports \(hello.lowestVersion) to \(hello.highestVersion)")
             }
             connections.greeted(slot, by: hello)
             answer(slot, welcome(to: slot))
@@ -223,7 +223,7 @@ extension Broker {
         connections.remove(slot)
     }
 
-    /// Ends what each machine keeps for the connection.
+    /// Releases the connection's subscriptions, requests, input and output.
     mutating func release(_ slot: ConnectionSlot, now: BrokerTime) {
         endSubscriptions(of: slot, now: now)
         endMonitor(of: slot)

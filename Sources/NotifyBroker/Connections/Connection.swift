@@ -14,14 +14,16 @@ struct Connection {
     struct Pauses: OptionSet {
         let rawValue: UInt8
 
+        /// The peer has not read earlier answers.
         static let answersUnread = Pauses(rawValue: 1)
+        /// The connection waits for the next outcome of a batch.
         static let logBehind = Pauses(rawValue: 2)
         /// Received frames are not processed yet.
         static let backlog = Pauses(rawValue: 4)
         /// The user posts faster than its limit.
         static let rateExceeded = Pauses(rawValue: 8)
-        /// A request waits for the store to read from the log: a trace, or a search for the sequence at which a time
-        /// begins.
+        /// A request waits for the store to read from the log: a trace, a summary, a list with counts of messages, or a
+        /// search for the sequence at which a time begins.
         static let awaitingPage = Pauses(rawValue: 16)
         /// The connection posts, and the output of its user's earlier posts is not flushed yet.
         static let outputBehind = Pauses(rawValue: 32)
@@ -68,10 +70,10 @@ struct Connection {
     var subscriptions: [UInt32: Subscription] = [:]
     /// The registration in the center for all volatile subscriptions; nil before the first volatile subscription.
     var registration: UInt64?
-    /// The requests to create or attach a durable subscription. Each waits for a commit.
+    /// The unanswered requests to attach to a durable subscription. Each waits for a commit.
     var unansweredAttaches: Set<UInt64> = []
-    /// The id of the next batch when the next frame began to wait for a change of a durable subscription; nil if no
-    /// frame waits for one.
+    /// The id of the batch that was next when a frame began to wait for a change of a durable subscription; nil if no
+    /// frame waits for such a change.
     var waitsSince: UInt64?
     /// The number of requests for stored messages that are not answered yet.
     var historyReads = 0
@@ -98,7 +100,7 @@ struct Connection {
     /// The reasons why reading is paused; empty while the connection is read.
     var pauses: Pauses = []
     var turn = Turn.none
-    /// The list, monitor or trace request that is being answered entry by entry; nil if there is none.
+    /// The request that is being answered entry by entry; nil if there is none.
     var listing: Listing?
     var counters = Counters()
 

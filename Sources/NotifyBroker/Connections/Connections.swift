@@ -16,7 +16,7 @@ struct Connections {
     private(set) var drain = Drain.notBegun
     /// The number of connections opened so far.
     private var openedCount: UInt64 = 0
-    /// The number of closed connections whose sockets hold unread bytes, and still count as connections.
+    /// The number of closed connections whose sockets hold unread bytes. They still count as connections.
     var leftSockets = 0
 
     var count: Int { table.count }
@@ -83,7 +83,8 @@ struct Connections {
         }
     }
 
-    /// Marks a connection that was opened while the daemon drains as draining, so that its frames are ignored.
+    /// Marks a connection as draining, so that its frames are ignored. For connections that are opened after the drain
+    /// began.
     mutating func drainBegan(for slot: ConnectionSlot) {
         self[slot].session.drainBegan()
     }
