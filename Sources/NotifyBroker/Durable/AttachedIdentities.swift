@@ -27,9 +27,9 @@ struct AttachedIdentities {
         case replaced(IdentityID)
     }
 
-    /// The identities that must be recorded again before a new one, in order: those with a member that attached earlier
-    /// than some identity without a member. After that, an identity without a member is the oldest, and is forgotten
-    /// first.
+    /// The identities that must be recorded again before a new one, in order: each identity that has a member and
+    /// attached earlier than some identity without a member. Then the oldest identity has no member, so the new one
+    /// replaces an identity without a member.
     func kept(where hasMember: (IdentityID) -> Bool) -> [IdentityID] {
         let order = inOrder
         guard let end = order.lastIndex(where: { !hasMember($0) }) else { return [] }

@@ -10,6 +10,7 @@ struct Attachment: Equatable {
     let identity: IdentityID
     let pid: UInt32
     let request: UInt64
+    /// Whether the subscription existed before the request.
     let isResumed: Bool
     /// The maximum number of unacknowledged messages.
     let window: Int

@@ -3,15 +3,16 @@ import NotifyLog
 /// The store's latest counts of the unacknowledged messages of durable subscriptions, and the lists that wait for newer
 /// counts.
 struct Backlogs {
-    /// The age of counts above which a list waits longer for newer ones.
+    /// Lists wait longer for newer counts if the known ones are older than this.
     static let maximumAge = Duration.seconds(5)
-    /// The time for which a list waits for newer counts, if the known ones are not too old.
+    /// The time for which a list waits for newer counts, if the known ones are not older than ``maximumAge``.
     static let patience = Duration.milliseconds(100)
     /// The time for which a list waits if no counts are known, or only older ones.
     static let longPatience = Duration.seconds(5)
     /// The age at which counts are no longer reported, unless the store is counting again.
     static let expiry = Duration.seconds(60)
-    /// The part of the store's time that counting may take, as a divisor: at most 1/20.
+    /// The minimum time from one request for counts to the next, as a multiple of the duration of counting. Limited to
+    /// 4 seconds.
     private static let share = 20
 
     private var known: [DurableID: Backlog] = [:]
@@ -26,7 +27,7 @@ struct Backlogs {
 
     subscript(id: DurableID) -> Backlog? { known[id] }
 
-    /// The first step of a list.
+    /// The decision about a list that needs counts.
     struct Decision: Equatable {
         /// Whether the store must be asked.
         var asks = false

@@ -4,8 +4,9 @@ import NotifyWire
 
 /// Resetting, editing and configuring durable subscriptions.
 ///
-/// A change takes effect at once, so that no earlier acknowledgement can follow it. If its commit fails, the change is
-/// undone. Attached clients are detached and attach again. Their frames for the earlier attachment are refused.
+/// A change takes effect at once. If its commit fails, the change is undone. A reset and an edit also end all
+/// attachments, so that no acknowledgement from before the change counts after it. The clients attach again, and their
+/// frames for the earlier attachments are refused.
 extension Broker {
     /// Moves the cursor of a subscription. A reset to a time continues once the store has found the sequence of that
     /// time.
@@ -52,8 +53,8 @@ extension Broker {
         commitChange(of: durable, request: edit.request, slot)
     }
 
-    /// The filter after an edit. Checks that the client has the right to its patterns or, if the client is another
-    /// user, that an attached identity has the right.
+    /// The filter after an edit. Checks the right to its patterns: the client's right or, if the client is another
+    /// user, the right of one of the identities that have attached.
     private mutating func editedFilter(
         of durable: DurableSlot, _ edit: Edit, _ slot: ConnectionSlot
     ) throws(WireError) -> SubscriptionFilter {
@@ -159,7 +160,8 @@ extension Broker {
 
     /// Replaces the registration of a subscription in the center.
     ///
-    /// - Throws: `limitReached` if a limit is to be kept and exceeded. The subscription then has no registration.
+    /// - Throws: `limitReached` if `isLimited` is true and a limit is exceeded. The subscription then has no
+    ///   registration.
     private mutating func register(
         _ durable: DurableSlot, as filter: SubscriptionFilter, isLimited: Bool = false
     ) throws(WireError) {

@@ -12,7 +12,7 @@ extension Broker {
         continueList(slot)
     }
 
-    /// Answers a request for a description, and ends the list as which the request was processed.
+    /// Answers a request for a description. Such a request is processed as a list, which ends here.
     mutating func endDescription(_ id: DurableID, of slot: ConnectionSlot, request: UInt64) {
         scheduler.spend(FairScheduler.Cost.listEntry)
         connections[slot].listing = nil

@@ -83,7 +83,7 @@ extension Broker {
 
     /// The durable subscription that a request names.
     ///
-    /// - Throws: `forbidden` if the client may not manage it.
+    /// - Throws: `forbidden` if the client may not manage it, `unknownSubscription` if it does not exist.
     func managed(_ request: some ManagementFrame, by slot: ConnectionSlot) throws(WireError) -> DurableSlot {
         let uid = request.uid == Remove.ownUID ? connections[slot].uid : request.uid
         try access.checkManage(uid: uid, connections[slot].identity)

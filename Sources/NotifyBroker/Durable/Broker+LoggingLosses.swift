@@ -2,7 +2,7 @@ import NotifyLog
 
 /// Reports of losses in the daemon's log.
 extension Broker {
-    /// Logs a loss of a subscription. The losses to a purge are logged at the end of the purge.
+    /// Logs a loss of a subscription. Losses that a purge causes are logged at the end of the purge.
     mutating func logLoss(_ loss: Loss, of id: DurableID, in deletion: Deletion, now: Duration) {
         let isPurge = deletion.isPurge && deletion.released[id] == nil
         // A daemon that drains may not see the end of the purge, so it logs the loss at once.
@@ -17,7 +17,7 @@ extension Broker {
         if let report = durables.lossLog.lost(loss, of: id, reason, now: now) { log(report) }
     }
 
-    /// Logs the losses to a purge that has ended or failed.
+    /// Logs the losses that a purge has caused. Must be called when the purge has ended or failed.
     mutating func logPurge(now: Duration) {
         for report in durables.lossLog.purgeEnded(now: now) { log(report) }
     }

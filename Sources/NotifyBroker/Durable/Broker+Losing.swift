@@ -3,7 +3,7 @@ import NotifyWire
 
 /// Effects of deletions by the store, mainly on durable subscriptions that had not acknowledged the messages.
 extension Broker {
-    /// Must be called when the store has deleted messages by itself, or when retention reports something else.
+    /// Must be called when the store reports a step of retention or of a purge.
     package mutating func deleted(_ deletion: Deletion, now: BrokerTime) {
         ledger.stored.remove(deletion.usage)
         if !deletion.usage.isEmpty {
@@ -81,7 +81,7 @@ extension Broker {
         if let reader = durables[slot].reader { pages.readers.wake(reader) }
     }
 
-    /// Removes a subscription that has been without a client for too long, unless a client attaches to it now.
+    /// Removes a subscription that has been without a client for too long, unless a client has attached meanwhile.
     private mutating func expire(_ id: DurableID) {
         guard let slot = durables.slot(of: id), (try? durables[slot].removalRequested()) != nil else { return }
         commits.append(.remove(id: id), then: .expired(id))
@@ -102,7 +102,7 @@ extension Broker {
         if let loss = durables[slot].lossReported(messages) { sendGap(loss, .deleted, to: slot) }
     }
 
-    /// Reports messages that the subscription does not receive to the member that has been attached longest.
+    /// Sends a gap to the member that has been attached longest, for messages that the subscription does not receive.
     mutating func sendGap(_ loss: Loss, _ reason: Gap.Reason, to slot: DurableSlot) {
         if let member = durables[slot].firstMember { sendGap(loss, reason, to: member.attachment) }
     }

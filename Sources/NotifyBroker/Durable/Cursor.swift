@@ -3,7 +3,7 @@ import NotifyWire
 
 /// The position of a durable subscription in the log, and the messages in flight above it.
 struct Cursor {
-    /// Every matching message up to this sequence is acknowledged.
+    /// Every matching message up to this sequence is acknowledged or skipped, or has moved to the redeliveries.
     private(set) var position: UInt64
     /// Every matching message up to this sequence was delivered or acknowledged. May be too low while the log reader is
     /// live, because a live reader does not report messages that do not match.
@@ -64,8 +64,8 @@ struct Cursor {
         return true
     }
 
-    /// Records the delivery of several matching messages to a member. Does nothing if one of them must be skipped, or
-    /// if only some are redeliveries.
+    /// Records the delivery of several matching messages to a member. Does nothing if one of them may have to be
+    /// skipped, or if only some are redeliveries.
     ///
     /// - Parameters:
     ///   - entries: At least one message. The sequences must be higher than all earlier ones.

@@ -33,8 +33,9 @@ extension DurableSubscription {
             "sequence \(sequence) was not delivered to '\(name)': the last one was \(member.deliveredThrough)")
     }
 
-    /// Moves messages to the redeliveries that hold the cursor while many later messages are acknowledged. The cursor
-    /// then passes the moved messages. If many messages hold the cursor, the rest moves after the next batch.
+    /// Moves the oldest messages to the redeliveries if they hold the cursor while many later ones are acknowledged.
+    /// The cursor then passes the moved messages. If many messages hold the cursor, the rest moves after the next
+    /// batch.
     mutating func moveOldestToRedeliveries(now: BrokerTime) {
         while isSpanFull, !isFull, !isSaving, let taken = _cursor.takeOldest() {
             if let isFailure = endedMembers.isFailure(taken.member) {

@@ -1,9 +1,9 @@
 extension DurableSubscription {
-    /// What a subscription holds that its user is charged for.
+    /// The memory and the copies for which a subscription's user is charged, and the unsaved redeliveries.
     struct Footprint {
         /// The memory in bytes.
         var memory = 0
-        /// The bytes of copies in the log.
+        /// The bytes of copies, including copies that the log does not have yet.
         var copies = 0
         /// The rows of redeliveries that the log does not have yet: their number, and the bytes of their copies.
         var unsavedRows = 0

@@ -7,7 +7,7 @@ extension DurableSubscription {
     /// The number of redeliveries that are not in flight.
     var waitingCount: Int { _redeliveries.count - _redeliveries.inFlightCount }
 
-    /// The bytes of the copies in the log.
+    /// The bytes of the copies, including copies that the log does not have yet.
     var copyBytes: Int { _redeliveries.bytes }
 
     /// The maximum number of bytes of the subscription's copies.
@@ -16,13 +16,13 @@ extension DurableSubscription {
         set { _redeliveries.maximumBytes = newValue }
     }
 
-    /// The number of visits of redeliveries, as a measure of work.
+    /// The work on redeliveries so far, in units of ``FairScheduler``.
     var redeliveryWork: Int { _redeliveries.work }
 
     /// Whether the log does not have the latest state of the redeliveries.
     var hasUnsavedRedeliveries: Bool { _redeliveries.hasUnsaved }
 
-    /// The place of a message among the redeliveries; nil if it is not one of them.
+    /// The state of a message among the redeliveries; nil if the message is not one of them.
     func redeliveryState(of sequence: UInt64) -> Redeliveries.State? { _redeliveries.state(of: sequence) }
 
     /// The recorded failures of a message.
@@ -41,7 +41,7 @@ extension DurableSubscription {
 
     var dueCount: Int { _redeliveries.dueCount }
 
-    /// Whether messages are due whose rights are not evaluated.
+    /// Whether there are due messages whose rights are not evaluated.
     var hasUnevaluatedDue: Bool { !_redeliveries.due.isEmpty }
 
     /// Takes due messages to read them, as ``Redeliveries`` does.

@@ -20,8 +20,8 @@ extension DurableSubscription {
         return .earlier(_redeliveries.nextTime, endedMembers.isEmpty ? firstDeadline(now: now)?.time : now)
     }
 
-    /// Whether so many redeliveries wait for a batch or are in the batch in flight that, until its outcome, only
-    /// messages rejected by clients are added.
+    /// Whether many redeliveries wait for a batch, or are in the batch in flight. If so, no messages move because of
+    /// deadlines, ended members or a held cursor until the outcome of the batch.
     var isSaving: Bool {
         _redeliveries.unsavedCount >= Self.slice || _redeliveries.uncopiedBytes >= Self.sliceBytes
     }
@@ -32,7 +32,7 @@ extension DurableSubscription {
         moveEnded(now: now)
     }
 
-    /// The message in flight for the first time whose deadline is next.
+    /// Of the messages in flight for the first time, the one with the next deadline.
     private mutating func firstDeadline(now: Duration) -> (sequence: UInt64, time: Duration)? {
         earlierDeadlines.next(in: _cursor.inFlight, current: settings.deadlineMicroseconds, now: now)
     }

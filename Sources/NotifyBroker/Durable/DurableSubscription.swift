@@ -5,7 +5,7 @@ import NotifyWire
 /// members. A pure state machine.
 ///
 /// An exclusive subscription has at most one member at a time, a group several. A log reader delivers each message to
-/// one of them for the first time. A message that fails moves from the cursor to the redeliveries.
+/// one member for the first time. A message that fails moves from the cursor to the redeliveries.
 struct DurableSubscription {
     enum State: Equatable {
         case detached
@@ -254,7 +254,7 @@ struct DurableSubscription {
 
     // MARK: Losses
 
-    /// The loss of the cursor's generation in the log.
+    /// The losses of the committed cursor's generation.
     var committedLosses: LossRecord {
         if case .reset(_, _, let earlier, _)? = pendingChange { earlier } else { losses }
     }

@@ -142,7 +142,7 @@ struct DurableSubscriptions {
 
     /// Records that a member rejects a message.
     ///
-    /// - Throws: `notDelivered` if the message was not delivered to the member.
+    /// - Throws: `notDelivered` if the sequence is above the highest one delivered to the member.
     mutating func rejected(
         _ reject: Reject, of slot: DurableSlot, by index: Int, now: BrokerTime
     ) throws(WireError) {

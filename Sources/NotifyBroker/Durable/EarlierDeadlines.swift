@@ -35,7 +35,7 @@ struct EarlierDeadlines {
     /// The time in which a message must be answered, in microseconds; nil if the current settings apply.
     func microseconds(of sequence: UInt64) -> UInt64? { spans.first { sequence <= $0.through }?.microseconds }
 
-    /// The message in flight for the first time whose deadline is next; nil if none has one.
+    /// Of the messages in flight for the first time, the one with the next deadline; nil if none has a deadline.
     ///
     /// - Parameter current: The time of the current settings, in microseconds.
     mutating func next(

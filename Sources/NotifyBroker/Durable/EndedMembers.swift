@@ -69,7 +69,7 @@ struct EndedMembers {
         nextSearch.left += entry.left
     }
 
-    /// The members whose messages are searched; nil if there are none.
+    /// The members of the current search; nil if there are none. Begins the next search if the current one is done.
     mutating func searched() -> Set<MemberID>? {
         if search.isDone {
             for id in search.members { failures[id] = nil }

@@ -138,8 +138,8 @@ struct InFlightMessages {
 
     // MARK: Acknowledging
 
-    /// Acknowledges those messages in the range that were delivered to the member. Removes acknowledged messages that
-    /// are the oldest.
+    /// Acknowledges those messages in the range that were delivered to the member. Removes these messages at once if
+    /// they are the oldest.
     ///
     /// - Returns: The number of messages that were not acknowledged before.
     mutating func acknowledge(_ range: SequenceRange, member: MemberID) -> Int {

@@ -3,10 +3,10 @@ import NotifyLog
 /// Decides which losses are logged.
 ///
 /// The first loss of a subscription is logged at once. Its losses within the next minute are added up, and logged at
-/// the end of the minute. The losses to a purge, which deletes in parts, count as one loss at the end of the purge. Ten
+/// the end of the minute. A purge deletes in parts. The losses that it causes count as one loss at its end. Ten
 /// subscriptions per second are named; one line per minute counts the others.
 struct LossLog {
-    /// The reason why messages were deleted, or are no longer held back.
+    /// The reason why a subscription has lost messages.
     enum Reason {
         case backlog, forbidden, purge, rules, withheld
     }
@@ -26,10 +26,10 @@ struct LossLog {
     private static let countingTime = Duration.seconds(1)
 
     private var all = TokenBucket()
-    /// For each named subscription, the end of its minute and its losses since then. `all` limits the number of
-    /// entries.
+    /// For each named subscription, the end of its minute, and its losses since it was named. `all` limits the number
+    /// of entries.
     private var named: [DurableID: (end: Duration, later: Report?)] = [:]
-    /// The losses of each subscription to the purge in progress.
+    /// The losses of each subscription because of the purge in progress.
     private var purged: [DurableID: Loss] = [:]
     /// The time of the last deletion by the purge in progress.
     private var lastPurged = Duration.zero
@@ -43,7 +43,7 @@ struct LossLog {
 
     /// Records that a subscription has lost messages.
     ///
-    /// - Returns: The lines to log now.
+    /// - Returns: The line to log now; nil if there is none.
     mutating func lost(_ loss: Loss, of id: DurableID, _ reason: Reason, now: Duration) -> Report? {
         if named[id] == nil { return name(Report(id: id, loss: loss, reason: reason), now: now) }
         if named[id]?.later?.loss.add(loss) == nil {
@@ -53,7 +53,7 @@ struct LossLog {
         return nil
     }
 
-    /// Records the loss of a subscription to a part of a purge.
+    /// Records the loss that a part of a purge causes for a subscription.
     mutating func purged(_ loss: Loss, of id: DurableID, now: Duration) {
         purged[id].add(loss)
         lastPurged = now

@@ -1,8 +1,8 @@
 import NotifyLog
 import NotifyWire
 
-/// The loss of a durable subscription, as in the log. A loss ends when the acknowledgement of a later message is
-/// committed. If that commit fails, the next batch tries again.
+/// The loss of a durable subscription, as in the log apart from `unsaved`. A loss ends when the acknowledgement of a
+/// later message is committed. If that commit fails, the next batch tries again.
 struct LossRecord {
     private(set) var loss: Loss?
     /// The part of the loss that the broker has dropped and the log does not have yet. The next batch adds it to the

@@ -239,7 +239,7 @@ struct Members {
         return nil
     }
 
-    /// The member whose turn an entry of the queue is; nil if there is none.
+    /// The member that gets a turn from an entry of the queue; nil if there is none.
     private mutating func takeIndex(of next: Turn) -> Int? {
         switch next {
         case .member(let index): return index

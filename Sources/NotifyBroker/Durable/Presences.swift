@@ -10,7 +10,7 @@ struct Presences {
     private var counts: [InstanceID: Int] = [:]
     private var countsByConnection: [Key: Int] = [:]
 
-    /// Whether a client has members on connections other than one.
+    /// Whether a client has members on other connections than the given one.
     func isElsewhere(_ instance: InstanceID, than connection: ConnectionID) -> Bool {
         counts[instance, default: 0] > countsByConnection[Key(instance: instance, connection: connection), default: 0]
     }
