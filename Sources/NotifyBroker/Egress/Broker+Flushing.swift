@@ -4,8 +4,8 @@ import NotifyWire
 /// The output to sockets.
 extension Broker {
     /// Takes the next connection to flush. The host must then call `nextOutput` until it returns nil or the socket has
-    /// no room, and then call `settle`. Returns nil when the budget of the turn is used up. The remaining connections
-    /// are flushed in later turns.
+    /// no room, and then call `settle`. Returns nil when no connection is left for this turn. Connections beyond the
+    /// budget of the turn are flushed in later turns.
     package mutating func nextTouchedConnection() -> ConnectionID? {
         if let id = Self.nextToFlush(&egress, connections) { return id }
         resumePacedPosters()
@@ -213,8 +213,8 @@ extension Broker {
         if egress[slot].answerBytes <= answerLimit(of: slot) / 2 { resume(slot, .answersUnread) }
     }
 
-    /// The bytes of answers that may always wait for a connection. Beyond half of its share of the memory, a user has no
-    /// more than these.
+    /// The bytes of answers that may always wait for a connection. They are also the limit while the user is under
+    /// memory pressure (see `Ledger`).
     private var minimumAnswerBytes: Int { min(4 << 10, configuration.answerBytesPerConnection) }
 
     @inline(__always)

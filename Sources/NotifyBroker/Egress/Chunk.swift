@@ -28,7 +28,8 @@ struct Chunk {
 
     var content: Content
     var bytes: ByteBuffer
-    /// The bytes charged to the connection: those of the chunk, or those of the whole block that the chunk keeps alive.
+    /// The bytes charged to the connection: those of the chunk or, if the chunk keeps a shared block alive, its part of
+    /// the memory of this block.
     var charge: Int
     /// The shared block that the chunk keeps alive; nil if the bytes are not shared.
     var block: SharedBlock?

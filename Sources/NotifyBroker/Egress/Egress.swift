@@ -8,7 +8,7 @@ import NotifyWire
 /// During a tick, outboxes collect spans of buffers that are still growing. At the end of the tick, `seal` turns the
 /// spans into chunks.
 struct Egress {
-    /// The numbers of volatile and durable messages delivered in a tick.
+    /// The number of messages delivered in a tick, volatile and durable, and the number of redeliveries among them.
     struct Counts {
         var delivered: UInt64 = 0
         var redelivered: UInt64 = 0

@@ -2,7 +2,8 @@ import NIOCore
 import NotifyLog
 
 extension Outbox {
-    /// Appends all deliver frames of a block as bytes that must arrive. The block must be the given source.
+    /// Appends all deliver frames of a block as bytes that must arrive. The source must hold these frames and nothing
+    /// else.
     mutating func append(_ block: LogBlock, in source: UInt32) {
         let bytes = block.frames.readableBytes
         noteRun(bytes: UInt32(clamping: bytes))

@@ -160,8 +160,8 @@ struct Outbox {
         return frame
     }
 
-    /// Charges the chunks that the host has not taken. A chunk of which this outbox uses less than half the memory is
-    /// copied first, to reduce the charge.
+    /// Charges the chunks that the host has not taken. If the outbox uses less than half of the memory that a chunk
+    /// keeps alive, the chunk is copied first, to reduce the charge.
     ///
     /// - Parameters:
     ///   - isBlocked: Whether some of the taken bytes wait for the socket. If so, all taken bytes are counted as
@@ -249,8 +249,8 @@ struct Outbox {
         return dropped
     }
 
-    /// Drops every droppable message that a later one with the same name and object follows. Gaps replace the dropped
-    /// messages.
+    /// Drops every droppable message that is followed by a later one with the same name and object. Gaps replace the
+    /// dropped messages.
     ///
     /// Chunks that must arrive keep their place. So no message follows the answer that ends its subscription, and
     /// nothing separates the header of a run from its messages.

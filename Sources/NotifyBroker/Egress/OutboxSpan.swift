@@ -20,7 +20,7 @@ struct OutboxSpan {
     var end: Int
     /// The number of droppable messages in the span; 0 if the bytes must arrive.
     var droppable: UInt32
-    /// The number of messages of a durable run, for statistics; 0 for other spans.
+    /// The number of stored messages in the span, for statistics: those of a run or of a page; 0 for other spans.
     var durable: UInt32
     /// The sequences of the first and last droppable message.
     var first: UInt64

@@ -21,8 +21,8 @@ struct OutputPacer {
         users[uid, default: User()].end = max(users[uid]?.end ?? 0, flushed) + units
     }
 
-    /// Whether posts of the user must wait. Connections that `takeReady` has returned need not wait for the user's
-    /// other connections, because more may be waiting than can continue in one turn.
+    /// Whether posts of the user must wait. Other waiting connections of the user do not matter: `takeReady` returns
+    /// only some of them in each turn, and the returned ones may post at once.
     func mustWait(_ uid: UInt32, flushed: Int) -> Bool {
         guard let user = users[uid] else { return false }
         return user.end > flushed
