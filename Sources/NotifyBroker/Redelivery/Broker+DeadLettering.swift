@@ -19,21 +19,21 @@ extension Broker {
     }
 
     /// Whether messages that have failed too often can't become dead letters, because the owner's dead letters use up
-    /// its share.
+    /// its share for failed messages (see `StoredUsages`).
     func needsRoomForDeadLetters(_ durable: DurableSubscription) -> Bool {
         !ownerHasRoomForDeadLetters(durable) && durable.isAwaitingDeadLetters
     }
 
-    /// Whether the owner's copies and dead letters are within its share. Above the share nothing is lost: messages that
-    /// have failed too often stay as copies until there is room for dead letters, and a subscription with many copies
-    /// gets no further messages.
+    /// Whether the owner's copies and dead letters are within its share for failed messages. Above the share nothing is
+    /// lost: messages that have failed too often stay as copies until there is room for dead letters, and a
+    /// subscription with many copies gets no further messages.
     func ownerHasRoomForFailures(_ slot: DurableSlot) -> Bool {
         guard let limit = access.limits(of: durables[slot].owner).storedBytes else { return true }
         return UInt64(ledger.stored.failedBytes(of: durables[slot].uid)) < limit
     }
 
-    /// Makes dead letters of messages, with the next batch. A message that is a dead letter itself is finished without
-    /// another one: it stays stored as long as other dead letters.
+    /// Makes dead letters of messages, with the next batch. A message that is itself a dead letter is finished without
+    /// a new dead letter: the log keeps it as long as other dead letters.
     mutating func deadLetter(_ content: RedeliveryPage.Content, of slot: DurableSlot, now: BrokerTime) {
         // A message may have been acknowledged, or the subscription reset, since the copies were requested.
         let letters = zip(content.block.entries, content.reasons).filter { entry, _ in

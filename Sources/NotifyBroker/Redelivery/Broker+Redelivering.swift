@@ -64,7 +64,7 @@ extension Broker {
     }
 
     /// Forgets the evaluated rights to messages, because the policy has changed. This visits all messages of the
-    /// subscription, so no other one is examined in this turn of the event loop.
+    /// subscription, so no other subscription is examined in this turn of the event loop.
     private mutating func forgetRights(of slot: DurableSlot) {
         let work = durables[slot].redeliveryWork
         durables[slot].forgetRights()
@@ -95,7 +95,8 @@ extension Broker {
     }
 
     /// The next copies to read while no client is attached: to drop messages that no identity may receive any more, and
-    /// to count withheld ones. Nil during a pending change, because its patterns do not apply if it fails.
+    /// to count withheld ones. Nil while a change is pending, because the changed patterns do not apply if the commit
+    /// fails.
     private mutating func nextEvaluation(of slot: DurableSlot) -> RedeliveryReads.Read? {
         guard !durables[slot].isChanging else { return nil }
         let patterns = durables[slot].filter.patterns

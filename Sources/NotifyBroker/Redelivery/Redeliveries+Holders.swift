@@ -16,8 +16,8 @@ extension Redeliveries {
         held[holder, default: []].insert(sequence)
     }
 
-    /// Whether a member already holds the maximum number of messages, so that it becomes no holder of further failed
-    /// ones.
+    /// Whether a member holds more than the maximum number of messages. If so, it does not stay a holder of further
+    /// messages that fail.
     func hasManyHeld(_ member: MemberID) -> Bool { held[member]?.count ?? 0 > Self.maximumHeld }
 
     mutating func removeHeld(_ sequence: UInt64, by holder: MemberID) {
@@ -30,8 +30,8 @@ extension Redeliveries {
 
     /// Forgets some messages of a member that has ended.
     ///
-    /// - Returns: The number of forgotten messages, the ones that were in flight to the member in ascending order, and
-    ///   whether the member holds no further messages.
+    /// - Returns: The number of forgotten messages; those that were in flight to the member, ascending; and whether the
+    ///   member holds no further messages.
     mutating func takeHeld(
         by member: MemberID, maximumCount: Int
     ) -> (count: Int, inFlight: [UInt64], isLast: Bool) {

@@ -3,8 +3,8 @@ import HeapModule
 import NotifyLog
 import NotifyWire
 
-/// The unfinished messages of a durable subscription that its cursor has passed. The log has a copy of each message. A
-/// pure state machine.
+/// The messages that the cursor of a durable subscription has passed although they are not finished. The log has a copy
+/// of each message, or gets the copy with a later batch. A pure state machine.
 struct Redeliveries {
     private struct Timer: Comparable {
         let time: Duration
@@ -32,7 +32,7 @@ struct Redeliveries {
     var areRightsKnown = false
     /// Whether the rights are those of an earlier policy.
     var areRightsOutdated = false
-    /// The messages without a failure, including messages whose copies are not in the log yet.
+    /// The withheld messages (see `Message.isWithheld`), including messages whose copies are not in the log yet.
     private(set) var withheld = WithheldCopies()
     /// Messages that must become dead letters and whose row the log has. Some entries are out of date.
     var dead: Deque<UInt64> = []
@@ -42,7 +42,7 @@ struct Redeliveries {
     private(set) var bytes = 0
     /// The bytes of the messages without a copy in the log.
     private(set) var uncopiedBytes = 0
-    /// The maximum number of bytes of copies, without withheld ones, at which further messages are delivered.
+    /// Further messages are delivered only while the copies take fewer bytes than this. Withheld copies do not count.
     var maximumBytes = Redelivery.maximumBytes
     /// The work done, in units of `FairScheduler`.
     var work = 0
@@ -263,7 +263,7 @@ struct Redeliveries {
 
     /// Makes due the messages that have waited until their time.
     ///
-    /// - Parameter maximumCount: The maximum number of times that are handled. The others stay.
+    /// - Parameter maximumCount: The maximum number of timers that are handled. The others stay.
     /// - Returns: The messages in flight whose deadline has passed.
     mutating func takeExpired(now: Duration, maximumCount: Int = .max) -> [(sequence: UInt64, member: MemberID)] {
         var expired: [(sequence: UInt64, member: MemberID)] = []
