@@ -1,7 +1,7 @@
 import NotifyWire
 
-/// The backup under way. It ends with its connection, or when its client has stopped reading it while another request
-/// waits.
+/// The backup under way. It ends when its client asks for the end, with its connection, or when its client has stopped
+/// reading it while another request waits.
 struct Backups {
     /// The maximum number of requests that wait for a backup.
     static let maximumRequests = 8
@@ -94,7 +94,7 @@ struct Backups {
 
     enum ChunkAction: Equatable {
         case read(number: UInt64)
-        /// The backup has ended. The request that waited for an answer is refused.
+        /// The backup has ended. The caller must refuse the request that waited for an answer.
         case end(abandoned: RequestID?)
     }
 

@@ -71,7 +71,7 @@ extension Broker {
         }
     }
 
-    /// Whether the store was asked under earlier rights than those that the answer must have.
+    /// Whether the answer depends on rights that have changed since the store was asked.
     private func isOutdated(_ request: StoreRequest) -> Bool {
         !request.isAbandoned && type(of: request.task).dependsOnRights && request.rights != access.policy.generation
     }

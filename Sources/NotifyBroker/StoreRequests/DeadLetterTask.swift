@@ -8,7 +8,7 @@ import NotifyWire
 /// of ``PageReads``.
 struct DeadLetterTask: StoreTask {
     static let kind = StoreRequestKind.deadLetters
-    static let refusal = "not handled, or in part"
+    static let refusal = "not handled, or only in part"
     static let holdsConnection = false
 
     let uid: UInt32
@@ -20,7 +20,9 @@ struct DeadLetterTask: StoreTask {
     let last: UInt64
     /// The sequence after which to read.
     var after: UInt64
+    /// The number of dead letters that were delivered again or deleted.
     var done: UInt64 = 0
+    /// The number of dead letters that stay, because their subscription could not take the message.
     var kept: UInt64 = 0
     /// Whether the next page must be requested.
     var needsPage = true
@@ -115,8 +117,8 @@ extension Broker {
 
     /// Adds a copy of a dead letter's message to the next batch.
     ///
-    /// - Returns: False if its durable subscription is not in the log, has no room, or does not match the message any
-    ///   more.
+    /// - Returns: False if the durable subscription can't take the message: for example, it was removed, has no room,
+    ///   or does not match the message any more.
     private mutating func copy(
         _ letter: Delivery, of task: DeadLetterTask, _ work: inout DeadLetterWork, now: BrokerTime
     ) -> Bool {

@@ -27,7 +27,7 @@ struct LogCheck: StoreTask {
     }
 }
 
-/// A request for the known damage. It waits for an empty commit, which shows whether storing works.
+/// A request for the known damage. It waits for the outcome of the next batch, which shows whether storing works.
 struct HealthProbe: StoreTask {
     static let kind = StoreRequestKind.probe
     static let refusal = "not checked"
@@ -50,8 +50,9 @@ extension Broker {
     /// The maximum number of waiting requests for a full check, and of waiting requests for the known damage.
     static let maximumLogChecks = 8
 
-    /// Answers with the known damage. Before that, a full check reads every row of the log, and any other check waits
-    /// for an empty commit, which shows whether storing works.
+    /// Answers with the damage of the log. A full check reads every row first. Any other check answers with the known
+    /// damage. Unless storage fails already, it waits for the outcome of the next batch, which shows whether storing
+    /// works.
     mutating func check(_ check: CheckRequest, _ slot: ConnectionSlot) throws(WireError) {
         try access.checkManageEverything(connections[slot].identity)
         scheduler.spend(check.isFull ? FairScheduler.Cost.search : FairScheduler.Cost.statistics)

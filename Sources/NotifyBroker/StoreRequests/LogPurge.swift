@@ -5,7 +5,7 @@ import NotifyWire
 /// A request to delete stored messages.
 struct LogPurge: StoreTask {
     static let kind = StoreRequestKind.purge
-    static let refusal = "not purged, or in part"
+    static let refusal = "not purged, or only in part"
     static let holdsConnection = false
 
     let purge: PurgeRequest

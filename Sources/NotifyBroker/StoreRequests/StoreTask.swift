@@ -8,7 +8,7 @@ package enum StoreRequestKind: Int, CaseIterable, Sendable {
 
     case search
     case check
-    /// A request for the health of the store. Waits for an empty commit.
+    /// A request for the health of the store. Waits for the outcome of the next batch, which may be empty.
     case probe
     case summary
     case purge
@@ -23,7 +23,7 @@ protocol StoreTask {
     static var refusal: String { get }
     /// Whether later requests of the connection wait for the answer.
     static var holdsConnection: Bool { get }
-    /// Whether the store answers at once. If it does not, it has failed.
+    /// Whether the work takes the store little time. If the answer is late, storage counts as failed.
     static var isShort: Bool { get }
     /// Whether the answer depends on the rights of the client. If rights have changed meanwhile, the store works on the
     /// request again.
@@ -33,7 +33,7 @@ protocol StoreTask {
     /// The memory of the request, in bytes; 0 if the number of requests is limited instead.
     var byteCount: Int { get }
 
-    /// Whether the request may begin now. Called only while the store works on no request of the kind.
+    /// Whether the request may begin now. Called only if the kind has no current request.
     func mayBegin(in broker: borrowing Broker) -> Bool
     /// Begins the work.
     ///
