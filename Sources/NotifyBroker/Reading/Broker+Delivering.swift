@@ -23,8 +23,9 @@ extension Broker {
         return durables[slot].room > 0 ? nextMember(of: slot, ignoresOutbox: ignoresOutbox) : nil
     }
 
-    /// The member that gets the following message in the same piece of reading: the member of `nextMember` without
-    /// another check of its outbox, or else the next member with room. The caller checks the room of the subscription.
+    /// The member that gets the next message while a reader continues to read the ring: the member whose turn it is,
+    /// without another check of its outbox, or else the next member with room. The caller checks the room of the
+    /// subscription.
     @inline(__always)
     mutating func nextMemberWhileReading(for reader: ReaderID) -> Int? {
         let slot = pages.readers[reader].durable
@@ -45,8 +46,8 @@ extension Broker {
         return nil
     }
 
-    /// Gives the first of some matching messages to a member, together with the following messages that
-    /// can be handled in the same way. Must be called in ascending order of sequences.
+    /// Gives the first of some matching messages to a member, together with the following messages that can be handled
+    /// in the same way. Must be called in ascending order of sequences.
     ///
     /// - Returns: The number of messages, at least 1, and their destination; nil if the subscription skips the message.
     mutating func take(
@@ -65,7 +66,7 @@ extension Broker {
 
     // MARK: Rights
 
-    /// Whether each member may receive every message that the reader selects.
+    /// Whether all members have the same rights, so that each may receive every message that the reader selects.
     @inline(__always)
     func haveMembersEqualRights(_ reader: ReaderID) -> Bool {
         durables[pages.readers[reader].durable].identities.count == 1

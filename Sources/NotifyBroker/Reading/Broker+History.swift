@@ -28,7 +28,8 @@ extension Broker {
         actions.append(.scheduleTick)
     }
 
-    /// Begins the next history whose connection has room, and returns the request for its page; nil if there is none.
+    /// Begins the next history request whose connection has room, and returns the request for its page; nil if there is
+    /// none.
     mutating func nextHistoryPage() -> PageRequest? {
         while var read = pages.histories.next() {
             let slot = read.connection.slot
@@ -131,7 +132,7 @@ extension Broker {
 
     // MARK: Positions
 
-    /// Answers with the sequence at which a position begins. For a time, the store searches for it first.
+    /// Answers with the sequence at which a position begins. For a time, the store searches for the sequence first.
     mutating func find(_ find: Find, _ slot: ConnectionSlot, now: BrokerTime) throws(WireError) {
         if let time = try find.position.pastTime(at: now) {
             try search(.find, at: time, request: find.request, slot)

@@ -184,7 +184,7 @@ extension Broker {
         becomeLive(reader)
     }
 
-    /// Gives matching messages to the members of the subscription that have room, in the same piece of reading.
+    /// Gives matching messages from the ring to the members of the subscription that have room.
     ///
     /// - Parameter entries: Neighbors in the block.
     /// - Returns: False if no member has room for one of them.

@@ -74,7 +74,7 @@ struct LogReaders {
         return readers
     }
 
-    /// Makes the readers ready again that this tick's budget did not reach. The first of them continues first in the
+    /// Marks as ready again the readers that this tick's budget did not reach. The first of them continues first in the
     /// next tick, so that all readers take turns.
     mutating func postpone(_ readers: ArraySlice<ReaderID>) {
         guard let first = readers.first else { return }
