@@ -154,7 +154,8 @@ package struct Broker: ~Copyable {
     }
 
     /// Replaces limits and timeouts. Existing connections and subscriptions above a lower limit stay. New requests
-    /// above the limit are refused, and waiting volatile messages above the limit are dropped.
+    /// above the limit are refused. Waiting volatile messages above the limit are dropped when their connection is
+    /// flushed next.
     ///
     /// `maximumPayloadBytes` and `postWindow` do not change, because they were announced to the clients.
     package mutating func configurationChanged(to new: BrokerConfiguration) {

@@ -75,7 +75,7 @@ extension Broker {
         return counters
     }
 
-    /// The users that hold a resource or store messages, in ascending order.
+    /// The users that hold a resource or have messages in the log, in ascending order.
     var knownUsers: [UInt32] { Set(ledger.users).union(ledger.stored.users).sorted() }
 
     /// The used amounts of the resources that are limited for all users together.

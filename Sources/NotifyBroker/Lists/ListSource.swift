@@ -8,7 +8,7 @@ import NotifyWire
 enum ListSource {
     /// The connections of a user, or of all users.
     case clients(Visits)
-    /// Durable subscriptions, then the volatile ones of the connections of a user, or of all users.
+    /// Durable subscriptions, then the volatile subscriptions on the connections of one user or of all users.
     case subscriptions(durables: ArraySlice<DurableID>, Visits)
     /// Durable subscriptions.
     case durables(ArraySlice<DurableID>)
@@ -32,7 +32,7 @@ enum ListSource {
         let uid: UInt32?
         /// The slots of connections still to be visited.
         var slots: Range<Int>
-        /// The volatile subscriptions still to be listed of the connection that was visited last.
+        /// The connection that was visited last, and its volatile subscriptions that are still to be listed.
         var volatiles: (connection: ConnectionID, numbers: ArraySlice<UInt32>)?
 
         init(of uid: UInt32?, slots: Range<Int>) {

@@ -1,5 +1,5 @@
-/// A request that is answered entry by entry: for a list, for monitored posts, or for a trace. Later requests of the
-/// connection wait until the answer is complete.
+/// A request that is answered entry by entry, such as a request for a list, for monitored posts, or for a trace. Later
+/// requests of the connection wait until the answer is complete.
 struct Listing {
     let request: UInt64
     var source: ListSource

@@ -34,7 +34,8 @@ extension Broker {
         ledger.change(.connectionBytes, by: -Monitors.chargedBytes, uid: connections[slot].uid)
     }
 
-    /// Stops counting names, and ends each monitor, if the last request for it is older than the lease.
+    /// Stops counting names if their list has not been requested for the time of the lease. Ends monitors in the same
+    /// way.
     mutating func expireMonitoring(now: Duration) {
         recorder.nameCounts.expire(now: now)
         for uid in recorder.monitors.expire(now: now) {

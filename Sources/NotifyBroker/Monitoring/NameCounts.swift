@@ -7,9 +7,10 @@ struct NameCounts {
         let name: String
         var posts: UInt64 = 0
         var payloadBytes: UInt64 = 0
-        /// Messages dropped because a connection was too slow.
+        /// Messages dropped because a connection was too slow. Excludes messages that the overflow policy `keepLatest`
+        /// drops.
         var dropped: UInt64 = 0
-        /// The number of connections and durable subscriptions to which the latest post was sent or for which it was
+        /// The number of connections to which the latest post was sent, and of durable subscriptions for which it was
         /// stored.
         var subscribers: UInt32 = 0
         var durables: UInt32 = 0

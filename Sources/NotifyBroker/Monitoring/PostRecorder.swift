@@ -7,6 +7,7 @@ struct PostRecorder {
     @inline(__always)
     var isRecording: Bool { !monitors.isEmpty || nameCounts.isCounting }
 
-    /// The time by which recording ends, unless a client asks again; nil if there is none.
+    /// The earliest time at which a monitor, or the counting of names, ends unless a client asks again; nil if nothing
+    /// is recorded.
     var deadline: Duration? { .earlier(monitors.deadline, nameCounts.deadline) }
 }

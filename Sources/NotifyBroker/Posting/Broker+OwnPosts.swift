@@ -15,7 +15,8 @@ extension Broker {
 
     /// Publishes a dead letter. The caller must have checked that there is room for it.
     ///
-    /// - Parameter owner: The owner of the subscription. The dead letter counts as a stored message of this user.
+    /// - Parameter owner: The owner of the durable subscription whose message has failed. The dead letter counts as a
+    ///   stored message of this user.
     /// - Returns: Whether the dead letter is in the next batch.
     mutating func publish(deadLetter parts: MessageParts, of owner: Identity, now: BrokerTime) -> Bool {
         let poster = Poster(Peer(identity: owner, pid: daemon.process.pid))

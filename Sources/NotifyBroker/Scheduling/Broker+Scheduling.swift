@@ -49,8 +49,8 @@ extension Broker {
         guard hasMore else {
             // The connection may still be in the queue, but `nextQueuedConnection` skips it.
             connections[slot].turn = .none
-            // A connection whose input has ended may be finished now. Its last frames may have no answers that would
-            // touch it.
+            // A connection whose input has ended may be finished now. If its last frames had no answers, it is not
+            // touched yet.
             if connections[slot].isInputEnded { egress.touch(slot) }
             if turn == .running {
                 if connections[slot].pauses.isEmpty { actions.append(.resumeReading(connections[slot].id)) }

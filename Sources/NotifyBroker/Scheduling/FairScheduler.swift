@@ -78,6 +78,7 @@ struct FairScheduler {
     private var sliceStart = 0
     /// The value of `spent` at which the slice of the current connection ends.
     private var sliceEnd = 0
+    /// The value of `spent` at which this turn's budget for queued connections ends.
     private var queueEnd = 0
     /// The earliest time at which an outbox may be reduced to its latest messages again.
     private var nextReduction = Duration.zero

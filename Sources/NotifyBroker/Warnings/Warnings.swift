@@ -39,6 +39,8 @@ struct Warning: Equatable {
 
 /// The conditions that have caused warnings, and the time of the next check.
 ///
+/// A check covers some of the users and durable subscriptions. A cycle is a series of checks that covers all of them.
+///
 /// A warning is repeated only after the condition has ended, and at most once a minute.
 struct Warnings {
     private struct State {
@@ -73,7 +75,7 @@ struct Warnings {
     private var states: [Warning.Subject: State] = [:]
     /// The time of the next check; nil while the daemon is idle.
     private(set) var deadline: Duration?
-    /// The first user and the first durable subscription of the next check.
+    /// The index of the first user, and of the first durable subscription, of the next check.
     private(set) var position = 0
     /// The subscription of each user that is furthest behind, of those checked in this cycle.
     private(set) var furthestBehind: [UInt32: Lag] = [:]
