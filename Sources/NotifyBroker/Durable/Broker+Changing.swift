@@ -89,8 +89,8 @@ extension Broker {
         answersChanged(durable, now: now)
     }
 
-    /// Sends the deadline to the members. Clients need it to extend deadlines in time, and fetch messages ahead only if
-    /// there is neither a deadline nor a maximum of deliveries.
+    /// Sends the deadline to the members, because clients extend deadlines in time. A client that gets this frame also
+    /// stops fetching messages ahead: clients do so only without a deadline and without a maximum of deliveries.
     private mutating func sendDeadline(of durable: DurableSlot) {
         scheduler.spend(durables[durable].memberCount * FairScheduler.Cost.frame)
         let deadline = durables[durable].settings.deadlineMicroseconds

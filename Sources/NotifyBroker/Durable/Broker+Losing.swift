@@ -72,8 +72,8 @@ extension Broker {
         actions.append(.scheduleTick)
     }
 
-    /// Moves the cursor past messages that the subscription no longer holds back. The store has already moved its
-    /// cursor.
+    /// Moves the cursor past messages that the subscription no longer holds back. The store has already moved the
+    /// cursor in the log.
     private mutating func release(_ id: DurableID, through sequence: UInt64, _ generation: UInt32?) {
         guard let slot = durables.slot(of: id) else { return }
         durables[slot].released(through: sequence, generation: generation ?? durables[slot].cursorGeneration)

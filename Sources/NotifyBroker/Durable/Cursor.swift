@@ -202,7 +202,8 @@ struct Cursor {
 
     /// The progress to persist.
     func progress(isAttached: Bool) -> DurableProgress {
-        // This includes messages that were passed without a delivery because no member may receive them any more.
+        // Covers messages that the reader has not reached, and messages that it has passed without a delivery because
+        // no member may receive them any more.
         let before = acknowledgedBefore.above(position)
         return DurableProgress(
             cursor: position, seenThrough: seenThrough, acknowledged: (inFlight.acknowledgedRanges + before).coalesced,

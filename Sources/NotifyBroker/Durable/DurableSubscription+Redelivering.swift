@@ -67,7 +67,7 @@ extension DurableSubscription {
 
     // MARK: Rights
 
-    /// Whether the rights to some of the messages that are due are restricted.
+    /// Whether the rights to some due messages are restricted.
     var areDueRestricted: Bool { _redeliveries.areDueRestricted }
 
     /// Whether the policy has changed since the rights to messages were evaluated.

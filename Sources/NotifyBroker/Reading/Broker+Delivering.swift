@@ -113,7 +113,8 @@ extension Broker {
     /// room.
     ///
     /// - Parameter member: The member whose turn it is.
-    /// - Returns: False if there is no room until the messages withheld earlier are stored in the log.
+    /// - Returns: False if the message must wait: for a batch to be stored, for room among the copies, or for storage
+    ///   to work.
     mutating func withhold(
         _ entry: LogBlock.Entry, _ rights: MessageRights, for reader: ReaderID, _ member: Int
     ) -> Bool {
@@ -143,7 +144,7 @@ extension Broker {
 
     // MARK: Damage
 
-    /// Reports damaged messages to the members in place of the messages. Some of the messages may not match the
+    /// Reports damaged messages to the member that has been attached longest. Some of the messages may not match the
     /// subscription.
     mutating func reportDamage(_ sequences: [UInt64], to reader: ReaderID) {
         guard let loss = Loss(of: sequences, isUpperBound: true) else { return }

@@ -2,8 +2,8 @@ import NotifyLog
 
 /// Withheld messages: they wait, without a failure, for a member that may receive them.
 extension Broker {
-    /// Whether a further message may be withheld now. If not, the message waits, so that no withheld message is dropped
-    /// because storage fails.
+    /// Whether a further message may be withheld now. If not, the message waits until storage works: withholding it
+    /// would drop an older withheld message.
     func mayWithhold(_ slot: DurableSlot) -> Bool {
         durables[slot].mayWithholdWithoutRoom || (try? commits.checkRoom()) != nil
     }

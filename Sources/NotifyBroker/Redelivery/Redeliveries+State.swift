@@ -7,7 +7,7 @@ extension Redeliveries {
         case due
         /// The copy is being read.
         case reading
-        /// The message is delivered to a member, which must answer by the deadline, if there is one.
+        /// The message was delivered to a member, which must answer by the deadline if there is one.
         case inFlight(MemberID, deadline: Duration?)
         /// The message must become a dead letter.
         case dead
