@@ -170,8 +170,8 @@ struct CommitPipeline {
     /// Seals the open block and returns its bytes.
     mutating func sealOpenBlock() -> ByteBuffer { pending.sealOpenBlock() }
 
-    /// The sequence up to which no commit is pending: every message is committed, is not to be stored, or its commit
-    /// failed.
+    /// The sequence up to which no commit is pending: each message up to it is committed, is not to be stored, or was
+    /// refused because its commit failed.
     var settledThrough: UInt64 {
         (inFlight?.log.firstSequence ?? pending.firstSequence).map { $0 - 1 } ?? sequencer.last
     }

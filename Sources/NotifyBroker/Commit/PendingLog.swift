@@ -34,7 +34,7 @@ struct PendingLog {
         /// A detach request. The batch contains the progress at the time of the detach.
         case detached(connection: ConnectionID, Detached)
         case removed(DurableID, connection: ConnectionID, request: UInt64)
-        /// A reset or edit.
+        /// A reset, an edit or new settings.
         case changed(DurableID, connection: ConnectionID, request: UInt64)
         /// The messages of a subscription that become dead letters.
         case deadLettered(DurableID, sequences: [UInt64])

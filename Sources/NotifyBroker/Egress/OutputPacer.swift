@@ -46,6 +46,6 @@ struct OutputPacer {
         return ready
     }
 
-    /// Whether no user's posts have to wait.
+    /// False if the posts of some user may have to wait.
     var isEmpty: Bool { users.isEmpty }
 }

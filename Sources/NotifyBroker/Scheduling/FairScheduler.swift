@@ -6,9 +6,9 @@ import DequeModule
 /// turn's budget for reads is used up. A connection with frames left is queued. Reading from a queued connection is
 /// paused, and its frames are processed in later turns, one slice at a time.
 ///
-/// The queue serves the user for whom the least work was done since the queue was last empty, and a user's connections
-/// in round-robin order. This is start-time fair queueing (Goyal, Vin and Cheng, 1996): each user gets an equal share
-/// of the work, or less if the user needs less.
+/// The queue serves the user for whom the least work was done since the queue was last empty. It serves a user's
+/// connections in round-robin order. This is start-time fair queueing (Goyal, Vin and Cheng, 1996): each user gets an
+/// equal share of the work, or less if the user needs less.
 struct FairScheduler {
     /// The cost of operations, in units.
     enum Cost {

@@ -54,7 +54,7 @@ struct LogPurge: StoreTask {
 extension Broker {
     /// Makes the request wait until the store has deleted the messages.
     ///
-    /// - Throws: `forbidden` if the client may not manage every name that the patterns match, `limitReached` if another
+    /// - Throws: `forbidden` unless the client may manage every name that the patterns match, `limitReached` if another
     ///   purge of the connection is unanswered.
     mutating func purge(_ purge: Purge, _ slot: ConnectionSlot) throws(WireError) {
         scheduler.spend(FairScheduler.Cost.search + purge.patterns.count * FairScheduler.Cost.pattern)

@@ -32,7 +32,8 @@ struct StoreRequests {
     private var count = 0
     /// The backup under way.
     var backups = Backups()
-    /// The time of the unanswered request for work that the store does at once; nil if there is none.
+    /// The time at which the unanswered request of a short task began (see ``StoreTask/isShort``); nil if there is
+    /// none.
     private(set) var shortWorkStarted: Duration?
 
     private subscript(kind: StoreRequestKind) -> Lane {

@@ -37,7 +37,7 @@ extension Broker {
         WireError(.unknownMessage, "the stored message with the sequence \(sequence) is damaged and can't be read")
     }
 
-    /// Begins the next trace, and returns the request of its message; nil if none waits.
+    /// Begins the next trace, and returns the request for the page with its message; nil if no trace waits.
     mutating func nextTracePage() -> PageRequest? {
         while let trace = pages.traces.begin() {
             guard connections.contains(trace.connection) else { continue }
