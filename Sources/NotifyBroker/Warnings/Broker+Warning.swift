@@ -109,7 +109,7 @@ extension Broker {
                     ("durable", .text(durable.name)), ("messages", .number(UInt64(count))),
                     ("bytes", .number(UInt64(bytes))), ("uid", .number(UInt64(durable.uid))),
                 ],
-                text: "80% of a limit: \(count) messages of \(bytes) bytes wait for their next delivery to durable "
+                text: "80% of a limit: \(count) messages (\(bytes) bytes) wait for their next delivery to durable "
                     + "subscription '\(durable.name)' of \(durable.uid.userTitle); at \(Redelivery.maximumCount) messages or "
                     + "\(maximumBytes >> 20) MiB it gets no others\(reason): see its settings in 'notifyctl durable show'"
             ),
