@@ -3,12 +3,12 @@ import NotifyWire
 
 /// The known damage of the log.
 struct KnownDamage {
-    /// The listed ranges of damaged messages.
+    /// The known ranges of damaged messages. Their number is limited.
     private(set) var ranges: [SequenceRange] = []
-    /// The number of damaged messages that the last full check has found and that are not listed.
+    /// The number of damaged messages that the last full check has found outside of `ranges`.
     private var unlisted: UInt64 = 0
-    /// Ranges that have lost all their messages since the current check began. The check may still list these messages
-    /// as damaged.
+    /// Ranges that have lost all their messages since the current check began. The check may still report these
+    /// messages as damaged.
     private var emptied: [SequenceRange] = []
     /// The problems that the last full check has found.
     private(set) var problems: [LogProblem] = []

@@ -87,8 +87,8 @@ extension DurableSubscription {
         return loss
     }
 
-    /// Records that a member has acknowledged a message. The loss before it ends with the next commit, unless
-    /// another member received its gap.
+    /// Records that a member has acknowledged a message. The loss before this message ends with the next commit, unless
+    /// another member received the gap of the loss.
     mutating func lossAcknowledged(through sequence: UInt64, by index: Int) {
         guard loss != nil, losses.informed == nil || losses.informed == _members.id(at: index) else { return }
         let position = _cursor.position
