@@ -37,7 +37,7 @@ extension Broker {
         guard query.groups.count <= PolicyQuery.maximumGroups else {
             throw WireError(
                 .invalidArgument,
-                "\(query.groups.count) groups: at most \(PolicyQuery.maximumGroups) can be asked about")
+                "the query has \(query.groups.count) groups, and the limit is \(PolicyQuery.maximumGroups)")
         }
         // Only managers may choose the groups of the query. For other peers, their own groups apply.
         let identity =

@@ -44,7 +44,7 @@ struct Session: Equatable {
         case (.open, let kind?) where kind.rawValue < FrameKind.welcome.rawValue:
             .handle(kind)
         case (.open, _):
-            .refuse(WireError(.unknownFrame, "frame kind \(rawKind) is not one that a client sends in this version"))
+            .refuse(WireError(.unknownFrame, "clients send no frames of kind \(rawKind) in this protocol version"))
         }
     }
 

@@ -158,8 +158,8 @@ struct Monitors {
         else {
             throw WireError(
                 .limitReached,
-                "too many clients monitor posts: at most \(Self.maximumCount) may; without the right to manage, at most "
-                    + "\(Self.maximumCountOfOthers), and \(Self.maximumCountPerUser) of one user")
+                "too many clients monitor posts: the limit is \(Self.maximumCount) in total and, without the right to "
+                    + "manage, \(Self.maximumCountOfOthers), of which \(Self.maximumCountPerUser) for each user")
         }
         all.append(
             Monitor(

@@ -11,7 +11,8 @@ extension Broker {
         guard connections[slot].historyReads < Limits.logReadsPerConnection else {
             throw WireError(
                 .limitReached,
-                "\(Limits.logReadsPerConnection) requests of this connection to read the log are unanswered")
+                "\(Limits.logReadsPerConnection) requests to read the log are unanswered on this connection, "
+                    + "which is the limit")
         }
         scheduler.spend(FairScheduler.Cost.trace + read.patterns.count * FairScheduler.Cost.pattern)
         let filter = try filter(patterns: read.patterns, object: read.object, for: connections[slot].identity)

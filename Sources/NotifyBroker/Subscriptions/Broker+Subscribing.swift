@@ -10,7 +10,8 @@ extension Broker {
         if subscribe.creation == .only { return try create(subscribe, slot, now: now) }
         guard subscribe.subscription != 0, connections[slot].subscriptions[subscribe.subscription] == nil else {
             throw WireError(
-                .subscriptionInUse, "subscription \(subscribe.subscription) is 0 or in use on this connection")
+                .subscriptionInUse,
+                "subscription number \(subscribe.subscription) is 0 or already in use on this connection")
         }
         guard connections[slot].subscriptions.count < configuration.subscriptionsPerConnection else {
             throw WireError(
