@@ -8,13 +8,13 @@ package protocol LogStore: AnyObject, Sendable {
     func readPage(_ request: PageRequest, completion: @escaping @Sendable (Page) -> Void)
     /// Reads copies of messages that are kept for a durable subscription.
     func readRedeliveries(_ request: RedeliveryRequest, completion: @escaping @Sendable (RedeliveryPage) -> Void)
-    /// Does work for a request. Work of a kind must not be requested again before the answer to the last request of the
-    /// kind, except that a backup may end at any time.
+    /// Does work for a request. Work of a kind must not be requested again until the last request of this kind is
+    /// answered. The exception is `endBackup`, which may be requested at any time.
     func perform(_ work: StoreWork, answer: @escaping @Sendable (StoreAnswer) -> Void)
     /// Applies another retention policy to the requests that follow.
     func setRetention(_ policy: RetentionPolicy)
-    /// Applies another policy to the requests that follow. Messages that the owner of a subscription may not receive do
-    /// not count as its losses.
+    /// Applies another policy to the requests that follow. Messages that none of the owners of a subscription may
+    /// receive do not count as losses of the subscription.
     func setPolicy(_ policy: AccessPolicy)
     /// Sets the handler of the store's own deletions.
     func setDeletionHandler(_ handler: @escaping @Sendable (Deletion) -> Void)

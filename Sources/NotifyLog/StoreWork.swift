@@ -29,7 +29,7 @@ package enum StoreWork: Sendable {
 
 /// An answer of the store to `StoreWork`.
 package enum StoreAnswer: Sendable {
-    /// The store has failed. Kinds of work whose other answers contain a failure are not answered with this one.
+    /// The store has failed. Backups and `measureBacklogs` report a failure with their own answers instead.
     case failed(StorageFailure)
     /// The sequence of the message, or the sequence after the last stored message if there is none. If the wall clock
     /// was set back, several messages may meet this condition, and any of them may be reported.

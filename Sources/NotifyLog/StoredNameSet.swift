@@ -19,7 +19,8 @@ package struct StoredNameSet: Equatable, Sendable {
         return hasher.finalize()
     }
 
-    /// The latest batch with a message of a name; 0 if the log was opened with the name; nil for an unknown name.
+    /// The latest batch with a message of a name; 0 if the name was in the log when the log was opened; nil for an
+    /// unknown name.
     package func batch(ofHash hash: Int) -> UInt64? { batches[hash] }
 
     /// Records the latest batch with a message of a name.

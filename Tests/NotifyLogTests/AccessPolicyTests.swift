@@ -87,7 +87,9 @@ import Testing
         ("notifyd", false), ("notifyd.>", false), ("notifyd.dead.1000", false), ("notifydx", true),
         ("notifydx.>", true),
     ])
-    func `only reserved names need the right to receive everything`(pattern: String, allowed: Bool) throws {
+    func `receiving all messages of a reserved pattern requires the right to receive everything`(
+        pattern: String, allowed: Bool
+    ) throws {
         #expect(policy.mayReceiveAll(try NamePattern(pattern), Identity(uid: 1000, gid: 5)) == allowed)
         #expect(policy.mayReceiveAll(try NamePattern(pattern), Identity(uid: 0, gid: 0)))
     }
@@ -106,13 +108,15 @@ import Testing
         ("notifyd.limits.>", 1001, false), ("notifyd.>", 0, true), ("notifyd.dead.1001", 1001, true),
         ("notifyd.dead.1000", 1001, false), ("notifyd.>", 1001, true), ("user", 1001, true), ("users.1000", 1001, true),
     ])
-    func `a pattern with another user's token is refused`(_ pattern: String, uid: UInt32, allowed: Bool) throws {
+    func `a pattern is refused if it matches only names that the user may not receive`(
+        _ pattern: String, uid: UInt32, allowed: Bool
+    ) throws {
         #expect(policy.maySubscribe(try NamePattern(pattern), Identity(uid: uid, gid: 5)) == allowed)
     }
 
     /// Identities are not checked for open names, so all users must have access to these names.
     @Test(arguments: ["a", "v.b", "User.1.a", "_"])
-    func `open names are open to all users`(_ name: String) {
+    func `all users may post and receive open names`(_ name: String) {
         let isOpen = Array(name.utf8).withUnsafeBytes { policy.isOpen($0) }
         #expect(isOpen && mayPost(name, 1000) && mayReceive(name, 1000))
     }
@@ -138,7 +142,7 @@ import Testing
         #expect(permits([identities[1]], "hr.pay"))
     }
 
-    @Test func `access is equal under the same generation and identities`() {
+    @Test func `read accesses agree only if their policy generations and identities are equal`() {
         let access = ReadAccess(policy: AccessPolicy(generation: 1), identity: Identity(uid: 1, gid: 1, groups: [2]))
         var other = access
         #expect(access.agrees(with: other))

@@ -48,7 +48,7 @@ import Testing
         #expect(mayPost("a", alice, rules) && mayPost("a", bob, rules) && !mayPost("a", root, rules))
     }
 
-    @Test func `a right that no rule names is not affected`() {
+    @Test func `a rule affects only the rights that it names`() {
         let rules = [AccessRule(.deny, [.post], names: ["a"])]
         #expect(!mayPost("a", alice, rules))
         #expect(maySubscribe("a", alice, rules))
@@ -94,7 +94,7 @@ import Testing
         #expect(maySubscribe(">", bob, rules))
     }
 
-    @Test func `managing names needs a rule for all of them`() {
+    @Test func `managing the names of a pattern requires the right to all of them`() {
         let rules = [
             AccessRule(.allow, [.manage], names: ["logs.>", "logs"], uids: [1000]),
             AccessRule(.deny, [.manage], names: ["logs.audit.>"]),

@@ -51,7 +51,7 @@ import Testing
         #expect(rule(try policy(patterns), "notifyd.storage") == expected)
     }
 
-    @Test func `a policy without rules matches every name with the built-in rule`() {
+    @Test func `a policy without configured rules matches every name with the built-in rule`() {
         for name in ["a", "notifyd.storage.disk", "user.7.a"] { #expect(rule(RetentionPolicy(), name) == 0) }
     }
 

@@ -143,7 +143,7 @@ extension AccessPolicy {
     /// Whether it is certain that `identity` may receive every message that `pattern` matches. False if that depends on
     /// the message.
     package func mayReceiveAll(_ pattern: NamePattern, _ identity: borrowing Identity) -> Bool {
-        // A dead letter also needs the right to the name of its message.
+        // Receiving a dead letter also requires the right to the name of its original message.
         if pattern.withUTF8({ ReservedNames.isReserved($0) }) { return mayReceiveEverything(identity) }
         return if case .allowed = explainedSubscribeDecision(pattern, identity) { true } else { false }
     }

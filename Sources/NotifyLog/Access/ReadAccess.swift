@@ -23,8 +23,8 @@ package struct ReadAccess: Sendable {
         return access
     }
 
-    /// Whether messages of `name` may be read. For a single message, see ``permits(_:)-(MessageParts)``: the original
-    /// message of a dead letter has another name.
+    /// Whether messages of `name` may be read. For a message, use ``permits(_:)-(MessageParts)``, which also checks the
+    /// original message of a dead letter.
     package func permits(_ name: UnsafeRawBufferPointer) -> Bool {
         isUnrestricted || policy.mayReceive(name, anyOf: identities)
     }

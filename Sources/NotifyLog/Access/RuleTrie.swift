@@ -126,8 +126,10 @@ extension RuleTrie {
         !wildcardsMatchReserved && ReservedNames.isReserved(name)
     }
 
-    /// The number of a rule above `number` that has the effect for `identity` and for some of the names that `pattern`
-    /// matches; nil if there is none.
+    /// Finds a rule that comes after rule `number`, has the effect, and applies to `identity` and to some of the names
+    /// that `pattern` matches.
+    ///
+    /// - Returns: The number of the rule; nil if there is none.
     func rule(
         above number: Int, _ effect: AccessRule.Effect, overlapping pattern: NamePattern,
         for identity: borrowing Identity, in rules: [AccessRule]

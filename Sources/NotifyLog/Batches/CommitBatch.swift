@@ -17,8 +17,9 @@ package struct CommitBatch: Sendable {
     /// below the size limit and some disk space above the minimum: 1/16 of each limit or 1 MiB, whichever is less. The
     /// changes of a batch without messages are committed nevertheless, because acknowledgements make room.
     package var isProbe: Bool
-    /// The bytes of the copies that the durable subscriptions of each user have after the batch. The copies count
-    /// towards the limit of the bytes that a user may hold back. Users without copies are left out.
+    /// For each user, the bytes of the copies (see ``Redelivery``) that the user's durable subscriptions have after the
+    /// batch. The copies count towards the limit of the bytes that a user may hold back. Users without copies are left
+    /// out.
     package var copyBytes: [UInt32: Int] = [:]
 
     package init(
@@ -38,7 +39,7 @@ package enum DurableChange: Equatable, Sendable {
     case create(DurableRecord)
     /// Sets the subscription's progress. Ignored if its generation is lower than the stored one.
     case update(id: DurableID, DurableProgress)
-    /// Adds to the loss of a new subscription the deleted messages that lie after its start position. Follows the
+    /// Adds the deleted messages after the start position of a new subscription to the subscription's loss. Follows the
     /// change that creates the subscription.
     case countDeleted(DurableRecord)
     /// Replaces the filter, the settings, the start and the progress of a subscription. The subscription's losses are

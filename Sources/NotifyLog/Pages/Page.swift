@@ -30,8 +30,8 @@ package struct PageRequest: Sendable {
     package var isDescending: Bool
     /// A mark of deletions: later deletions of messages in the range are reported. 0 to report none.
     package var deletionMark: UInt64
-    /// The durable subscriptions whose copies of message `after + 1` are looked up, for the reasons of its last
-    /// failures.
+    /// The durable subscriptions whose copies of message `after + 1` are looked up. The page contains the reason of the
+    /// last failure of each copy.
     package var copiesOf: [DurableID] = []
 
     package init(
@@ -72,9 +72,9 @@ package struct Page: Sendable {
         /// The matching messages that were deleted since the mark of the request, in the part of the range that was
         /// read; nil if there are none.
         package var deleted: Loss?
-        /// The mark of the deletions until the page was read.
+        /// The latest mark of deletions when the page was read.
         package var deletionMark: UInt64
-        /// The reasons of the copies that the request asked for; empty if unknown.
+        /// The reasons of the last failures of these copies. Subscriptions without a copy are left out.
         package var reasons: [DurableID: String] = [:]
 
         package init(

@@ -1,7 +1,7 @@
 /// The rules by which the log keeps messages: one for each name, and the limits of the log as a whole.
 package struct RetentionPolicy: Equatable, Sendable {
-    /// The lowest size limit of the log and of a rule: the size at which a segment of the log is closed. Messages are
-    /// removed in whole segments.
+    /// The lowest permitted size limit of the log and of a rule: the size at which a segment of the log is closed.
+    /// Messages are removed in whole segments.
     package static let minimumBytes: UInt64 = 1 << 20
 
     /// The rules. The first ones are built in; the configured ones follow.

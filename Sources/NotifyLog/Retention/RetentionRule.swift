@@ -30,8 +30,8 @@ package struct RetentionRule: Equatable, Sendable {
     /// The rule for names that no other rule matches: a history of 24 hours and 1 GiB, and no maximums.
     package static let builtIn = RetentionRule(patterns: [.everyName])
 
-    /// The rule for dead letters: for each user 30 days and 1 GiB, read or not. Each user has one name, so the dead
-    /// letters of one do not displace those of another.
+    /// The rule for dead letters: for each user 30 days and 1 GiB, read or not. All dead letters of a user have one
+    /// name, so the dead letters of one user do not displace those of another.
     package static let deadLetters = {
         var rule = RetentionRule(patterns: ["notifyd.dead.*"])
         (rule.historyAge, rule.maximumAge) = (.seconds(30 * 86_400), .seconds(30 * 86_400))

@@ -69,7 +69,7 @@ struct AdministrationTests {
         #expect(decisions.allSatisfy { !$0.reason.isEmpty })
     }
 
-    @Test func `the groups of a query count only for managers`() {
+    @Test func `the groups in a policy query count only for managers`() {
         let rules = [
             AccessRule(.deny, [.post], names: ["hr.>"]), AccessRule(.allow, [.post], names: ["hr.>"], gids: [50]),
         ]
@@ -90,7 +90,7 @@ struct AdministrationTests {
         #expect(decision(member, [])?.reason == "allowed by default rule")
     }
 
-    @Test func `a query about too many groups is refused`() {
+    @Test func `a policy query with too many groups is refused`() {
         let host = TestHost()
         let root = host.connect(uid: 0)
         root.send(

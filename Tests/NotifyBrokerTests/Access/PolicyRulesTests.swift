@@ -34,7 +34,7 @@ struct PolicyRulesTests {
         #expect(post("public", bob, host) == 0)
     }
 
-    @Test func `an identity in the slot of an earlier one has its own rights`() {
+    @Test func `an identity that reuses the slot of an earlier one has its own rights`() {
         let host = TestHost(policy: AccessPolicy(rules: Self.hrForAlice))
         let alice = host.connect(uid: 1000)
         #expect(post("hr.pay", alice, host) == 0)
@@ -90,7 +90,7 @@ struct PolicyRulesTests {
             ])
     }
 
-    @Test func `a refused request to manage names the remedy`() throws {
+    @Test func `a refusal for lack of the right to manage says how to fix it`() throws {
         let host = TestHost()
         let client = host.connect(uid: 1000)
         client.send(Remove(request: 1, uid: 0, durableName: "billing"))
@@ -100,7 +100,7 @@ struct PolicyRulesTests {
         #expect(message.hasSuffix("; run the command as root, or add a rule in policy.d that allows the request"))
     }
 
-    @Test func `root is named in a refusal`() {
+    @Test func `error messages call the user with uid 0 root`() {
         let host = TestHost()
         let root = host.connect(uid: 0)
         root.send(Remove(request: 1, uid: 0, durableName: "billing"))

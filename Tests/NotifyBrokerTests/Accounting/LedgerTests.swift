@@ -31,7 +31,7 @@ struct LedgerTests {
     }
 
     @Test(arguments: [2, 3, 4])
-    func `bytes are checked after the change`(_ bytes: Int) {
+    func `a change of bytes is recorded even above the limit, and a check then fails`(_ bytes: Int) {
         var ledger = ledger()
         ledger.change(.receivedBytes, by: bytes, uid: 1)
         #expect(ledger.amount(of: .receivedBytes, uid: 1) == bytes)

@@ -251,7 +251,7 @@ struct MemoryTests {
         #expect(clients.allSatisfy { $0.take().count == 500 })
     }
 
-    @Test func `caches are evicted first`() {
+    @Test func `the tail ring is emptied while other data takes most of the memory`() {
         let host = TestHost(configuration(memory: 8 << 20))
         let poster = host.connect(uid: 0)
         for _ in 0..<3 {

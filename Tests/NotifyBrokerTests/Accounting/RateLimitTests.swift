@@ -22,7 +22,7 @@ struct RateLimitTests {
         let client = host.connect(uid: 1000)
         for _ in 0..<25 { client.post("a", .volatile) }
         host.run()
-        #expect(receipts(client) == 10, "the burst is one second's worth")
+        #expect(receipts(client) == 10, "a burst may have the posts of one second")
         for expected in [1, 1, 1] {
             host.advance(.milliseconds(100))
             host.run()
@@ -86,7 +86,7 @@ struct RateLimitTests {
         #expect(posted == 2)
     }
 
-    @Test func `a closed connection does not wait any more`() {
+    @Test func `a closed connection no longer waits for its rate limit`() {
         let host = TestHost(configuration { $0.postsPerSecond = 1 })
         for _ in 0..<20 {
             let client = host.connect(uid: 1000)
@@ -97,7 +97,7 @@ struct RateLimitTests {
         #expect(host.core.broker.ledger.rates.takeAll().isEmpty)
     }
 
-    @Test func `connections above the limit are refused with the setting`() {
+    @Test func `connections above the rate limit are refused with an error that names the setting`() {
         let host = TestHost(configuration { $0.connectsPerSecond = 3 })
         func errors(_ uid: UInt32) -> [String] {
             let client = host.connect(uid: uid, greets: false)
@@ -113,7 +113,7 @@ struct RateLimitTests {
         #expect(errors(1000) == [message])
     }
 
-    @Test func `the last exception for a user or group decides`() {
+    @Test func `for each limit, the last matching exception that sets it decides`() {
         var rules = UserLimitRules()
         rules.general.postsPerSecond = 5
         var user = UserLimitRules.Exception(uids: [1000], gids: [])

@@ -51,7 +51,7 @@ struct SocketMemoryTests {
         #expect(host.holdsNothing(1000))
     }
 
-    @Test func `no more is written to unread sockets of a user above its share`() {
+    @Test func `no bytes are added to unread sockets of a user that exceeds the memory share`() {
         let host = host(memory: 4 << 20)
         let (slow, fast) = (host.connect(), host.connect())
         slow.socketBytes = 2 << 20

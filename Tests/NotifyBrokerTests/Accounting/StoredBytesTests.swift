@@ -112,7 +112,7 @@ struct StoredBytesTests {
         #expect(outcomes(one).stored == 1)
     }
 
-    @Test(arguments: [true, false]) func `the count survives a restart`(isClean: Bool) {
+    @Test(arguments: [true, false]) func `stored messages count after a restart`(isClean: Bool) {
         let store = FakeStore()
         var host = TestHost(configuration(2 * size(0)), store: store)
         var client = host.connect(uid: 1000)

@@ -192,7 +192,7 @@ struct DurableFlowTests {
         #expect(host.store.statistics.pagesRead == 0)
     }
 
-    @Test func `a durable subscription whose socket is blocked holds only a position`() {
+    @Test func `a durable subscription whose socket is blocked keeps only a position in memory`() {
         var configuration = BrokerConfiguration()
         configuration.durableOutboxBytes = 1000
         configuration.tailRingBytes = 5000

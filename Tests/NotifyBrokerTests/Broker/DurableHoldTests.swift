@@ -9,7 +9,7 @@ import Testing
 struct DurableHoldTests {
     private func code(_ code: ErrorCode) -> [UInt16] { [code.rawValue] }
 
-    /// A host with a client that has acknowledged a message, which is not stored yet.
+    /// A host, and a client whose acknowledgement of a message is not stored yet.
     private func acknowledging() -> (host: TestHost, client: Client, sequence: UInt64) {
         let host = TestHost()
         let client = host.connect()
@@ -360,7 +360,7 @@ struct DurableHoldTests {
         #expect(host.store.subscriptions.keys.sorted() == [DurableID(2)])
     }
 
-    /// Progress in the batch of a removal that failed must still be persisted.
+    /// The progress is in the same batch as the removal, and must be persisted later although this batch fails.
     @Test func `progress that failed together with a removal is persisted later`() {
         let (host, client, sequence) = acknowledging()
         host.closed(client)

@@ -40,7 +40,7 @@ struct GreetingTests {
     }
 
     @Test(arguments: [(0, 0), (2, 3), (3, 2), (65535, 65535)] as [(UInt16, UInt16)])
-    func `other versions are refused`(_ low: UInt16, _ high: UInt16) {
+    func `a hello without a supported version is refused`(_ low: UInt16, _ high: UInt16) {
         let host = TestHost()
         let client = host.connect(greets: false)
         client.send(Hello(lowestVersion: low, highestVersion: high, instance: .one))

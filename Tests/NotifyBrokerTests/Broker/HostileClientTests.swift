@@ -123,7 +123,7 @@ struct HostileClientTests {
         #expect(host.counter("durable_subscriptions") == 1)
     }
 
-    @Test func `a connection over its limit is not scanned for every message`() {
+    @Test func `messages of a connection over its limit are dropped many at a time`() {
         var configuration = BrokerConfiguration()
         configuration.outboxBytesPerConnection = 64 << 10
         let host = TestHost(configuration)

@@ -83,7 +83,7 @@ struct OverflowTests {
         #expect(dropped + delivered == 99)
     }
 
-    @Test func `keepLatest drops the oldest names when over the limit`() {
+    @Test func `keepLatest drops the oldest messages if there are too many names`() {
         let host = host()
         let client = subscriber(host, .keepLatest)
         post(100, host, names: (0..<100).map { "n\($0)" })

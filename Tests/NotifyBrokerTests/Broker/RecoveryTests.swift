@@ -96,7 +96,7 @@ struct RecoveryTests {
         #expect(used.count == 15)
     }
 
-    @Test func `no sequence is assigned before the new block is reserved`() {
+    @Test func `no sequence is assigned before new sequences are reserved`() {
         let store = FakeStore()
         _ = TestHost(store: store)
         let host = TestHost(store: store, isReady: false)
@@ -107,7 +107,7 @@ struct RecoveryTests {
         #expect(host.isReady)
     }
 
-    @Test func `no redelivery is assumed after a clean stop`() {
+    @Test func `after a clean stop only messages that were delivered are marked as redeliveries`() {
         let store = FakeStore()
         var host = TestHost(store: store)
         let client = host.connect()

@@ -49,7 +49,7 @@ struct ReloadTests {
         #expect(client.takeErrors().isEmpty)
     }
 
-    @Test func `lower memory evicts caches`() {
+    @Test func `a lower memory limit evicts cached resolutions`() {
         let host = TestHost()
         let client = host.connect(uid: 1000)
         client.subscribe(1, [">"])

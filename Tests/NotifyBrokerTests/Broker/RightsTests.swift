@@ -84,7 +84,7 @@ struct RightsTests {
         #expect(host.store.messages.isEmpty)
     }
 
-    @Test func `a leading wildcard does not match the daemon's own names`() {
+    @Test func `root may subscribe with a leading wildcard and to the daemon's names`() {
         let host = TestHost()
         let client = host.connect(uid: 0)
         client.subscribe(1, [">", "*.x"], durable: "all")

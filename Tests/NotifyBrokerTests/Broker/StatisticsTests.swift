@@ -78,7 +78,7 @@ struct StatisticsTests {
         #expect(rootReport["connections"] == 3 && rootReport["connections.limit"] == 32_768)
         #expect(rootReport["memory_bytes.limit"] == 1 << 30)
         #expect(rootReport["log_used_bytes"] == 8 && rootReport["log_used_bytes.limit"] == 100)
-        #expect(rootReport["log_bytes"] == nil, "the size of the file, among the counters")
+        #expect(rootReport["log_bytes"] == nil, "the size of the file is a counter of the statistics")
     }
 
     @Test func `drops reported by clients are counted`() {

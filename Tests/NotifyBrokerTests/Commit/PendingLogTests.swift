@@ -13,7 +13,7 @@ struct PendingLogTests {
         }
     }
 
-    @Test func `messages are contiguous in the open part`() {
+    @Test func `messages are contiguous in the open block`() {
         var log = PendingLog()
         #expect(!log.isRequested)
         let first = append(4, to: &log)
@@ -27,20 +27,20 @@ struct PendingLogTests {
         #expect(log.open.block.entries.map { Int($0.offset) } == [first.start, second.start])
     }
 
-    @Test func `a sealed part does not grow`() {
+    @Test func `a sealed block does not grow`() {
         var log = PendingLog()
         let first = append(4, to: &log)
         let bytes = log.sealOpenBlock()
         #expect(bytes.readableBytes == first.end)
         let second = append(5, to: &log)
-        #expect(second.start == 0, "a new part begins")
+        #expect(second.start == 0, "a new block begins")
         #expect(log.sealed.map { $0.block.entries.map(\.sequence) } == [[4]])
         #expect(bytes.readableBytes == first.end)
         _ = log.sealOpenBlock()
         #expect(log.sealed.map { $0.block.entries.map(\.sequence) } == [[4], [5]])
     }
 
-    @Test func `sealing an empty part adds nothing`() {
+    @Test func `sealing an empty block adds nothing`() {
         var log = PendingLog()
         #expect(log.sealOpenBlock().readableBytes == 0)
         #expect(log.sealed.isEmpty)
@@ -50,7 +50,7 @@ struct PendingLogTests {
         #expect(log.sealed.count == 1)
     }
 
-    @Test func `a batch has its last sequence`() {
+    @Test func `a batch has the last sequence and the number of its messages`() {
         var log = PendingLog()
         #expect(InFlightBatch(id: 1, log: log, progressOf: [], reserveBelow: nil, started: .zero).lastSequence == nil)
         _ = append(4, to: &log)

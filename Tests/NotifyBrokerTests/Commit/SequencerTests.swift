@@ -27,7 +27,7 @@ struct SequencerTests {
     }
 
     @Test
-    func `a block ends below its mark, where a restart after a crash continues`() {
+    func `sequences end below the bound of a reservation, where a start after a crash continues`() {
         var sequencer = Sequencer(next: 10)
         sequencer.reservationBegan()
         sequencer.reservationEnded(below: 12, succeeded: true)
@@ -38,7 +38,7 @@ struct SequencerTests {
     }
 
     @Test
-    func `the next block is requested once, when less than half of a block is left`() throws {
+    func `the next reservation is requested once, when less than half of one is left`() throws {
         var sequencer = Sequencer(next: 1)
         let half = Sequencer.blockSize / 2
         sequencer.reservationEnded(below: 1 + half, succeeded: true)
@@ -51,7 +51,7 @@ struct SequencerTests {
     }
 
     @Test
-    func `after a failed reservation the earlier block stays, and the reservation is requested again`() {
+    func `after a failed reservation the earlier one stays, and another one is requested`() {
         var sequencer = Sequencer(next: 5)
         sequencer.reservationEnded(below: 8, succeeded: true)
         sequencer.reservationBegan()
@@ -62,14 +62,14 @@ struct SequencerTests {
     }
 
     @Test
-    func `the next block is already requested with two billion sequences left`() {
+    func `the next reservation is already requested with two billion sequences left`() {
         var sequencer = Sequencer(next: 1)
         sequencer.reservationEnded(below: 2_000_000_001, succeeded: true)
         #expect(sequencer.neededReservation != nil)
     }
 
     @Test
-    func `a late outcome of an earlier reservation does not lower the mark`() {
+    func `a late outcome of an earlier reservation does not lower the bound`() {
         var sequencer = Sequencer(next: 1)
         sequencer.reservationEnded(below: 100, succeeded: true)
         sequencer.reservationEnded(below: 50, succeeded: true)

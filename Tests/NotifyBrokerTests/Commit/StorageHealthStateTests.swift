@@ -4,7 +4,7 @@ import Testing
 @testable import NotifyBroker
 
 struct StorageHealthStateTests {
-    @Test func `only changes of health are reported`() {
+    @Test func `each new failure and its end are reported once`() {
         var health = StorageHealth()
         let news = ["disk", "disk", "other", nil, nil].map { message in
             health.set(message.map { StorageFailure(kind: .inputOutput, message: $0) })

@@ -16,7 +16,7 @@ struct DroppedTests {
 
     private var total: UInt64? { host.counter("dropped_by_clients") }
 
-    @Test func `a client can't have dropped more than it was sent`() {
+    @Test func `a client can't report more messages as dropped than it was sent`() {
         let client = host.connect()
         received(by: client, 3)
         client.send(Dropped(subscription: 1, messages: 2))
@@ -39,7 +39,7 @@ struct DroppedTests {
         #expect(total == 3)
     }
 
-    @Test func `messages that the daemon dropped do not count for the client`() {
+    @Test func `a client can't report messages as dropped that the daemon has dropped`() {
         let client = host.connect()
         received(by: client, 1)
         client.stopTaking()

@@ -123,7 +123,7 @@ struct EndedInputTests {
         #expect(client.take().count == 1)
     }
 
-    @Test func `the bytes read to the end of many connections are limited`() throws {
+    @Test func `unprocessed bytes of connections whose input has ended are limited per user`() throws {
         var configuration = BrokerConfiguration()
         configuration.receivedBytesPerUser = 1 << 20
         let host = TestHost(configuration)

@@ -95,7 +95,7 @@ struct CreatingTests {
         }
     }
 
-    @Test func `a subscription that is held by a client exists for other clients`() {
+    @Test func `a request to create a subscription that another client holds reports that it exists`() {
         let (holder, other) = (host.connect(), host.connect())
         holder.subscribe(1, ["a"], durable: "inbox")
         host.run()
@@ -108,7 +108,7 @@ struct CreatingTests {
         #expect(holder.takeMessages().count == 1)
     }
 
-    @Test func `another filter or sharing is refused`() {
+    @Test func `a request to create an existing subscription with another filter or sharing is refused`() {
         let client = host.connect()
         create(client)
         host.run()
@@ -153,7 +153,7 @@ struct CreatingTests {
         #expect(host.durable("inbox") == nil && host.store.subscriptions.isEmpty)
     }
 
-    @Test func `a creation at a time waits for the store`() {
+    @Test func `a created subscription may start at a time in the past`() {
         let client = host.connect()
         for _ in 0..<3 { client.post("a", .stored) }
         host.run()
@@ -166,7 +166,7 @@ struct CreatingTests {
 
     // MARK: Removing
 
-    @Test func `a removal names the processes that hold the subscription`() {
+    @Test func `a refused removal names the processes that hold the subscription`() {
         for pid in 1...10 as ClosedRange<UInt32> {
             host.connect(pid: pid).subscribe(1, ["a"], durable: "inbox", sharing: .group)
         }
@@ -182,7 +182,7 @@ struct CreatingTests {
                 + "or use 'notifyctl durable remove inbox --force'")
     }
 
-    @Test func `a removal with its members ends their subscriptions first`() {
+    @Test func `a removal that ends the members sends each an error, and keeps their connections`() {
         let members = (0..<2).map { _ in host.connect() }
         for member in members { member.subscribe(4, ["a"], durable: "inbox", sharing: .group) }
         host.run()

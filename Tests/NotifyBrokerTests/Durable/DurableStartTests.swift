@@ -72,7 +72,7 @@ struct DurableStartTests {
         #expect(host.durables.isEmpty && host.store.subscriptions.isEmpty)
     }
 
-    @Test func `a time in the future is refused, whatever it is for`() {
+    @Test func `a time in the future is refused as a start and in a search`() {
         let (host, _, _) = TestHost.withMessages()
         let client = host.connect()
         let times = [host.now.wallMicroseconds + 5_000_001, LogPosition.maximumMicroseconds]
@@ -102,7 +102,7 @@ struct DurableStartTests {
         #expect(host.durable("d")?.startedAfter == host.lastSequence)
     }
 
-    @Test func `a message whose commit is pending is later than every time`() {
+    @Test func `a start at a time comes before messages whose commit is pending`() {
         let (host, sequences, _) = TestHost.withMessages()
         let (poster, client) = (host.connect(), host.connect())
         poster.post("a", .stored)
@@ -112,7 +112,7 @@ struct DurableStartTests {
     }
 
     @Test(arguments: [.oldest, .sequence(1), .age(microseconds: 1), .time(microseconds: 1)] as [LogPosition])
-    func `a volatile subscription begins now`(_ start: LogPosition) {
+    func `a volatile subscription can only begin now`(_ start: LogPosition) {
         let host = TestHost()
         let client = host.connect()
         client.subscribe(1, ["a"], from: start)

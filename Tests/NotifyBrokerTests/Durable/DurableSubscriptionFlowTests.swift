@@ -41,7 +41,7 @@ struct DurableSubscriptionFlowTests {
         #expect(durable.room == 3)
     }
 
-    @Test func `nothing is read without credit`() {
+    @Test func `there is no room without credit`() {
         let durable = DurableSubscription.attachedForTest(credit: 0)
         #expect(durable.room == 0)
     }
@@ -50,7 +50,7 @@ struct DurableSubscriptionFlowTests {
         var durable = DurableSubscription.attachedForTest(window: 2)
         #expect(durable.take(11) == true)
         for sequence in 12...40 as ClosedRange<UInt64> {
-            #expect(durable._cursor.inFlight.count < 16, "eight windows")
+            #expect(durable._cursor.inFlight.count < 16, "the limit is eight windows")
             #expect(durable.take(sequence) == true)
             try durable.acknowledged(ranges(sequence...sequence))
         }
@@ -69,7 +69,7 @@ struct DurableSubscriptionFlowTests {
         var mostRanges = 0
         while durable.redeliveryCount == 0, sequence < 1_000_000 {
             #expect(durable.take(sequence) == true)
-            // Each count copies the ranges.
+            // Rarely, because each evaluation of `progress` copies the ranges.
             if sequence % 1024 == 1 { mostRanges = max(mostRanges, durable.progress.acknowledged.count) }
             try durable.acknowledged(ranges(sequence...sequence))
             sequence += 2
@@ -89,7 +89,7 @@ struct DurableSubscriptionFlowTests {
         try durable.acknowledged(ranges(20...20))
         #expect(durable.progress.acknowledged == ranges(15...15, 20...20))
         try durable.acknowledged(ranges(18...18))
-        #expect(durable.progress.acknowledged == ranges(15...15, 18...18, 20...20), "others may match after an edit")
+        #expect(durable.progress.acknowledged == ranges(15...15, 18...18, 20...20), "after an edit 16 may match")
         try durable.acknowledged(ranges(12...12))
         #expect(durable.progress.cursor == 20)
         #expect(durable.progress.acknowledged == [])
@@ -177,7 +177,7 @@ struct DurableSubscriptionFlowTests {
     }
 
     /// The log refuses a batch with ranges out of order, so a mistake here would fail every commit of the progress.
-    @Test func `persisted ranges ascend, disjoint, above the cursor`() throws {
+    @Test func `persisted ranges are ascending, disjoint and above the cursor`() throws {
         for isFirstOpen in [false, true] {
             var durable = DurableSubscription.attachedForTest(
                 seenThrough: 100, acknowledged: ranges(15...60, 70...100), window: 10)

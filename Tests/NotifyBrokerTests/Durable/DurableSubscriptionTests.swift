@@ -75,7 +75,7 @@ struct DurableSubscriptionTests {
     }
 
     @Test(arguments: [DurableState.attaching, .attached])
-    func `a connection attaches once`(_ state: DurableState) throws {
+    func `a connection that has attached can't attach again`(_ state: DurableState) throws {
         let verdict = try state.durable()
             .attachRequested(by: .one, on: NotifyBroker.Attachment.test().connection, filter: .everything)
         guard case .refused(let error, _) = verdict else {

@@ -52,7 +52,7 @@ struct EditTests {
         #expect(attach(restarted.connect(), ["a", "b"], restarted).isEmpty, "the earlier patterns mismatch")
     }
 
-    @Test func `cursor, ranges and generation stay`() throws {
+    @Test func `an edit keeps the cursor, the acknowledged ranges and the generation`() throws {
         let (host, client) = host()
         #expect(attach(client, ["a", "b"], host) == ["a", "b", "a"])
         let sequences = host.store.messages.map(\.sequence)
@@ -99,7 +99,7 @@ struct EditTests {
         #expect(client.takeMessages().map(\.sequence) == [sequences[0], sequences[2]])
     }
 
-    @Test func `a subscription of an earlier version gets acknowledged messages again`() {
+    @Test func `an edited subscription of an earlier version gets acknowledged messages again`() {
         let (first, sequences) = hostWithRanges()
         first.store.forgetCreation(of: "d")
         let host = TestHost(store: first.store)
@@ -157,7 +157,7 @@ struct EditTests {
                 == [ErrorCode.unknownSubscription.rawValue, ErrorCode.invalidPattern.rawValue])
     }
 
-    @Test func `the same patterns change nothing`() {
+    @Test func `an edit to the same patterns changes nothing`() {
         let (host, client) = host()
         _ = attach(client, ["a", "b"], host)
         edit(client, ["b", "a", "a"])
@@ -166,7 +166,7 @@ struct EditTests {
         #expect(host.durable("d")?.state == .attached)
     }
 
-    @Test func `unusable patterns are refused`() {
+    @Test func `an edit to unusable patterns is refused`() {
         let (host, client) = host()
         edit(client, [])
         edit(client, ["a..b"])
@@ -178,7 +178,7 @@ struct EditTests {
         #expect(attach(client, ["a", "b"], host) == ["a", "b", "a"])
     }
 
-    @Test func `the rights of the owner count, not the rights of the manager`() {
+    @Test func `an edit requires the owner's right to the patterns, not the manager's`() {
         let (host, client) = host()
         let root = host.connect(uid: 0)
         edit(root, ["user.7.x"], uid: 1000)

@@ -9,7 +9,7 @@ struct EndedMembersTests {
     // MARK: Moving
 
     @Test(arguments: [DurableSubscription.Ending.detached, .died])
-    func `messages of an ended member move, even if an answer relieves the cursor first`(
+    func `messages of an ended member become redeliveries even if a later one is acknowledged first`(
         _ ending: DurableSubscription.Ending
     ) throws {
         var made = SubscriptionCase(.group)
@@ -18,7 +18,7 @@ struct EndedMembersTests {
         made.focus = 610
         try made.attach("B", window: 1)
         made.end("A", ending)
-        #expect(made.durable.redeliveryCount == 512 && made.durable.room <= 0, "88 messages exceed the span of B")
+        #expect(made.durable.redeliveryCount == 512 && made.durable.room <= 0, "the other 88 leave no room for B")
         let index = made.index("B")
         #expect(made.durable.take(611, bytes: 100, for: index, at: CoarseTime(made.now)) == true)
         try made.durable.acknowledged([SequenceRange(first: 611, last: 611)], by: index, now: made.time)
@@ -61,7 +61,7 @@ struct EndedMembersTests {
         #expect(made.summary == "-:due1", "at once")
     }
 
-    @Test func `messages of members that end during a search are searched afterwards`() throws {
+    @Test func `messages of a member that ends while those of another are moved become redeliveries, too`() throws {
         var made = SubscriptionCase(.group, window: 2_000)
         for letter in ["A", "B", "C"] as [Character] { try made.attach(letter) }
         made.deliver(3_000)

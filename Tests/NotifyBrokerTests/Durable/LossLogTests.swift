@@ -48,7 +48,7 @@ import Testing
         #expect(late != nil, "the subscription is named later")
     }
 
-    @Test func `others are counted in one line per minute`() {
+    @Test func `losses of further subscriptions are counted in one line per minute`() {
         var log = LossLog()
         var lines: [(Int, others: Int)] = []
         for second in 1...150 {
@@ -62,7 +62,7 @@ import Testing
         #expect(lines.map(\.others) == [40, 1200, 1200])
     }
 
-    @Test func `subscriptions whose minutes end together are counted beyond the limit, too`() {
+    @Test func `subscriptions above the limit are counted, too, if their minutes end together`() {
         var log = LossLog()
         for time in [1, 2, 3] {
             for id in UInt32(1)...25 { _ = log.lost(loss(1...1), of: DurableID(id), .rules, now: .seconds(time)) }

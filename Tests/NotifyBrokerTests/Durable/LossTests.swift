@@ -7,8 +7,8 @@ import WireTestSupport
 
 /// Messages that the store deletes before a durable subscription has acknowledged them.
 struct LossTests {
-    /// Makes a host with a detached durable subscription "inbox" that has not read six messages. Returns their
-    /// sequences.
+    /// Makes a host with six stored messages, which the detached durable subscription "inbox" has not read. Returns the
+    /// sequences of the messages.
     private func host() -> (TestHost, sequences: [UInt64]) {
         let host = TestHost()
         let client = host.connect()
@@ -86,7 +86,7 @@ struct LossTests {
         #expect(host.store.subscription(named: "inbox")?.loss == nil)
     }
 
-    @Test func `messages that an earlier attachment received count as an upper bound`() {
+    @Test func `a loss of messages that an earlier attachment received is an upper bound`() {
         var (host, sequences) = host()
         host.closed(attach(host).client)
         host.run()
@@ -113,7 +113,7 @@ struct LossTests {
         #expect(host.store.subscription(named: "inbox")?.progress.cursor == sequences[5])
     }
 
-    @Test func `the daemon's log has all messages of a loss`() {
+    @Test func `the daemon logs the number of all lost messages, of later ones after a minute`() {
         let (host, sequences) = host()
         for sequence in sequences {
             host.core.broker.deleted(host.store.drop(sequence...sequence, of: "inbox"), now: host.now)
@@ -128,7 +128,7 @@ struct LossTests {
         #expect(host.warnings.dropFirst() == [text + "5 more messages (\(sequences[1]) to \(last)): \(reason)"])
     }
 
-    @Test func `subscriptions that are not named are counted`() {
+    @Test func `ten subscriptions with losses are named in a second, and the others are counted`() {
         let host = TestHost()
         let client = host.connect()
         for number in UInt32(1)...13 { client.subscribe(number, ["a"], durable: "d\(number)", credit: 0) }

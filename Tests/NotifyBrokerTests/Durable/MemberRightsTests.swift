@@ -47,7 +47,7 @@ struct MemberRightsTests {
         run(host)
     }
 
-    /// Posts messages that one identity may not receive, followed by messages that each identity may receive.
+    /// Posts messages that only members of the group may receive, followed by messages that every client may receive.
     private func post(secret: Int = 4, open: Int = 1, on host: TestHost? = nil) {
         let poster = (host ?? self.host).connect(uid: 0)
         for _ in 0..<secret { poster.post("secret.a") }
@@ -140,7 +140,7 @@ struct MemberRightsTests {
         run()
         #expect(other.takeMessages().isEmpty)
         #expect(withheld(other) == 1)
-        // A member that lost its acknowledgement with its rights must not take the message for finished.
+        // A client that has lost the right must not conclude from the error that the message no longer exists.
         for (traced, code) in [(sequence, ErrorCode.forbidden), (1 << 40, .unknownMessage)] {
             other.send(TraceRequest(request: other.nextRequest(), sequence: traced))
             run()
@@ -168,7 +168,7 @@ struct MemberRightsTests {
         #expect(withheld(other) == 600)
     }
 
-    @Test func `withheld messages stop no member when the share is used up, and the oldest are dropped`() {
+    @Test func `if withheld messages use up the user's share, the oldest are dropped, and no member stops`() {
         var configuration = BrokerConfiguration()
         configuration.userLimits.general.storedBytes = 1 << 20
         let host = TestHost(configuration, policy: Self.policy())
@@ -256,7 +256,7 @@ struct MemberRightsTests {
     private static let loss = Gap(
         reason: .deleted, isUpperBound: true, subscription: 1, dropped: 4, range: .init(first: 1, last: 4))
 
-    @Test func `a policy drops messages while no client is attached, and the next client gets a gap`() {
+    @Test func `a new policy drops messages while no client is attached, and the next client gets a gap`() {
         withhold()
         #expect(description()?.withheld == 4)
         host.core.broker.policyChanged(to: Self.policy(1, gids: [9]))
@@ -322,7 +322,7 @@ struct MemberRightsTests {
         #expect(host.store.subscription(named: "jobs")?.loss?.count == 2)
     }
 
-    @Test func `returned messages are not limited as withheld ones while no client is attached`() {
+    @Test func `without a client, returned messages do not count towards the limit of withheld ones`() {
         let privileged = attach(true)
         leave(attach(false))
         post(open: 0)
@@ -333,7 +333,7 @@ struct MemberRightsTests {
         #expect(host.durable("jobs")?._redeliveries.withheld.count == 0, "withheld messages have a limit of their own")
     }
 
-    @Test func `copies in flight are evaluated after an edit has ended the attachment of their client`() {
+    @Test func `the rights to copies in flight are checked after an edit has ended the attachment`() {
         let privileged = attach(true)
         leave(attach(false))
         post(open: 0)

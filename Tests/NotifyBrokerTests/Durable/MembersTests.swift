@@ -43,7 +43,7 @@ import Testing
         #expect(pids.count == 300 && longest == 32)
     }
 
-    @Test func `nothing goes to a member before its commit`() {
+    @Test func `a member gets nothing before its attachment is committed`() {
         var members = Members()
         let index = members.add(attachment(1, window: 4), credit: .max)
         #expect(members.candidate() == nil && members.room == 0)
@@ -51,7 +51,7 @@ import Testing
         #expect(members.candidate() == index && members.room == 4)
     }
 
-    @Test func `a member whose connection is full is left out until it is woken`() {
+    @Test func `a member whose connection is full is left out until the connection has room`() {
         var members = Members()
         let first = add(&members, 1, window: 4)
         let second = add(&members, 2, window: 4)
@@ -78,7 +78,7 @@ import Testing
         #expect(deliver(&members) == [2, 3, 4, 1, 11, 21, 31])
     }
 
-    @Test func `members in the slots of blocked members that ended do not inherit their place`() {
+    @Test func `new members in the slots of blocked members that have ended are not blocked`() {
         var members = Members()
         let indices = [1, 11, 21, 31].map { add(&members, $0, window: 1) }
         for _ in indices {

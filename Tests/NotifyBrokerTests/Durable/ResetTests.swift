@@ -77,7 +77,7 @@ struct ResetTests {
         }
     }
 
-    @Test func `an attached client loses the subscription and attaches again`() throws {
+    @Test func `a reset ends the attachment of a client, which can attach again`() throws {
         let (host, client, sequences, _) = host()
         _ = client.take()
         let other = host.connect()
@@ -101,7 +101,8 @@ struct ResetTests {
         host.run()
         let last = try #require(client.takeMessages().last?.sequence)
         reset(host.connect(), to: .sequence(sequences[2]))
-        // The acknowledgements cross with the end of the attachment, before and after the commit.
+        // The client sends the acknowledgements before it knows that its attachment has ended: one before and one after
+        // the commit of the reset.
         client.acknowledge(1, last...last)
         host.run()
         client.acknowledge(1, 0...last)
@@ -121,7 +122,7 @@ struct ResetTests {
         #expect(host.store.subscription(named: "d")?.progress.cursor ?? 0 < sequences[3])
     }
 
-    @Test func `progress whose commit is in flight does not follow the reset`() {
+    @Test func `progress in the batch in flight does not overwrite a reset`() {
         let (host, client, sequences, _) = host()
         client.post("a")
         host.run()
@@ -136,7 +137,7 @@ struct ResetTests {
         #expect(host.store.subscription(named: "d")?.progress.generation == 1)
     }
 
-    @Test func `an attachment whose commit is pending is refused and can be repeated`() {
+    @Test func `a reset refuses an attachment whose commit is pending, which can be repeated`() {
         let (host, client, sequences, _) = host()
         host.closed(client)
         host.run()
@@ -201,7 +202,7 @@ struct ResetTests {
         #expect(host.durable("d")?.firstMember != nil, "the client stays attached")
     }
 
-    @Test func `another user needs the right to manage`() {
+    @Test func `resetting another user's subscription requires the right to manage`() {
         let (host, client, _, _) = host()
         let (stranger, root) = (host.connect(uid: 2000), host.connect(uid: 0))
         reset(stranger, to: .oldest, uid: 1000)
@@ -306,7 +307,7 @@ struct ResetTests {
         #expect(descriptions(owner.take()).count < 10)
     }
 
-    @Test func `while storage fails, a change does not wait for an earlier one`() {
+    @Test func `while storage fails, a change is refused instead of waiting for an earlier one`() {
         let (host, client, _, _) = host()
         host.closed(client)
         host.run()

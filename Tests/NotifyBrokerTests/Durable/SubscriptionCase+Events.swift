@@ -4,7 +4,7 @@ import Testing
 
 @testable import NotifyBroker
 
-/// The states of a durable subscription in the table of states and events.
+/// The states of a durable subscription in the tables of ``SubscriptionStateTests``. A, B and C are its clients.
 enum SubscriptionState: String, CaseIterable {
     /// No client is attached.
     case free
@@ -26,7 +26,7 @@ enum SubscriptionState: String, CaseIterable {
     case waits
     /// The deadlines of the last two deliveries have passed, and the message becomes a dead letter.
     case deadLettering
-    /// A has died with more messages than move at a time. The observed message has not moved yet.
+    /// A has died with more messages than become redeliveries at a time. The observed message is not one yet.
     case detaching
     /// As `detaching`, and there is no other member.
     case ended
@@ -101,7 +101,7 @@ enum SubscriptionState: String, CaseIterable {
     }
 }
 
-/// The events of the table.
+/// The events of the tables. A late answer comes from a member whose deadline for the message has passed.
 enum SubscriptionEvent: String, CaseIterable {
     case attach, takeOver, detach, lost, acknowledge, lateAck, reject, lateReject, giveBack, extend, fail
     case deadline, message, settings, removal

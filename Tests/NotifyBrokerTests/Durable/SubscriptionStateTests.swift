@@ -4,11 +4,14 @@ import Testing
 
 /// Every state of a durable subscription with every event.
 struct SubscriptionStateTests {
-    /// The outcome of each event in each state: the members, with stalled ones in lower case, and the state of the
-    /// observed message. `first` and `again` are in flight, the latter among the redeliveries. The numbers count
-    /// failures. `log` is delivered later for the first time, or again from the cursor. `moving` was held by a member
-    /// that has ended. `=` changes nothing, `!` is refused, `never` is impossible. After `message`, the outcome is the
-    /// member that gets a new message.
+    /// The outcome of each event in each state, as ``SubscriptionCase/summary`` words it: the members, with stalled
+    /// ones in lower case, and the state of the observed message. A number counts failures. `firstA`: in flight to A
+    /// for the first time. `again1A`: in flight to A as a redelivery. `log`: delivered later from the log, for the
+    /// first time or again. `dead`, `bury`: to become a dead letter, becoming one. `moving`: was held by a member that
+    /// has ended.
+    ///
+    /// `=` changes nothing, `!` is refused, `never` is impossible. After `message`, the outcome is the member that gets
+    /// a new message.
     private static let tables = [
         """
         state        free         exclusive  held      one     two      removing
@@ -81,7 +84,7 @@ struct SubscriptionStateTests {
         return cells
     }()
 
-    @Test func `the table has each pair of a state and an event, and each event is possible in a state`() {
+    @Test func `the table has each pair of a state and an event, and each event is possible in some state`() {
         #expect(Set(Self.cells.keys) == Set(SubscriptionEvent.allCases.map(\.rawValue) + ["begin"]))
         let states = Set(SubscriptionState.allCases.map(\.rawValue))
         for (event, row) in Self.cells {
@@ -107,7 +110,7 @@ struct SubscriptionStateTests {
     }
 
     @Test(arguments: SubscriptionState.allCases)
-    func `each event has no further effect if it comes twice, or is refused`(_ state: SubscriptionState) throws {
+    func `an answer that comes twice has no further effect`(_ state: SubscriptionState) throws {
         for event in [SubscriptionEvent.acknowledge, .reject, .giveBack, .fail, .lateAck, .lateReject] {
             var made = try state.make()
             guard event.apply(to: &made) != nil else { continue }

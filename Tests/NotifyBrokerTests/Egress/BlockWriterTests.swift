@@ -12,7 +12,7 @@ struct BlockWriterTests {
     }
 
     /// The writer reuses its buffers in turn. A buffer that is still referenced must not change.
-    @Test func `a cut buffer does not change`() {
+    @Test func `a sealed buffer does not change`() {
         var writer = BlockWriter()
         var held: [(sequence: UInt64, bytes: ByteBuffer)] = []
         for sequence in 1...60 as ClosedRange<UInt64> {

@@ -19,7 +19,8 @@ struct EgressTests {
         OpenRun.Destination(connection: slot, subscription: subscription, isRedelivery: isRedelivery)
     }
 
-    /// Seals the tick and returns the frames for the connection: a run frame as its count, a deliver frame as nil.
+    /// Seals the messages of the tick, and returns the frames for the connection: a run frame as its count, a deliver
+    /// frame as nil.
     private func runs(_ egress: inout Egress) throws -> [UInt32?] {
         egress.closeRuns()
         _ = egress.seal()
@@ -83,7 +84,7 @@ struct EgressTests {
         #expect(try runs(&egress) == [2, nil, nil, 2, nil, nil])
     }
 
-    @Test func `a connection is touched once until it is taken`() {
+    @Test func `a connection that is touched twice is flushed once`() {
         var egress = egress()
         var connections = Connections()
         let id = connections.open(Peer(uid: 1, gid: 1, pid: 1), identity: .test, greetingDeadline: .zero)

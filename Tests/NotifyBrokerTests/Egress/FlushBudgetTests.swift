@@ -86,7 +86,8 @@ struct FlushBudgetTests {
     }
 
     @Test func `a long outbox takes several slices`() {
-        // By the capacity of the blocks, each of them holds 4 MiB, all together less than the user's limit.
+        // Measured by the capacity of the blocks, each slow reader's outbox holds 4 MiB. Together, they hold less than
+        // the user's limit.
         let slow = readers.prefix(12)
         for reader in readers.dropFirst(12) { reader.detach(1) }
         host.run()

@@ -149,7 +149,7 @@ struct OutboxTests {
         #expect(outbox.droppableBytes == 0)
     }
 
-    @Test func `a block is charged once for a user until its last connection releases it`() {
+    @Test func `a block is charged once for a user until the user's last connection releases it`() {
         let blocks = RetainedBlocks()
         var source = Source()
         let place = source.append(1, size: 10_000)
@@ -172,7 +172,7 @@ struct OutboxTests {
     }
 
     @Test(arguments: [(5, true), (2, false)])
-    func `alternating messages of two blocks are shared if the outbox uses half of a block`(
+    func `alternating messages of two blocks are copied unless the outbox uses half of each block`(
         _ count: Int, _ isShared: Bool
     ) {
         let blocks = RetainedBlocks()

@@ -25,7 +25,7 @@ struct OutputPacerTests {
         #expect(!pacer.mustWait(100, flushed: 100))
     }
 
-    @Test func `connections that continue do not wait for others that continue in a later turn`() {
+    @Test func `a user whose connections continue in several turns need not wait in between`() {
         var pacer = OutputPacer()
         pacer.posted(by: 100, units: 50, flushed: 0)
         for _ in 0..<65 { pacer.wait(id, of: 100) }
@@ -37,7 +37,7 @@ struct OutputPacerTests {
         #expect(pacer.takeReady(flushed: 100, isBehind: true).count == 1)
     }
 
-    @Test func `no user waits when no output waits, and 64 of its connections continue at a time`() {
+    @Test func `no user waits when no output waits, and 64 connections of a user continue at a time`() {
         var pacer = OutputPacer()
         pacer.posted(by: 100, units: 50, flushed: 0)
         for _ in 0..<65 { pacer.wait(id, of: 100) }

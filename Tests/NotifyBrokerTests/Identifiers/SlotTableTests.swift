@@ -23,7 +23,7 @@ struct SlotTableTests {
     }
 
     @Test
-    func `removing twice frees once`() {
+    func `a slot that is removed twice is freed once`() {
         var table = SlotTable<ConnectionID, Int>()
         let id = table.insert { _ in 1 }
         table.remove(id.index)

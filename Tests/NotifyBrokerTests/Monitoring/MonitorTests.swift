@@ -131,7 +131,7 @@ struct MonitorTests {
     }
 
     @Test(arguments: [(UInt32(0), UInt64(0)), (1, 3)])
-    func `posts under other names use up a monitor without the right to manage`(
+    func `a monitor without the right to manage is limited by posts under other names, too`(
         _ uid: UInt32, _ skippedCount: UInt64
     ) {
         let host = TestHost()

@@ -110,7 +110,7 @@ struct PostingTests {
         #expect(errors.map(\.request) == [1, 2])
         #expect(errors.map(\.code) == [80, 80])
         #expect(errors.allSatisfy { !$0.isFatal && $0.message.contains("the disk is full") })
-        #expect(watcher.takeMessages().map(\.subscription) == [0, 0, 0], "volatile subscribers may have seen it")
+        #expect(watcher.takeMessages().map(\.subscription) == [0, 0, 0], "delivered before the commit")
         poster.post("a", .stored)
         host.run()
         #expect(poster.takeErrors().map(\.code) == [80])

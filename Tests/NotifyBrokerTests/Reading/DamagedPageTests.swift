@@ -30,8 +30,8 @@ struct DamagedPageTests {
         client.subscribe(1, ["jobs.>"], durable: "jobs", credit: credit, sharing: .group)
     }
 
-    /// Lets two clients join: one with room, and one with some credit. Returns when the broker has requested a page and
-    /// the store has not read it yet.
+    /// Lets two clients join: the first with unlimited credit, the second with `credit`. Returns when the broker has
+    /// requested a page that the store has not read yet.
     private func join(credit: UInt32) throws -> (Client, Client) {
         let clients = (host.connect(), host.connect())
         join(clients.0)

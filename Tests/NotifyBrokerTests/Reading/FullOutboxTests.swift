@@ -82,7 +82,7 @@ struct FullOutboxTests {
         full.stopTaking()
         var (sequences, early): ([UInt64], [UInt64]) = ([], [])
         for _ in 0..<10 where !isFull(full) {
-            // The other member alone has room for them.
+            // Only the other member has room for all its messages.
             sequences += post(60)
             early += other.takeMessages().map(\.sequence)
         }

@@ -205,7 +205,7 @@ struct HistoryTests {
         #expect(host.amount(of: .pendingBytes, 1000) == 0)
     }
 
-    @Test func `a waiting request ends when the client ends it, once`() {
+    @Test func `a waiting request is answered once when the client ends it`() {
         let host = TestHost()
         let client = host.connect()
         let request = client.read(["a"], 1..., isWaiting: true)
@@ -278,7 +278,7 @@ struct HistoryTests {
         #expect(answer(slow).sequences.count == 2)
     }
 
-    @Test func `positions are found`() {
+    @Test func `a request to find a position is answered with the sequence`() {
         let (host, sequences, times) = TestHost.withMessages()
         let client = host.connect()
         let last = host.store.persistedThrough

@@ -16,11 +16,11 @@ struct LiveRunTests {
         return ended.map { "\($0.reader.slot): \($0.range)" }
     }
 
-    @Test func `neighbors for one reader form a run`() {
+    @Test func `adjacent messages for one reader form a run`() {
         #expect(runs([(0, one), (1, one), (2, one)]) == ["1: 0..<3"])
     }
 
-    @Test func `a message for another reader begins a run, and so does a message that is no neighbor`() {
+    @Test func `a message for another reader begins a run, and so does a message that is not adjacent`() {
         #expect(runs([(0, one), (1, one), (1, two), (3, two)]) == ["1: 0..<2", "2: 1..<2", "2: 3..<4"])
         #expect(runs([(0, one), (0, two), (1, one), (1, two)]) == ["1: 0..<1", "2: 0..<1", "1: 1..<2", "2: 1..<2"])
     }

@@ -147,7 +147,7 @@ struct LogReadersTests {
     @Test(arguments: [
         (UInt64(4), LogReaders.Source.page), (5, .ring), (9, .ring), (10, .end), (11, .end),
     ])
-    func `the source follows from the position`(_ position: UInt64, _ source: LogReaders.Source) {
+    func `the source of a reader's messages depends on its position`(_ position: UInt64, _ source: LogReaders.Source) {
         var readers = readers(floor: 5)
         let id = open(&readers, after: position)
         #expect(readers.source(for: id, persistedThrough: 10) == source)

@@ -18,7 +18,7 @@ struct PageReadsTests {
     }
 
     @Test(arguments: Purpose.allCases)
-    func `the turn passes on when a page is requested`(_ purpose: Purpose) {
+    func `the turn passes to the next purpose when a page is requested`(_ purpose: Purpose) {
         var pages = PageReads(readers: LogReaders(ring: TailRing(capacityBytes: 0, floor: 0)))
         #expect(pages.started == nil)
         pages.began(purpose, now: .seconds(1))

@@ -31,7 +31,7 @@ struct RingBudgetTests {
         #expect(counts.count == 128)
     }
 
-    @Test func `costly names end the tick early`() {
+    @Test func `entries that take much work end the tick early`() {
         #expect(read(readers: 2, isBusy: false, work: 1 << 10) == [32])
     }
 }

@@ -14,7 +14,8 @@ struct AnswerModel {
         var deliveries = 0
         var holder: Int?
         var deadline = Duration.zero
-        /// The members that received the message last and have not given it back.
+        /// The members whose acknowledgement counts: the last four that received the message, without those that have
+        /// rejected it or ended.
         var mayAcknowledge: [Int] = []
         var isAcknowledged = false
         /// Whether the message has failed too often. A late acknowledgement still counts until the dead letter is
@@ -43,7 +44,7 @@ struct AnswerModel {
 
     func held(by member: Int) -> [UInt64] { messages.filter { $0.value.holder == member }.keys.sorted() }
 
-    /// The messages that the member has received and does not hold any more.
+    /// The messages that the member does not hold any more, but may still acknowledge.
     func late(of member: Int) -> [UInt64] {
         messages.filter { $0.value.holder != member && $0.value.mayAcknowledge.contains(member) }.keys.sorted()
     }
@@ -53,7 +54,7 @@ struct AnswerModel {
     mutating func delivered(_ received: ReceivedMessage, to member: Int, now: Duration) {
         let sequence = received.sequence
         guard var message = messages[sequence] else { return fail("\(sequence) was never posted") }
-        if message.isAcknowledged || message.isGivenUp { fail("\(sequence) is delivered, and finished") }
+        if message.isAcknowledged || message.isGivenUp { fail("\(sequence) is delivered, although it is finished") }
         if let holder = message.holder { fail("\(sequence) is delivered to \(member), and held by \(holder)") }
         if received.delivery != message.failures + 1 {
             fail("\(sequence) has failed \(message.failures) times, and this is delivery \(received.delivery)")
@@ -137,7 +138,7 @@ struct AnswerModel {
         let unfinished = messages.filter { !$0.value.isAcknowledged && letters[$0.key] == nil }
         if durable.redeliveryCount > unfinished.count { fail("more redeliveries than messages") }
         for (sequence, message) in messages where durable.redeliveryState(of: sequence) != nil {
-            if unfinished[sequence] == nil { fail("\(sequence) is finished, and a redelivery") }
+            if unfinished[sequence] == nil { fail("\(sequence) is a redelivery, although it is finished") }
             let failures = durable.failures(of: sequence)
             if failures != message.failures { fail("\(sequence) has \(failures) failures, not \(message.failures)") }
         }

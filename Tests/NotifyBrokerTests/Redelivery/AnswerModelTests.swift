@@ -7,7 +7,7 @@ import WireTestSupport
 @testable import NotifyBroker
 
 /// Random members of a group, with answers of every kind. The number of failures of a message is exact here, because
-/// the store never fails and nothing crashes. `Simulation` knows only bounds of it.
+/// the store never fails and nothing crashes. `Simulation` knows only bounds of this number.
 struct AnswerModelTests {
     private final class Run {
         var random: SeededGenerator
@@ -181,6 +181,6 @@ struct AnswerModelTests {
             happened.formUnion(run.model.happened.keys)
             guard run.model.violations.isEmpty else { return }
         }
-        #expect(happened == all, "an answer to cover did not occur")
+        #expect(happened == all, "not every kind of answer occurred")
     }
 }

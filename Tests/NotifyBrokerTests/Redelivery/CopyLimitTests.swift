@@ -5,7 +5,7 @@ import WireTestSupport
 
 @testable import NotifyBroker
 
-/// The share of a subscription's owner for the copies and dead letters of failed messages.
+/// The limit of the copies and dead letters of failed messages that a subscription's owner may have.
 struct CopyLimitTests {
     private static let payload = 128 << 10
 
@@ -159,7 +159,7 @@ struct CopyLimitTests {
         return client.take().contains { if case .receipt = $0 { true } else { false } }
     }
 
-    @Test func `failed messages of other users stop no post of the worker, and none is lost`() throws {
+    @Test func `failed messages of other users stop no post of the subscriber, and none is lost`() throws {
         let limit = 8 * Self.payload
         let host = host(storedBytes: limit)
         let client = host.connect(uid: 1000)

@@ -95,7 +95,7 @@ struct DeadLetterRightsTests: JobsTests {
         #expect(reader.takeMessages().map(\.name) == ["other"])
     }
 
-    @Test func `a dead letter that was delivered before is not delivered again`() throws {
+    @Test func `a dead letter is not delivered again after the right to its message is revoked`() throws {
         let reader = host.connect()
         reader.subscribe(1, [letters], durable: "letters", settings: DurableSettingChanges(retryDelays: [1_000_000]))
         host.run()
@@ -108,7 +108,7 @@ struct DeadLetterRightsTests: JobsTests {
         #expect(reader.takeMessages().isEmpty)
     }
 
-    @Test func `a trace of the dead letter finds no message`() throws {
+    @Test func `a trace finds a dead letter only with the right to its message`() throws {
         let (owner, letter) = try makeDeadLetter()
         func isTraced(_ client: Client) -> Bool {
             client.send(TraceRequest(request: client.nextRequest(), sequence: letter))
@@ -136,7 +136,7 @@ struct DeadLetterRightsTests: JobsTests {
         #expect(clients.map(recorded) == [0, 1])
     }
 
-    @Test func `a retry keeps the dead letter, and a purge deletes it`() throws {
+    @Test func `without the right to its message, a retry keeps a dead letter, and a purge deletes it`() throws {
         let (owner, letter) = try makeDeadLetter()
         setRevoked(true)
         func done(_ action: DeadLetters.Action) -> [UInt64] {

@@ -9,7 +9,7 @@ import WireTestSupport
 struct DeadLetteringTests: JobsTests {
     let host = TestHost()
 
-    @Test func `a retry of a message that a reset has made pending again is delivered once`() throws {
+    @Test func `a retried message that a reset has made pending again is delivered once`() throws {
         let client = attach()
         post("one", "two")
         let messages = client.takeMessages()
@@ -31,7 +31,7 @@ struct DeadLetteringTests: JobsTests {
         #expect(host.durable("jobs")?.unacknowledged == 0 && host.durable("jobs")?.redeliveryCount == 0)
     }
 
-    @Test func `the last failure makes a dead letter with its history, in the batch that deletes the copy`() throws {
+    @Test func `the last failure makes a dead letter, in the batch that deletes the copy`() throws {
         let client = attach(DurableSettingChanges(retryDelays: [0], maximumDeliveries: 2))
         let watcher = host.connect()
         watcher.subscribe(1, ["notifyd.dead.1000"])
@@ -98,7 +98,7 @@ struct DeadLetteringTests: JobsTests {
         let failed = host.now.wallMicroseconds
         client.reject(1, message.sequence, reason: "no disk")
         host.runTicks()
-        // At first the failure is not in the log yet, and then it is only there.
+        // The first trace finds the reason in memory, the second one in the log.
         for _ in 0..<2 {
             let entry = try #require(traced())
             #expect(entry.failures == 1 && entry.reason == "no disk" && entry.state == .waiting)
@@ -139,7 +139,7 @@ struct DeadLetteringTests: JobsTests {
         #expect(undertaker.takeMessages().isEmpty)
     }
 
-    @Test func `dead letters wait while they can't be stored, and survive a crash`() throws {
+    @Test func `a message that is stored as dead becomes a dead letter after a crash`() throws {
         let client = attach()
         post("one")
         let message = try #require(client.takeMessages().first)
@@ -169,7 +169,7 @@ struct DeadLetteringTests: JobsTests {
             host.connect(uid: uid).post("jobs.a", payload: Array(repeating: 1, count: 950))
         }
         host.run()
-        // The first one uses up the share.
+        // The dead letter of the first message uses up the share.
         for message in client.takeMessages() { client.reject(1, message.sequence, .dead) }
         host.run()
         host.advance(.milliseconds(60))
@@ -307,7 +307,7 @@ struct DeadLetteringTests: JobsTests {
         #expect(host.store.messages.contains { $0.name == Array("notifyd.dead.1000".utf8) })
     }
 
-    @Test func `a retry waits for no subscription whose creation may still fail`() throws {
+    @Test func `a retry keeps the dead letter if the creation of its subscription may still fail`() throws {
         let client = attach()
         post("one")
         client.reject(1, try #require(client.takeMessages().first).sequence, .dead)

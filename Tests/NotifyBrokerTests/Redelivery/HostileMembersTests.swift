@@ -120,7 +120,7 @@ struct HostileMembersTests {
 
     // MARK: A large window
 
-    @Test func `a member with the largest window that dies gives back its messages in slices, twice`() throws {
+    @Test func `messages of dying members with the largest window become redeliveries in slices, twice`() throws {
         let settings = DurableSettingChanges(deadlineMicroseconds: 0, retryDelays: [0], maximumDeliveries: 9)
         let count = Int(Limits.maximumWindow)
         var dying = join(window: Limits.maximumWindow, settings: settings)

@@ -24,7 +24,7 @@ struct MissingCopyTests {
         return host.store.messages.suffix(count).map(\.sequence)
     }
 
-    /// Attaches a client that holds a message that the log has deleted without recording a loss for its subscription.
+    /// Attaches a client that holds a deleted message. The log has not recorded a loss for the client's subscription.
     private func attachWithDeletedMessage(
         _ settings: DurableSettingChanges = .init()
     ) -> (client: Client, sequence: UInt64) {
@@ -53,7 +53,7 @@ struct MissingCopyTests {
         client.take().compactMap { if case .gap(let gap) = $0 { gap } else { nil } }
     }
 
-    @Test func `a delivered message that fails after its deletion ends with a gap, not as damage`() {
+    @Test func `a delivered message that fails after its deletion is reported as a gap, not as damage`() {
         let client = attach()
         let sequences = post(2)
         _ = client.takeMessages()

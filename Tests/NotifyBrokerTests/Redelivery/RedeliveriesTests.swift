@@ -246,7 +246,7 @@ import Testing
         #expect(messages.state(of: 7) == (isDead ? nil : stage.state) && !messages.hasUnsaved)
     }
 
-    @Test func `a copy that is not in the log yet is neither read nor deadLettered`() {
+    @Test func `a message whose copy is not in the log yet is neither read nor made a dead letter`() {
         var messages = Redeliveries()
         messages.add(1, .wait(microseconds: 0, now: .test()), failures: 1, bytes: 1, holder: Self.one)
         messages.add(2, .deadLetter, failures: 1, bytes: 1, holder: Self.one)
@@ -334,7 +334,7 @@ import Testing
     }
 
     @Test(arguments: [(99_999, 0, false), (99_999, 1, true), (100_000, 0, true)])
-    func `there is room even if all messages in flight fail`(_ count: Int, _ inFlight: Int, _ isFull: Bool) {
+    func `messages in flight count, too, because they may fail`(_ count: Int, _ inFlight: Int, _ isFull: Bool) {
         let messages = Redeliveries((1...UInt64(count)).map { Redelivery(sequence: $0, bytes: 1) }, now: .test())
         #expect(messages.isFull(withInFlight: inFlight, bytes: 0) == isFull)
         #expect(messages.isFull(withInFlight: 0, bytes: Redelivery.maximumBytes))

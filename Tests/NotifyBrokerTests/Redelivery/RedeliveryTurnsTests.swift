@@ -6,8 +6,8 @@ import WireTestSupport
 
 /// Many durable subscriptions that wait for copies of messages in the same turn of the event loop.
 struct RedeliveryTurnsTests {
-    /// Makes a host whose client attaches to durable subscriptions in this order, with the next commit. Subscriptions
-    /// for true have a due message, the others need no copy.
+    /// Makes a host whose client attaches to several durable subscriptions with the next commit, in the order of
+    /// `areDue`. A subscription for which the value is true has a message that is due. The others need no copy.
     private func attach(_ areDue: [Bool]) -> (host: TestHost, client: Client) {
         let host = TestHost()
         let first = host.connect()

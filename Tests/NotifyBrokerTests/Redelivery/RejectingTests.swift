@@ -192,6 +192,6 @@ struct RejectingTests: JobsTests {
         #expect(client.takeMessages().map(\.delivery) == [3])
         client.reject(1, sequence, delay: .seconds(10))
         host.run()
-        #expect(host.durable("jobs")?.failures(of: sequence) == 3, "without a number, the latest delivery")
+        #expect(host.durable("jobs")?.failures(of: sequence) == 3, "without a number, it is for the latest delivery")
     }
 }

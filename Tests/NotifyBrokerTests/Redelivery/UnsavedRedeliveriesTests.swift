@@ -5,7 +5,7 @@ import WireTestSupport
 
 @testable import NotifyBroker
 
-/// A batch makes a limited number of copies, so that posts do not wait for it long.
+/// A batch makes a limited number of copies, so that posts do not wait long for the batch.
 struct UnsavedRedeliveriesTests {
     private let host = TestHost()
     private var unsaved: UnsavedRedeliveries { host.core.broker.durables.unsavedRedeliveries }
@@ -42,7 +42,7 @@ struct UnsavedRedeliveriesTests {
         #expect(host.durable("jobs")?.redeliveryCount == 10_000)
     }
 
-    @Test func `passed deadlines of many messages become batches of a limited size`() {
+    @Test func `failures of many messages at their deadline are written in batches of limited size`() {
         for number in 0..<20 {
             let client = host.connect()
             client.subscribe(
@@ -63,7 +63,7 @@ struct UnsavedRedeliveriesTests {
                 && unsaved.bytes == 0)
     }
 
-    @Test func `rows that fail to be saved still count`() {
+    @Test func `rows whose batch fails still count as unsaved`() {
         let client = host.connect()
         client.subscribe(1, ["jobs.>"], durable: "jobs")
         host.run()

@@ -40,7 +40,7 @@ struct FairSchedulerTests {
         #expect(next(&scheduler, 2) == [21])
     }
 
-    @Test func `reading pauses for a user that is ahead`() {
+    @Test func `reading pauses for a user with more service than the queued users`() {
         var scheduler = FairScheduler()
         scheduler.enqueue(id(1), uid: 1)
         #expect(scheduler.readAllowance(of: 1) == FairScheduler.reducedSlice, "no other user is queued")

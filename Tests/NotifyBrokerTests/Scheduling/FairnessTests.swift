@@ -85,7 +85,7 @@ struct FairnessTests {
         #expect(work > 64 * 30)
     }
 
-    @Test func `reading the tail resolves names in slices`() {
+    @Test func `reading the tail ring resolves names in slices`() {
         let host = TestHost()
         let (attacker, poster) = (host.connect(uid: 1000), host.connect(uid: 2000))
         let start = Array(repeating: "a", count: 10).joined(separator: ".")

@@ -14,7 +14,7 @@ struct UserQueueTests {
         #expect(queue.isEmpty)
     }
 
-    @Test func `users that come and go take turns`() {
+    @Test func `users that leave and join the queue take turns`() {
         var queue = UserQueue<ConnectionID>()
         queue.append(id(1), of: 100)
         queue.append(id(20), of: 200)
@@ -30,7 +30,7 @@ struct UserQueueTests {
         #expect(queue.next() == id(31) && queue.isEmpty)
     }
 
-    @Test func `the first element is the next one`() {
+    @Test func `the first element is the one that is taken next`() {
         var queue = UserQueue<ConnectionID>()
         #expect(queue.first() == nil)
         for (slot, uid) in [(1, 100), (20, 200), (30, 300)] as [(Int32, UInt32)] { queue.append(id(slot), of: uid) }

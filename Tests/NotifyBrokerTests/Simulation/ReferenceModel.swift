@@ -22,11 +22,11 @@ struct ReferenceModel {
     var acknowledged: [UInt64: Set<UInt64>] = [:]
     /// The lost messages that gaps have reported, by the generation of the durable subscription.
     var reported: [UInt64: Set<UInt64>] = [:]
-    /// Whether messages may be deleted, other than dead letters on request.
+    /// Whether messages may be deleted in other ways than the purge of dead letters.
     var retains = false {
         didSet { work.losesLetters = retains }
     }
-    /// Stored posts that were receipted.
+    /// The sequences of the stored posts whose receipts were received.
     var receipted: Set<UInt64> = []
     /// The highest sequence whose commit was reported to the broker.
     var reportedThrough: UInt64 = 0
@@ -45,8 +45,8 @@ struct ReferenceModel {
         return selection.selects(post.name, post.object)
     }
 
-    /// Checks the state on disk. A message that a cursor has passed must be acknowledged, a dead letter, waiting for a
-    /// redelivery, or lost.
+    /// Checks the state of the store. A message that a cursor has passed must be acknowledged, a dead letter, waiting
+    /// for a redelivery, or lost.
     mutating func check(_ store: FakeStore) {
         for violation in work.checkLetters(store, posts) { fail(violation) }
         for record in store.subscriptions.values {
@@ -103,8 +103,8 @@ struct ReferenceModel {
                 if message.isDeadLetter, work.leastDeliveries[record.name] != nil { continue }
                 if !handed.contains(message.sequence) { fail("'\(record.name)' never got \(message.sequence)") }
             }
-            // This excludes messages that were deleted before the creation of the subscription was committed, and
-            // delivered from the ring: the log knows of no loss, and a restart forgets them.
+            // `lostOfSubscription` excludes messages that were delivered from the ring, and deleted before the creation
+            // of the subscription was committed: the log records no loss for them, and a restart forgets them.
             let lost = store.deleted.lostOfSubscription[record.generation] ?? []
             let silent = lost.subtracting(handed).subtracting(store.deleted.copied[record.generation] ?? [])
             if !silent.isEmpty { fail("'\(record.name)' lost \(silent.sorted()) without a gap") }

@@ -21,7 +21,7 @@ final class RightsMember {
     var holds: [Int: Hold] = [:]
     /// Whether output may wait for the connection.
     var isLate = false
-    /// The families that the connection could receive at some time since output may wait.
+    /// The families that the connection could receive at some time since all its earlier output was written.
     var permitted: Set<NameFamily>
 
     init(_ client: Client, groups: [UInt32], permitted: Set<NameFamily>) {

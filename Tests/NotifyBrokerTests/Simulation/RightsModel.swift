@@ -107,7 +107,7 @@ struct RightsModel {
             fail("delivery \(message.delivery) of \(message.sequence), which failed \(known.failures) times at most")
         }
         guard !isLate else { return }
-        if isFinished(message.sequence) { fail("\(message.sequence) is delivered, and finished: \(known)") }
+        if isFinished(message.sequence) { fail("\(message.sequence) is delivered, although it is finished: \(known)") }
     }
 
     mutating func received(_ gap: Gap) {
@@ -147,7 +147,7 @@ struct RightsModel {
             .map { ($0.key, $0.value) }.sorted { $0.sequence < $1.sequence }
     }
 
-    /// The number of skipped messages after a sequence that an identity could receive now.
+    /// The number of skipped messages above `sequence` that a known identity may receive now.
     func skipped(after sequence: UInt64, _ rights: RightsTable) -> Int {
         let forbidden = rights.forbidden(identities)
         return messages.count { $0.key > sequence && $0.value.isSkipped && !forbidden.contains($0.value.family) }
@@ -164,7 +164,7 @@ struct RightsModel {
         _ durable: DurableSubscription, readThrough position: UInt64, _ identities: [[UInt32]],
         _ letters: Set<UInt64>, _ rights: RightsTable, _ store: FakeStore
     ) {
-        // These dead letters are delivered again, even if their messages were acknowledged late.
+        // A dead letter that no longer exists is delivered again, even if its message was acknowledged late.
         for sequence in self.letters.subtracting(letters) {
             messages[sequence]?.isAcknowledged = false
             watched.insert(sequence)
@@ -185,7 +185,7 @@ struct RightsModel {
             let isPassed = state == .acknowledged || sequence <= position
             if current.contains(sequence) || state == .inFlight || !isPassed {
                 messages[sequence]?.isSkipped = false
-                if message.isDropped { fail("\(sequence) was dropped, and is pending") }
+                if message.isDropped { fail("\(sequence) is pending, although it was dropped") }
             } else if !message.isSkipped, !message.isDropped {
                 passed(sequence, message.family, hasMember: durable.hasCommittedMember)
             } else if state == .acknowledged {

@@ -25,7 +25,7 @@ extension RightsSimulation {
         if models[index].compareGaps() > 0 { note("dropped with a gap") }
     }
 
-    /// - Returns: The description of a subscription, and whether the store has counted its messages for it.
+    /// - Returns: The description of a subscription, and whether the store has counted messages for the description.
     private func describe(_ index: Int) -> (description: DurableDescription, isCounted: Bool)? {
         let request = poster.nextRequest()
         poster.send(Describe(request: request, uid: Self.uid, durableName: models[index].name))

@@ -31,7 +31,7 @@ extension RightsSimulation {
     // MARK: Attaching
 
     func join() {
-        // Clients that were refused make room.
+        // Some connections without a member end, to make room for others.
         for member in members where member.holds.isEmpty && !member.isLate && random.chance(30) {
             host.closed(member.client)
             members.removeAll { $0 === member }

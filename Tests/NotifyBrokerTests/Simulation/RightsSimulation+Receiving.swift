@@ -38,8 +38,8 @@ extension RightsSimulation {
         }
     }
 
-    /// The family of the message's name (names with the same rules), for a dead letter of the original message's name;
-    /// nil if the name belongs to no family.
+    /// The family of the message's name; for a dead letter, the family of the original message's name. Nil if the name
+    /// belongs to no family.
     private func family(of message: ReceivedMessage) -> NameFamily? {
         guard message.name.hasPrefix(DeadLetterHeaders.namePrefix) else { return NameFamily(name: message.name) }
         return message.headers.withUnsafeBytes { DeadLetterHeaders(reading: $0) }.flatMap { NameFamily(name: $0.name) }

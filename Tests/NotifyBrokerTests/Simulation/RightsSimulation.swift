@@ -19,7 +19,7 @@ final class RightsSimulation {
         let settings: DurableSettingChanges
         /// The longest delay between two deliveries.
         let maximumDelay = Duration.milliseconds(300)
-        /// Whether there are mostly so many members that no further identity can attach.
+        /// Whether there are so many members that usually no further identity can attach.
         let isCrowded: Bool
         let identities: Int
         let members: Int
@@ -76,7 +76,7 @@ final class RightsSimulation {
     private(set) var trace: [String] = []
     /// The number of occurrences of each event.
     private(set) var happened: [String: Int] = [:]
-    /// The letters that were decoded.
+    /// The decoded dead letters, by their own sequences.
     private var knownLetters: [UInt64: StoredLetter] = [:]
 
     var allViolations: [String] { violations + models.flatMap(\.violations) + store.violations }

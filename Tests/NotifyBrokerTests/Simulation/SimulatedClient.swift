@@ -14,7 +14,7 @@ final class SimulatedClient {
         var generation: UInt64
         var window: Int
         var creditLeft: UInt64?
-        /// The highest sequence delivered that no client had seen.
+        /// The highest sequence that was delivered without the mark of a redelivery.
         var last: UInt64
         /// Delivered messages that are not answered.
         var open: [UInt64] = []
@@ -23,7 +23,7 @@ final class SimulatedClient {
         /// The acknowledged ranges of several sequences. They also acknowledge redeliveries that the client has not
         /// read yet.
         var acknowledged: [ClosedRange<UInt64>] = []
-        /// Whether a deadline was requested.
+        /// Whether the client has extended a deadline.
         var isExtended = false
     }
 
@@ -187,8 +187,8 @@ final class SimulatedClient {
             model.fail("\(sequence) matches none of \(filters)")
         }
         if sequence > model.reportedThrough { model.fail("\(sequence) was delivered before its commit") }
-        // A client that has lost the subscription may read messages that were sent to it before, after another client
-        // has received them. Such messages are not marked, nor are messages whose deadline has passed.
+        // A client that has lost the subscription may read messages that were sent earlier, after another client has
+        // received them. Such messages are not marked, nor are messages whose deadline has passed.
         if !message.isRedelivery, isHeld(message.subscription), !model.work.timed.contains(hold.name),
             model.seen[hold.id]?.contains(sequence) ?? false
         {

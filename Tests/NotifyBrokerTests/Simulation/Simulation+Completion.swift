@@ -131,8 +131,8 @@ extension Simulation {
         }
     }
 
-    /// Checks that the broker and the log have recorded the same loss. The log knows less about deliveries, and nothing
-    /// about messages that it counts as acknowledged.
+    /// Checks that the broker and the log have recorded the same loss. `isUpperBound` may differ, because the log knows
+    /// less about deliveries. A subscription with messages that could not be copied is left out.
     private func checkLoss(of durable: DurableSubscription) {
         let (loss, stored) = (durable.loss, store.subscriptions[durable.id]?.loss)
         guard store.deleted.missing[durable.generation] == nil else { return }

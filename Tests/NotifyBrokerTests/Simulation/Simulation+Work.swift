@@ -141,7 +141,7 @@ extension Simulation {
 
     // MARK: Checks
 
-    /// Whether a subscription with a client still has copies of messages.
+    /// Whether messages of ended members, redeliveries to clients, or messages to become dead letters still need work.
     var hasRows: Bool {
         host.durables.contains { durable in
             !durable.endedMembers.isEmpty || durable.state == .attached && durable.redeliveryCount > 0

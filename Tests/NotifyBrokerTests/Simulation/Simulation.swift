@@ -45,7 +45,7 @@ final class Simulation {
 
     var violations: [String] { model.violations + store.violations }
 
-    /// - Parameter mayDelete: Whether messages may be deleted, other than dead letters.
+    /// - Parameter mayDelete: Whether messages may be deleted in other ways than the purge of dead letters.
     init(seed: UInt64, mayDelete: Bool = true) {
         random = SeededGenerator(seed: seed)
         retention = SeededGenerator(seed: ~seed)

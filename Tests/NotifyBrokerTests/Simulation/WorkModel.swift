@@ -4,7 +4,7 @@ import NotifyWire
 
 @testable import NotifyBroker
 
-/// The client actions that cause redeliveries and dead letters, from which upper bounds of failures follow.
+/// The client actions that cause redeliveries and dead letters. They give upper bounds for the failures of messages.
 /// Subscriptions are identified by their names.
 struct WorkModel {
     struct Key: Hashable {
@@ -56,7 +56,8 @@ struct WorkModel {
         return rejections[Key(name: name, sequence: sequence), default: 0] + deaths[uid, default: 0] + timeouts
     }
 
-    /// The messages of a subscription that are dead letters or were dead letters when they were deleted.
+    /// The messages of a subscription that are dead letters. If dead letters may be deleted, also those that were dead
+    /// letters earlier.
     func letters(of name: String, _ store: FakeStore) -> Set<UInt64> {
         if isPurging || losesLetters { return Set(deadLettered.keys.lazy.filter { $0.name == name }.map(\.sequence)) }
         return Set(store.messages.lazy.compactMap(\.letter).filter { $0.name == name }.map(\.sequence))

@@ -188,7 +188,7 @@ struct BackingUpTests {
         begin(first)
         made(1, .success(10))
         read(first, from: 0)
-        // While the store copies or reads, the time of the client does not run.
+        // The time limit of the client does not run while the store copies or reads.
         host.advance(Backups.idleLimit)
         begin(second)
         chunkRead(1, .success(ByteBuffer(repeating: 7, count: 6)))

@@ -20,7 +20,7 @@ struct LogCheckTests {
         return findings
     }
 
-    @Test func `damage that readers have found is reported`() throws {
+    @Test func `a check reports damage that readers have found`() throws {
         let host = TestHost()
         let client = host.connect(uid: 0)
         client.send(CheckRequest(request: client.nextRequest(), isFull: false))
@@ -72,7 +72,7 @@ struct LogCheckTests {
         #expect(Self.reports(client).first?.problems.map(\.part) == [.storage])
     }
 
-    @Test func `a reload that has failed is reported`() {
+    @Test func `a check reports a reload that has failed`() {
         let host = TestHost()
         let client = host.connect(uid: 0)
         host.core.broker.configurationProblem = "/etc/notifyd.yaml:1: unknown key"
@@ -108,7 +108,7 @@ struct LogCheckTests {
         #expect(findings.problems.map(\.part) == [.database, .name])
     }
 
-    @Test func `damage that is not listed counts once`() {
+    @Test func `damaged messages beyond the limit of the list are counted by a full check only`() {
         var damage = KnownDamage()
         let isNew = [false, true].map { _ in
             damage.note((0..<300).map { UInt64($0) * 2 + 1 })

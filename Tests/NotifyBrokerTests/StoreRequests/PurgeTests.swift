@@ -7,7 +7,7 @@ import WireTestSupport
 
 /// Deleting stored messages on request.
 struct PurgeTests {
-    /// Makes a host with stored messages under "a" and "b", one of each user.
+    /// Makes a host with three stored messages of root, under "a", "b" and "a". Returns the first sequence, too.
     private func host() -> (host: TestHost, root: Client, first: UInt64) {
         let host = TestHost()
         let root = host.connect(uid: 0)
@@ -89,7 +89,8 @@ struct PurgeTests {
         #expect(received == [first + 1])
     }
 
-    /// Makes a client with a durable subscription that waits an hour for the redelivery of a message. Returns both.
+    /// Makes a client with a durable subscription that waits for the redelivery of a message, by default for an hour.
+    /// Returns the client and the message.
     private func waiting(
         on host: TestHost, retryDelay: Duration = .seconds(3_600)
     ) throws -> (worker: Client, message: ReceivedMessage) {
@@ -138,7 +139,7 @@ struct PurgeTests {
         #expect(worker.takeMessages().map(\.sequence) == [message.sequence])
     }
 
-    @Test func `a redelivery in flight survives a purge until its answer, and its failure is one loss`() throws {
+    @Test func `a redelivery in flight survives a purge until its answer, and is reported in one gap`() throws {
         let (host, root, _) = host()
         let (worker, message) = try waiting(on: host, retryDelay: .zero)
         #expect(worker.takeMessages().map(\.delivery) == [2])
@@ -194,7 +195,7 @@ struct PurgeTests {
         #expect(stored(on: host) == [], sourceLocation: sourceLocation)
     }
 
-    /// Purges the jobs after each number of steps on the way of a message to a dead letter, and completes the purge.
+    /// The purge begins after each number of steps while a message becomes a dead letter.
     @Test(arguments: 0..<8)
     func `no dead letter that is being made survives a purge`(_ steps: Int) throws {
         let (host, root, _) = host()
@@ -225,7 +226,7 @@ struct PurgeTests {
         expectPurge(after: steps, by: root, on: host)
     }
 
-    @Test func `dead letters of other names are made after a purge, even if its client has ended`() throws {
+    @Test func `dead letters of other names are made after a purge, even if a waiting purge has ended`() throws {
         let (host, root, _) = host()
         let other = host.connect(uid: 0)
         let (worker, message) = try waiting(on: host, retryDelay: .zero)
@@ -284,7 +285,7 @@ struct PurgeTests {
         #expect(host.amount(of: .pendingBytes, 0) == 0)
     }
 
-    @Test func `a failure is reported`() {
+    @Test func `a purge that fails is answered with an error`() {
         let (host, root, _) = host()
         _ = purge(root, ["a"])
         host.runTicks()

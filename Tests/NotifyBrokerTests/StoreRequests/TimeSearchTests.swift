@@ -90,7 +90,7 @@ struct TimeSearchTests {
     }
 
     @Test(arguments: [false, true])
-    func `a name requested twice is created once`(_ isSameInstance: Bool) {
+    func `a subscription that two clients request during a search is created once`(_ isSameInstance: Bool) {
         let (host, sequences, times) = TestHost.withMessages()
         let instances: [InstanceID] = [.next(), .next()]
         let first = host.connect(instance: instances[0])
@@ -109,7 +109,7 @@ struct TimeSearchTests {
         }
     }
 
-    @Test func `rights lost during a search refuse the request`() {
+    @Test func `a request whose rights are revoked during the search is refused`() {
         let (host, _, times) = TestHost.withMessages()
         let client = host.connect()
         client.subscribe(1, ["a"], durable: "d", from: .time(microseconds: times[0]))

@@ -109,7 +109,7 @@ struct SubscriberTests {
             uid: 1)
     }
 
-    @Test func `rights are asked once per registration until they change`() throws {
+    @Test func `rights are evaluated once per registration until they change`() throws {
         var subscriptions = Subscriptions()
         let filter = SubscriptionFilter(patterns: [NamePattern("a")])
         for slot in 0..<4 as Range<Int32> { try subscriptions.connect(filter, slot) }

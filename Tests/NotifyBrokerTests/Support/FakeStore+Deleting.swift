@@ -9,8 +9,8 @@ extension FakeStore {
         var messages: [UInt64: Message] = [:]
         /// The messages in the reported losses.
         var lost: [UInt64: Set<UInt64>] = [:]
-        /// Those of the lost messages that the subscription selected, by its object filter and the rights of its owner
-        /// at that time.
+        /// The lost messages that the subscription selected when they were deleted, by its whole filter and the rights
+        /// of its owners.
         var lostOfSubscription: [UInt64: Set<UInt64>] = [:]
         /// The messages of which no copy could be made.
         var missing: [UInt64: Set<UInt64>] = [:]
@@ -40,8 +40,8 @@ extension FakeStore {
         return deletion
     }
 
-    /// Moves the cursors of a user's subscriptions to a sequence, as retention does if the backlog is too large. The
-    /// unread messages before it are lost to the subscriptions, but stay stored.
+    /// Moves the cursors of a user's subscriptions to a sequence, as retention does if the backlog is too large. Unread
+    /// messages up to this sequence are lost to the subscriptions, but stay stored.
     func release(of uid: UInt32, through end: UInt64) -> Deletion {
         var deletion = Deletion()
         let held = messages.filter { $0.sequence <= end }
@@ -93,7 +93,7 @@ extension FakeStore {
         }
     }
 
-    /// Deletes the messages in a range that a subscription has not acknowledged, as retention does.
+    /// Deletes the messages in a range. All of them are recorded as lost to the subscription `name`, if it exists.
     func drop(_ range: ClosedRange<UInt64>, of name: String) -> Deletion {
         var deletion = Deletion()
         let gone = messages.filter { range.contains($0.sequence) }

@@ -71,6 +71,7 @@ final class FakeStore {
     private var batchDeletion = Deletion()
     private var purgeResult = PurgeResult()
     var deleted = Deleted()
+    /// Sequences below the mark are reserved.
     private(set) var mark: UInt64 = 1
     private var nextSubscriptionID = DurableID(1)
     private var cleanNextSequence: UInt64?
@@ -311,8 +312,8 @@ final class FakeStore {
         }
     }
 
-    /// The progress to store when the broker reports `progress`. It may be higher, because the broker may not know yet
-    /// that messages were released.
+    /// The progress to store when the broker reports `progress`. The stored progress may be higher, because the broker
+    /// may not know yet that retention has moved the cursor.
     private func raised(_ progress: DurableProgress, of id: DurableID) -> DurableProgress {
         guard let stored = subscriptions[id]?.progress, stored.generation == progress.generation else {
             return progress

@@ -206,7 +206,7 @@ final class TestHost: BrokerHost {
         return connection.pauses.isEmpty && connection.turn == .none && !hasUnreadAnswers(client)
             && core.broker.scheduler.readAllowance(of: connection.uid) > FairScheduler.Cost.read
     }
-    /// Whether the client's next request waits until it has read answers.
+    /// Whether the client's next request waits until the client has read answers.
     func hasUnreadAnswers(_ client: Client) -> Bool { core.broker.areAnswersUnread(client.id.slot) }
     func connection(_ client: Client) -> Connection { core.broker.connections[client.id.slot] }
     func amount(of resource: Ledger.Resource, _ uid: UInt32) -> Int {
@@ -241,7 +241,7 @@ final class TestHost: BrokerHost {
         durable(name, uid: uid)?.reader.map { core.broker.pages.readers[$0] }
     }
 
-    /// Returns the messages that are in flight again to a member.
+    /// Returns the redeliveries in flight to a member.
     func redeliveriesInFlight(to client: Client, _ number: UInt32) -> [UInt64] {
         guard !client.isClosed, case .durable(let slot, let index)? = connection(client).subscriptions[number],
             let member = core.broker.durables[slot]._members.id(at: index)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import NotifyBroker
 
-/// Calls of the broker during a flush. For example, a host closes a connection at once when a write fails.
+/// Calls into the broker during a flush. For example, a host closes a connection at once when a write fails.
 struct TickTests {
     @Test func `a flush may close its own connection`() {
         let host = TestHost()

@@ -96,7 +96,7 @@ struct WarningsTests {
         #expect(check(host, root).count == 1)
     }
 
-    @Test func `other users receive no warnings`() {
+    @Test func `users without the right to the daemon's names receive no warnings`() {
         let rules = [AccessRule(.allow, [.subscribe], names: ["notifyd.>"], uids: [1000])]
         let host = TestHost(Self.configuration(connections: 4), policy: AccessPolicy(rules: rules))
         let (wide, narrow) = (host.connect(uid: 1000), host.connect(uid: 1000))
@@ -110,7 +110,7 @@ struct WarningsTests {
         #expect(host.warnings.count == 1)
     }
 
-    @Test func `a condition ends with its user`() {
+    @Test func `the condition of a warning ends when its user has no connections`() {
         let host = TestHost(Self.configuration())
         let root = operatorClient(host)
         let clients = (0..<8).map { _ in host.connect(uid: 1000) }
