@@ -1,6 +1,7 @@
-/// Storage for the log: commits batches, reads pages and does other work, serially, in the order of the requests.
+/// Storage for the log: commits batches, reads pages and does other work, one request at a time, in order. Long work is
+/// the exception: it is done in slices between other requests.
 ///
-/// Completions are called in the same order, on a queue that the store owns.
+/// Completions are called in the order in which the requests are completed, on a queue that the store owns.
 package protocol LogStore: AnyObject, Sendable {
     /// Commits the batch in one transaction. A failed batch stores no messages, and neither creates nor removes
     /// subscriptions.
@@ -16,7 +17,7 @@ package protocol LogStore: AnyObject, Sendable {
     /// Applies another policy to the requests that follow. Messages that none of the owners of a subscription may
     /// receive do not count as losses of the subscription.
     func setPolicy(_ policy: AccessPolicy)
-    /// Sets the handler of the store's own deletions.
+    /// Sets the handler of deletions, which are made by retention, by purges and by batches.
     func setDeletionHandler(_ handler: @escaping @Sendable (Deletion) -> Void)
     /// Records that sequences below `next` may be visible to peers from now on. If the process crashes, the next start
     /// continues at `next`. If the kernel crashes, this record is lost.

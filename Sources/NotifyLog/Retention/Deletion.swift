@@ -12,7 +12,7 @@ package struct Deletion: Equatable, Sendable {
     /// The unread messages that durable subscriptions have lost.
     package var losses: [DurableID: Loss] = [:]
     /// The durable subscriptions whose cursors were moved forward because the backlog of their user was too large, each
-    /// with the sequence that its cursor has passed. The messages before this sequence may still be stored. The
+    /// with the last sequence that its cursor has passed. The messages up to this sequence may still be stored. The
     /// unacknowledged ones are in ``losses``.
     package var released: [DurableID: UInt64] = [:]
     /// The messages whose copies for a durable subscription were deleted, in ascending order within a step. These

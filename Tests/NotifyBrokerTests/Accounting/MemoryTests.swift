@@ -43,7 +43,7 @@ struct MemoryTests {
         #expect(ledger.totalBytes == 5 && ledger.bytes(of: 1) == 5)
     }
 
-    @Test func `undroppable data may take half of the user's share`() {
+    @Test func `a user whose undroppable data exceeds half of the share is under memory pressure`() {
         var ledger = Ledger(configuration(memory: 1_000_000))
         ledger.change(.answerBytes, by: 237_500, uid: 1)
         #expect(!ledger.isUnderMemoryPressure(1))
@@ -110,7 +110,7 @@ struct MemoryTests {
         let (poster, slow) = (host.connect(uid: 1), host.connect(uid: 2))
         slow.subscribe(1, ["a"])
         host.run()
-        // The socket is filled again whenever it has room.
+        // In each round, the socket accepts some of the pending bytes, and more bytes are posted.
         for _ in 0..<20 {
             slow.room = 50_000
             slow.send(StatisticsRequest(request: slow.nextRequest()))

@@ -155,7 +155,7 @@ struct StoredBytesTests {
         #expect(!stores())
     }
 
-    @Test func `the messages of a replaced log are subtracted`() {
+    @Test func `the messages of a replaced log no longer count`() {
         let host = TestHost(configuration(3 * size(0)))
         let client = host.connect(uid: 1000)
         for _ in 0..<2 { client.post("a", .stored) }

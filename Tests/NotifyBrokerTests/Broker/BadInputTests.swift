@@ -75,7 +75,7 @@ struct BadInputTests {
         #expect(received.contains(.pong(Pong(request: 5))) && received.contains(.pong(Pong(request: 6))))
     }
 
-    @Test func `flags of later versions are refused`() {
+    @Test func `unknown flags are refused`() {
         let host = TestHost()
         let client = host.connect()
         client.send(rawFrame(FrameKind.ping.rawValue, flags: 1, [1, 0, 0, 0, 0, 0, 0, 0]))

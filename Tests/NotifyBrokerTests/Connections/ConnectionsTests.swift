@@ -9,7 +9,7 @@ struct ConnectionsTests {
         connections.open(Peer(uid: 1, gid: 2, pid: 3), identity: .test, greetingDeadline: deadline)
     }
 
-    @Test func `a connection is late at its deadline unless greeted`() {
+    @Test func `a connection without a greeting expires at its deadline`() {
         var connections = Connections()
         let (late, greeted) = (open(&connections), open(&connections))
         connections.greeted(greeted.slot, by: Hello(instance: .one))

@@ -30,7 +30,7 @@ struct BacklogTests {
         host.store.jobs.count { if case .measureBacklogs? = $0.work { true } else { false } }
     }
 
-    @Test func `an entry has the messages in flight and the pending ones`() throws {
+    @Test func `an entry counts the messages in flight and the pending ones`() throws {
         let host = TestHost()
         let (poster, reader) = (host.connect(), host.connect(pid: 20))
         reader.subscribe(1, ["a.*"], durable: "d", window: 2)

@@ -102,7 +102,7 @@ import Testing
         #expect(due.reports == [LossLog.Report(id: other, loss: loss(2...4), reason: .purge, isLater: true)])
     }
 
-    @Test func `a stop logs the losses to a purge so far`() {
+    @Test func `a stop during a purge logs the losses so far`() {
         var log = LossLog()
         for id in UInt32(1)...12 { log.purged(loss(1...4), of: DurableID(id), now: .seconds(1)) }
         let all = log.takeAll()

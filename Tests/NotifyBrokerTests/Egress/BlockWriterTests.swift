@@ -33,7 +33,7 @@ struct BlockWriterTests {
         return writer.seal()
     }
 
-    @Test func `locations point to the frames`() {
+    @Test func `appending a message returns the range of its frame`() {
         var writer = BlockWriter()
         let places = withParts(name: Array("a".utf8)) { parts in
             [writer.append(stamp(1), parts), writer.append(stamp(2), parts)]

@@ -85,7 +85,7 @@ struct FlushBudgetTests {
         #expect(readers.dropLast(10).allSatisfy { $0.takeMessages().count == 1 })
     }
 
-    @Test func `a long outbox takes several slices`() {
+    @Test func `long outboxes are flushed in slices, and each connection gets a part in a turn`() {
         // Measured by the capacity of the blocks, each slow reader's outbox holds 4 MiB. Together, they hold less than
         // the user's limit.
         let slow = readers.prefix(12)

@@ -53,7 +53,7 @@ struct HistoryTests {
         #expect(host.amount(of: .pendingBytes, 1000) == 0)
     }
 
-    @Test func `pages from the end begin with the newest message`() {
+    @Test func `descending pages begin with the newest message`() {
         let (host, sequences, _) = TestHost.withMessages()
         let client = host.connect()
         client.read(["a"], 1..., maximum: 2, isDescending: true)

@@ -24,7 +24,7 @@ struct CopyLimitTests {
         return client
     }
 
-    /// Posts one message each of `count` users.
+    /// Posts one message of each of `count` users.
     private func post(_ count: Int, to host: TestHost) {
         for uid in 0..<UInt32(count) {
             host.connect(uid: 2000 + uid).post("jobs.a", payload: Array(repeating: 1, count: Self.payload))

@@ -121,7 +121,7 @@ struct DeadLetteringTests: JobsTests {
         #expect(host.store.messages.last.map { String(decoding: $0.name, as: UTF8.self) } == "notifyd.dead.1000")
     }
 
-    @Test func `a dead letter is never dead-lettered again`() throws {
+    @Test func `a dead letter that fails does not become another dead letter`() throws {
         let client = attach()
         let undertaker = host.connect()
         undertaker.subscribe(

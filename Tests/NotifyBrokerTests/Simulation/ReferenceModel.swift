@@ -76,7 +76,7 @@ struct ReferenceModel {
     }
 
     /// Checks that each message was acknowledged, is a dead letter or is lost, and that no copies remain. A message
-    /// that had a copy must not be lost. Must be called after all work is done.
+    /// that had a copy must be finished although its original was deleted. Must be called after all work is done.
     mutating func checkFinished(_ store: FakeStore) {
         for record in store.subscriptions.values {
             let begin = store.firstCursors[record.generation] ?? 0

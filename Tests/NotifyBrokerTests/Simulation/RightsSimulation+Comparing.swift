@@ -126,7 +126,7 @@ extension RightsSimulation {
         if isCounted { compare(description.entry, pending) }
     }
 
-    /// Whether the broker has read a message that is due, although no client is attached.
+    /// Whether the broker has evaluated the rights to a message that is due while no client is attached.
     private func isEvaluated(_ sequence: UInt64, _ durable: DurableSubscription) -> Bool {
         durable.redeliveryState(of: sequence) == .due && !host.core.broker.commits.health.isFailing
     }

@@ -74,7 +74,7 @@ extension RightsSimulation {
 
     /// Lets a client attach.
     ///
-    /// - Returns: The member; nil if it must be refused.
+    /// - Returns: The member; nil if its attachment must be refused.
     @discardableResult
     func attach(_ index: Int, groups: [UInt32]? = nil) -> RightsMember? {
         let number = Int.random(in: 0..<plan.identities, using: &random)

@@ -11,7 +11,7 @@ struct BackingUpTests {
     private let host = TestHost()
     private let target = FileLocation(device: 2, inode: 3, name: "copy")
 
-    /// The numbers of the backups that the store was told to begin.
+    /// The numbers of the backups that the store was asked to begin.
     private var begun: [UInt64] {
         host.backupWork.compactMap { if case .beginBackup = $0.work { $0.number } else { nil } }
     }

@@ -169,20 +169,20 @@ struct PurgeTests {
         #expect(!host.warnings.contains { $0.contains("damaged") })
     }
 
-    /// The stored messages of the jobs: in the log, as copies, and as dead letters.
+    /// The stored messages of `jobs.>`: in the log, as copies, and as dead letters.
     private func stored(on host: TestHost) -> [String] {
         let names = host.store.messages.map { String(decoding: $0.name, as: UTF8.self) }
         return names.filter { $0.hasPrefix("jobs.") || $0.hasPrefix("notifyd.dead.") }
             + host.store.copies.values.flatMap(\.values).map { "copy of \($0.row.sequence)" }
     }
 
-    /// Makes the message of a worker a dead letter, whose commit is due.
+    /// Makes a message a dead letter, whose commit is due.
     private func makeDeadLetter(of message: ReceivedMessage, by worker: Client, on host: TestHost) {
         worker.reject(1, message.sequence, .dead)
         host.advance(.milliseconds(60))
     }
 
-    /// Purges the jobs after a number of steps of the host, and expects that nothing is left of them.
+    /// Purges `jobs.>` after a number of steps of the host, and expects that none of the messages is left.
     private func expectPurge(
         after steps: Int, by root: Client, on host: TestHost, sourceLocation: SourceLocation = #_sourceLocation
     ) {

@@ -32,7 +32,7 @@ struct StoreRequestTurnsTests {
         #expect(host.core.broker.storeRequests.isWorking(on: .check))
     }
 
-    @Test func `the users of a kind of requests take turns`() {
+    @Test func `users take turns with requests of the same kind`() {
         let host = TestHost()
         let clients = [1000, 1000, 1000, 2000].map { host.connect(uid: $0) }
         for client in clients { summarize(client) }
@@ -76,7 +76,7 @@ struct StoreRequestTurnsTests {
         #expect(host.isDrained)
     }
 
-    @Test func `a request that has ended is not answered, and the next one waits for its work`() {
+    @Test func `a request that has ended is not answered, and the next one waits until its work is done`() {
         let host = TestHost()
         let (gone, client) = (host.connect(), host.connect())
         summarize(gone)
