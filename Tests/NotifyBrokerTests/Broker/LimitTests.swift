@@ -4,7 +4,7 @@ import NotifyWire
 import Testing
 import WireTestSupport
 
-/// Each limit at n-1, n and n+1, and after charges are released.
+/// Limits at their bounds, and after charges are released.
 struct LimitTests {
     private func configured(_ change: (inout BrokerConfiguration) -> Void) -> TestHost {
         var configuration = BrokerConfiguration()

@@ -113,7 +113,7 @@ struct LossTests {
         #expect(host.store.subscription(named: "inbox")?.progress.cursor == sequences[5])
     }
 
-    @Test func `the daemon logs all losses: the first at once, and later ones together after a minute`() {
+    @Test func `the daemon logs the first loss at once, and later losses together after a minute`() {
         let (host, sequences) = host()
         for sequence in sequences {
             host.core.broker.deleted(host.store.drop(sequence...sequence, of: "inbox"), now: host.now)

@@ -118,7 +118,7 @@ import Testing
         #expect(deliver(&members, atMost: 1) == [2])
     }
 
-    @Test func `the sums are right after random operations, and each member gets its turn`() {
+    @Test func `after random operations the sums are right, and the candidate is an eligible member`() {
         let seed = UInt64.random(in: 0 ... .max)
         print("MembersTests: seed \(seed)")
         var random = SeededGenerator(seed: seed)

@@ -104,7 +104,7 @@ struct FairSchedulerTests {
         #expect(!scheduler.isSliceEmpty)
     }
 
-    @Test func `reductions of outboxes to the latest messages take at most 1/8 of the time`() {
+    @Test func `reductions of outboxes to the latest messages take at most an eighth of the time`() {
         var scheduler = FairScheduler()
         #expect(scheduler.mayReduce(now: .zero) == true)
         scheduler.reduced(bytes: 1 << 20, now: .seconds(1))
