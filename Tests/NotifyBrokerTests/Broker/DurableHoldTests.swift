@@ -122,7 +122,7 @@ struct DurableHoldTests {
         #expect(client.takeMessages().map(\.subscription) == [1])
     }
 
-    @Test func `the same client instance takes over its attachment`() {
+    @Test func `another connection of the same client instance takes over the attachment`() {
         let host = TestHost()
         let first = host.connect(instance: .one)
         first.subscribe(1, ["a"], durable: "inbox")
@@ -247,7 +247,7 @@ struct DurableHoldTests {
 
     // MARK: Detaching
 
-    @Test func `detaching is confirmed once its acknowledgements are committed`() {
+    @Test func `a detach is confirmed after the client's acknowledgements are committed`() {
         let (host, client, sequence) = acknowledging()
         client.detach(1)
         host.tick()

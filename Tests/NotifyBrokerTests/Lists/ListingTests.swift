@@ -223,7 +223,7 @@ struct ListingTests {
         #expect(soFar + client.take().count == 20, "each list has the client itself and its end")
     }
 
-    @Test func `a list waits until its answers are read, and ends if its subject is closed`() {
+    @Test func `a list waits until its answers are read, and ends if the listed connection is closed`() {
         var configuration = BrokerConfiguration()
         configuration.answerBytesPerConnection = 4096
         let host = TestHost(configuration)
