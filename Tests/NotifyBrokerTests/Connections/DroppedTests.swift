@@ -28,7 +28,7 @@ struct DroppedTests {
         #expect(host.connection(client).counters.droppedByClient == 3)
     }
 
-    @Test func `further subscriptions do not raise the number of messages that a client can have dropped`() {
+    @Test func `further subscriptions do not raise the number of messages that a client can report dropped`() {
         let client = host.connect()
         client.subscribe(2, ["a"])
         received(by: client, 3)

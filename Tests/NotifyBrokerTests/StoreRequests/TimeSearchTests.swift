@@ -90,7 +90,7 @@ struct TimeSearchTests {
     }
 
     @Test(arguments: [false, true])
-    func `a subscription that two clients request during a search is created once`(_ isSameInstance: Bool) {
+    func `a subscription that two connections request during a search is created once`(_ isSameInstance: Bool) {
         let (host, sequences, times) = TestHost.withMessages()
         let instances: [InstanceID] = [.next(), .next()]
         let first = host.connect(instance: instances[0])
