@@ -9,7 +9,7 @@ package struct UnixSocketAddress: Sendable {
     private var storage: sockaddr_un
     private let length: socklen_t
 
-    /// - Returns: `nil` if the path is empty, longer than ``maximumPathBytes`` or holds a NUL.
+    /// - Returns: `nil` if the path is empty, is longer than ``maximumPathBytes``, or contains a NUL.
     package init?(path: String) {
         guard !path.utf8.contains(0), path.utf8.count <= Self.maximumPathBytes else { return nil }
         self.init(bytes: Array(path.utf8), terminated: true)

@@ -1,4 +1,4 @@
-/// The form `--option=`, an option with an empty value. The parser of arguments would take the next argument for its
+/// The form `--option=`, an option with an empty value. The parser of arguments would take the next argument as the
 /// value.
 package enum EmptyValue {
     /// The option of an argument such as `--object=` or `-c=`; nil for other arguments.

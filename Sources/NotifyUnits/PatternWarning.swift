@@ -1,4 +1,4 @@
-/// The warning about tokens of patterns that look like wildcards and are none.
+/// The warning about tokens of patterns that look like wildcards but are not.
 package enum PatternWarning {
     /// The warnings about patterns, one for each token that looks like a wildcard.
     package static func texts(_ patterns: [String]) -> [String] {

@@ -33,8 +33,8 @@ package enum Quantity {
     }
 
     /// Parses a duration: a number of seconds such as `90` or `0.5`, or numbers with units, from the longest to the
-    /// shortest, such as `90s`, `1h30m`, `1.5h` or `1w`. `nil` if it is invalid. A longer duration than 292 years is
-    /// taken as one of 292 years.
+    /// shortest, such as `90s`, `1h30m`, `1.5h` or `1w`. `nil` if it is invalid. A duration of more than 292 years
+    /// counts as 292 years.
     package static func duration(_ text: String) -> Duration? {
         var rest = Substring(text).utf8
         var total: UInt64 = 0
@@ -132,7 +132,7 @@ private struct Number {
         return digits.isEmpty ? nil : String(Substring(digits))
     }
 
-    /// The product; `nil` if it overflows or, where it must be exact, is no whole number.
+    /// The product; `nil` if it overflows, or if it must be exact and is not a whole number.
     func scaled(by factor: UInt64, isExact: Bool) -> UInt64? {
         if isTooHigh { return nil }
         let (product, overflow) = whole.multipliedReportingOverflow(by: factor)
