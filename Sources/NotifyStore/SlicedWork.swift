@@ -5,7 +5,7 @@ protocol SlicedWork: AnyObject {
     ///
     /// - Returns: Whether work remains.
     func advance(until end: ContinuousClock.Instant) -> Bool
-    /// Releases all state of the open log. The log is about to be closed and may be replaced. The next slice starts the
+    /// Releases all state of the open log, which is about to be closed and may be replaced. The next slice starts the
     /// work again, or reports its failure.
     func releaseLog()
 }

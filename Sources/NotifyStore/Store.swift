@@ -49,7 +49,8 @@ package final class Store: LogStore {
     /// itself. Reads the schema version from the database file only: a newer version that is still in the write-ahead
     /// log is detected only by `open`.
     ///
-    /// - Throws: The `StoreError` of `open`: `inUse` if another daemon has the log open.
+    /// - Throws: The `StoreError` that `open` would throw for these files, such as `inUse` if another daemon has the
+    ///   log open.
     package static func check(path: String) throws(StoreError) {
         do throws(FileLock.Failure) {
             try FileLock.check(guarding: path)
@@ -105,7 +106,8 @@ package final class Store: LogStore {
         queue.add { current.setPolicy(policy) }
     }
 
-    /// Sets the handler of the store's own deletions. It is called on the store's queue.
+    /// Sets the handler of reports about deletions, the sizes of the files and the health of retention. The handler is
+    /// called on the store's queue.
     package func setDeletionHandler(_ handler: @escaping @Sendable (Deletion) -> Void) {
         let current = current
         queue.add { current.deletionHandler = handler }

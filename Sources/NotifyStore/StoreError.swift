@@ -131,7 +131,7 @@ extension StoreError {
             .notAccessible, "the database '\(path)' is not opened: \(problem), or use another path", cause: problem)
     }
 
-    /// The failure that refuses a request to the log.
+    /// The error as the failure of a request to the log.
     var storageFailure: StorageFailure {
         let kind: StorageFailure.Kind =
             switch code {

@@ -1,6 +1,6 @@
 package import NotifyLog
 
-/// The limits of a log.
+/// The settings of a log, with their defaults.
 package struct StoreOptions: Equatable, Sendable {
     /// The rules of retention, and the limits of the log's size.
     package var retention = RetentionPolicy()

@@ -23,7 +23,8 @@ package struct BackupSource: ~Copyable {
         guard let status = try? Stat(file.descriptor), status.type == .regular else {
             throw StoreError(.notARegularFile, "'\(path)' is not a regular file")
         }
-        // A backup of notifyd is one file. A copy that was made otherwise lacks messages without its write-ahead log.
+        // A backup of notifyd is one file. A database that was copied by other means may have messages in its
+        // write-ahead log, which a restore does not read.
         guard (try? Stat(FilePath(path + "-wal")).size) ?? 0 == 0 else {
             throw StoreError(
                 .notADatabase, "'\(path)' is not a backup: a part of it is in its write-ahead log '\(path)-wal'")

@@ -67,7 +67,7 @@ extension CurrentLog {
     ///
     /// - Returns: Whether work remains.
     fileprivate func continueBackup(until end: ContinuousClock.Instant) -> Bool {
-        // The end of the backup was reported.
+        // The backup was ended, and its end was reported then.
         guard let completion = copyCompletion else { return false }
         guard let result = copySlice(until: end) else { return true }
         completion(result)

@@ -5,8 +5,9 @@ import SystemPackage
 
 /// The database file. It is checked before SQLite opens it: a file of another program is refused and left unchanged.
 ///
-/// `prepare` and `create` must not be called while the database is open: they open and close the file, and closing any
-/// descriptor of a file releases all POSIX locks that the process holds on it, including SQLite's.
+/// While this process has the database open, no function that opens the file may be called (`prepare`, `create`,
+/// `isLog` and the checks). Closing any descriptor of a file releases all POSIX locks that the process holds on the
+/// file, including SQLite's.
 struct DatabaseFile {
     let path: String
 
@@ -80,7 +81,7 @@ struct DatabaseFile {
         try DatabaseFile(path: other).flushDirectory()
     }
 
-    /// Removes the files of an interrupted creation.
+    /// Removes the file, its journal and its write-ahead log.
     func remove() {
         unlink(path)
         removeLogs()
@@ -110,8 +111,8 @@ struct DatabaseFile {
         try flushEmpty(file)
     }
 
-    /// Flushes the new file and its directory. A flush of the file alone would not save the file itself: its directory
-    /// entry must be on disk, too.
+    /// Flushes the new file and its directory. If the directory entry is not on disk, a power loss removes even a
+    /// flushed file.
     private func flushEmpty(_ file: borrowing OwnedDescriptor) throws(Errno) {
         fchmod(file.rawValue, 0o600)
         try Errno.check(fsync(file.rawValue))
@@ -161,8 +162,8 @@ struct DatabaseFile {
     }
 
     /// Refuses files of other users if this process runs as root: the owners could change their files at any time, and
-    /// could not open the files that root creates. A process of another user can't open such files because of their
-    /// mode.
+    /// could not open the files that root creates. A process that is not root needs no check, because it can't open
+    /// other users' files: notifyd creates files with mode 0600.
     private func checkOwners() throws(StoreError) {
         guard geteuid() == 0 else { return }
         for name in [path, path + "-wal"] {
@@ -199,7 +200,8 @@ struct DatabaseFile {
 }
 
 extension FileLocation {
-    /// Whether this is the location of `path`, even if the paths of the folder differ.
+    /// Whether `path` leads to this location. Folders are compared by device and inode, because a folder can have
+    /// several paths.
     func isFile(at path: String) -> Bool {
         guard FilePath(path).lastComponent?.string == name,
             let folder = try? Stat(FilePath(AccessProblem.directory(of: path)))

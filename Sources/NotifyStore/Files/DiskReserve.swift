@@ -35,8 +35,8 @@ final class DiskReserve {
     /// The factor by which the free space must exceed a reserve before it is made.
     private static let roomFactor: UInt64 = 4
 
-    /// The size of the whole reserve. It includes room for a checkpoint: on a full disk, the database must have room
-    /// for the pages of the write-ahead log, so that SQLite can write the next pages to the same file.
+    /// The size of the whole reserve. It includes room for a checkpoint, which moves the pages of the write-ahead log
+    /// to the database. After that, SQLite writes the next pages over the old ones, which takes no space.
     private let bytes: UInt64
     let path: String
     private var state: State
@@ -52,8 +52,8 @@ final class DiskReserve {
 
     var isReleased: Bool { releasedBytes > 0 }
 
-    /// Whether the write-ahead log must be kept short, because what is left of the reserve has room only for a
-    /// checkpoint of a short one.
+    /// Whether the write-ahead log must be kept short, because the rest of the reserve has room only for the checkpoint
+    /// of a short one.
     var keepsLogShort: Bool { isReleased || state == .small }
 
     /// Finds the reserve of an earlier run beside the database at `path`. Makes none.

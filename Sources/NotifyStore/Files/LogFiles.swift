@@ -21,8 +21,8 @@ struct LogFiles {
             case missing
             /// Another file is at the path.
             case replaced
-            /// The file was truncated between these sizes in bytes. The damage is permanent: later writes don't restore
-            /// the lost bytes.
+            /// The file was truncated; the values are its sizes in bytes before and after. The damage is permanent:
+            /// later writes don't restore the lost bytes.
             case truncated(from: UInt64, to: UInt64)
             /// The status of the path can't be read.
             case unreachable(Errno)
@@ -59,7 +59,7 @@ struct LogFiles {
     /// Records the identities of both files. Both exist while SQLite has a log open.
     ///
     /// - Parameter pages: The number of pages of the database. If a process was killed after it had removed free pages,
-    ///   the file is larger than that until the next checkpoint.
+    ///   the file is larger than these pages until the next checkpoint.
     init(path: String, pageSize: UInt64, pages: UInt64) throws(Errno) {
         self.path = path
         self.pageSize = pageSize

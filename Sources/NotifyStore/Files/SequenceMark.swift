@@ -9,8 +9,9 @@ import SystemPackage
 /// after a crash would have to skip the rest of the block, and clients would see a gap of that size.
 ///
 /// The mark is a POSIX shared-memory object rather than a file beside the database, for two reasons. First, its page is
-/// allocated when it is opened, so that an update is a memory write, which can't fail even on a full disk. Second, the
-/// mark is lost only when the kernel stops, and then disk writes may be lost, too.
+/// allocated when it is opened, so that an update is a memory write, which can't fail even on a full disk. Second, a
+/// file would be no safer: the mark is lost only when the kernel stops, and then an unflushed file may lose its latest
+/// writes, too.
 ///
 /// `@unchecked Sendable`: the mapping is one atomic value, valid until `deinit`.
 final class SequenceMark: @unchecked Sendable {

@@ -4,8 +4,8 @@ import NotifyWire
 /// Running without a log whose content is damaged. Only the log's state and subscriptions are read; posts and
 /// subscriptions that need the log are refused.
 extension CurrentLog {
-    /// The number of sequences to skip above the highest one found, if the log's state can't be read. The number is
-    /// larger than that of the sequences that a log reserves at a time.
+    /// The number of sequences to skip above the highest one found, if the log's state can't be read: more than a log
+    /// reserves at a time.
     static let skippedSequences: UInt64 = 1 << 40
 
     /// Recovers the state that the daemon needs to run without the damaged log: a sequence that was never used, and the
@@ -37,7 +37,7 @@ struct DamagedLog {
     private(set) var subscriptions: [DurableRecord] = []
     /// Whether every subscription could be read.
     private(set) var hasAllSubscriptions = false
-    /// A sequence that was never used. Higher sequences were not used, either.
+    /// A sequence above all that were used.
     private(set) var nextSequence: UInt64 = 1
     private(set) var nextSubscriptionID = DurableID(1)
     /// The epoch of the log; 0 if it can't be read.
@@ -73,7 +73,7 @@ struct DamagedLog {
         }
     }
 
-    /// A sequence that was never used.
+    /// A sequence above all that were used.
     ///
     /// - Parameters:
     ///   - highest: The highest sequence found.

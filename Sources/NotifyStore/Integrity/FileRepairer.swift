@@ -14,8 +14,8 @@ final class FileRepairer: LogScanReceiver {
     private var rows: [SubscriptionRow] = []
     /// The clock of the damaged log; nil if its state can't be read.
     private let sourceClock: LogClock?
-    /// The copies of messages, with their bodies, that are not written yet. Copies are written before the
-    /// subscriptions, which follow last.
+    /// The copies of messages, with their bodies, that are not written yet. Copies are written during the scan, and
+    /// subscriptions after it.
     private var copies: [(row: RedeliveryRow, body: [UInt8])] = []
     private var copyBytes = 0
     private var deletions: DeletionLog
@@ -193,9 +193,9 @@ extension SubscriptionRow {
         return isProgressSound ? record.progress : DurableProgress(cursor: start, seenThrough: .max)
     }
 
-    /// Replaces damaged parts of a subscription whose definition is sound. Without its progress, the subscription
-    /// starts at the oldest message, so that it misses none. Without its owner, it has no groups until a client
-    /// attaches.
+    /// Replaces damaged parts of a subscription whose definition is sound. If the progress is damaged, the subscription
+    /// starts at the oldest message, so that it misses none. If the owner is damaged, the subscription has no groups
+    /// until a client attaches.
     fileprivate mutating func replaceDamagedParts(oldest: UInt64?, next: UInt64) {
         if !isOwnerSound {
             record.owner = Identity(uid: record.owner.uid, gid: .max, groups: [])

@@ -3,13 +3,13 @@ import NotifyWire
 
 /// Checks a log in steps: the checksum of each row, and whether segments and cursors agree with the messages.
 ///
-/// The degraded start, the checks and the repair read rows with the same functions: `init` of `StateRow`, `SegmentRow`
-/// and `SubscriptionRow`, `NameRow.id` and ``MessageRow``.
+/// The start with a damaged log (``DamagedLog``), the checks and the repair read rows with the same functions: `init`
+/// of `StateRow`, `SegmentRow` and `SubscriptionRow`, `NameRow.id` and ``MessageRow``.
 final class LogScan {
     enum Target {
         /// A database that no daemon uses. Unreadable rows are skipped.
         case file
-        /// The open log. The scan continues between its requests.
+        /// The open log. The scan continues between requests to the log.
         case openLog
     }
 
@@ -247,7 +247,7 @@ final class LogScan {
                 "the copy of message \(row.integer(2)) for the durable subscription with the id \(row.integer(1)) is damaged"
             )
         }
-        // The sequence must not be used again, because a subscription has its message.
+        // The sequence must not be used again, because a subscription still has the copy of its message.
         highest = max(highest, copy.sequence)
         try receiver?.redelivery(copy, body: row.bytes(RedeliveryRow.frameColumn))
     }

@@ -12,7 +12,8 @@ protocol LogScanReceiver: AnyObject {
     ///
     /// - Parameter name: The id of its name; nil if it is unknown.
     func lostMessage(_ sequence: UInt64, name: UInt32?)
-    /// Receives the number of messages that a sound segment counts but does not have.
+    /// Receives the number of messages that the row of a segment counts, but that are missing in the range of the
+    /// segment.
     func missingMessages(_ sequences: ClosedRange<UInt64>, count: UInt64)
     /// Receives a subscription, even if parts of its row are damaged.
     func subscription(_ row: SubscriptionRow)
@@ -22,6 +23,7 @@ protocol LogScanReceiver: AnyObject {
     func redelivery(_ row: RedeliveryRow, body: UnsafeRawBufferPointer) throws
     /// Receives a sound row of deletions.
     func deletion(_ row: DeletionRow)
+    /// Receives a range of sequences whose messages, if there are any, can't be read.
     func unreadableMessages(_ sequences: ClosedRange<Int64>)
 }
 

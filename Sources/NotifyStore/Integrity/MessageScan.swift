@@ -20,7 +20,7 @@ final class MessageScan {
     private var segment: SegmentRow?
     private var isAfterLastSegment = false
     private var counts: [SegmentEntry.Key: Count] = [:]
-    /// The number of messages of the segment whose name or user is unknown.
+    /// The number of messages of the segment whose name, user or size is unknown, because they are damaged.
     private var unknown: UInt64 = 0
     /// The number of unreadable ranges before the segment.
     private var rangesBefore = 0

@@ -55,7 +55,7 @@ final class RowScan {
         }
     }
 
-    /// Ends the read transaction, so that others can write. The next call of ``next()`` begins another one.
+    /// Ends the read transaction, so that the database can be written. The next call of ``next()`` begins another one.
     func pause() {
         rows.reset()
         isReading = false

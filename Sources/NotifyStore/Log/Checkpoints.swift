@@ -58,7 +58,7 @@ final class Checkpoints {
         }
     }
 
-    /// The number of pages that the write-ahead log must contain.
+    /// The least number of pages in the write-ahead log. A file with fewer pages was truncated.
     var walPages: Int32 { pages.pointee }
 
     func run(_ mode: Mode) throws(SQLiteFailure) {

@@ -90,7 +90,7 @@ extension Log {
             let read = max(subscription.progress.cursor, subscription.startedAfter)
             guard read < last else { continue }
             var count = last - read
-            // Acknowledgements that are not committed count as lost messages here, so this is an upper bound.
+            // Messages whose acknowledgement is not committed count as lost here, so this is an upper bound.
             if let backlogs {
                 let messages = backlogs[subscription.id]?.messages ?? 0
                 count = min(count, messages - min(messages, continuation.unread(of: subscription)))
@@ -152,7 +152,7 @@ extension Log {
     /// Copies the stored copies of messages from the old log, for subscriptions whose cursor was not reset meanwhile.
     /// Unreadable copies are left out.
     ///
-    /// - Parameter old: A log whose clock has the same time.
+    /// - Parameter old: A log whose clock has the same time, so that the times of the copies stay valid.
     /// - Returns: The number of copies.
     private func takeCopies(of old: Log, for records: [DurableRecord]) throws -> Int {
         let ids = Set(records.filter { old.subscriptions.generation(of: $0.id) == $0.progress.generation }.map(\.id))

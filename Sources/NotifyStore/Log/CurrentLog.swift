@@ -21,7 +21,7 @@ final class CurrentLog: @unchecked Sendable {
         didSet { log?.subscriptions.policy = policy }
     }
     private var policy: AccessPolicy?
-    /// Called with the deletions that no client has requested.
+    /// Receives the reports about deletions, the sizes of the files and the health of retention.
     var deletionHandler: (@Sendable (Deletion) -> Void)?
     /// The work that is done in slices between the requests.
     let slices: SliceRunner
@@ -197,7 +197,8 @@ final class CurrentLog: @unchecked Sendable {
         return log
     }
 
-    /// The failure of a request. The log notes damage of the content, so that later commits fail.
+    /// Converts the error of a request to a failure. If the content is damaged, the log notes that, so that later
+    /// commits fail.
     func failure(_ error: any Error) -> StorageFailure {
         log?.failure(error) ?? error as? StorageFailure
             ?? StorageFailure(kind: .inputOutput, message: String(describing: error))

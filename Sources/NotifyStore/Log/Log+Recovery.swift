@@ -90,6 +90,7 @@ extension Log {
                 state.reservedThrough = max(state.reservedThrough, nextSequence)
             }
         }
+        // The write-ahead log is no longer at its path, so the next start needs all pages in the database.
         if disk.damage != nil { return try disk.checkpoints.run(.truncate) }
         // If this fails, the next start recovers from the write-ahead log.
         try? disk.checkpoints.run(.truncate)

@@ -57,7 +57,7 @@ extension Log {
         try run(statements.subscriptions.update, with: progress, used: used, of: id)
     }
 
-    /// Adds the subscriptions to ``subscriptions``, on which retention decides.
+    /// Adds the records to ``subscriptions``, from which retention knows which messages were read.
     func track(_ records: [DurableRecord]) throws {
         retention.noteOpened(at: clock.now)
         for record in records { subscriptions.add(record, at: clock.now) }

@@ -107,7 +107,7 @@ struct LogContents: ~Copyable {
     /// Reads the names, the totals of the closed segments, and the messages after these segments.
     ///
     /// - Parameter now: The log's time, from which the age of the open segment counts.
-    /// - Returns: The contents of the log by user.
+    /// - Returns: The messages and names of each user in the log.
     mutating func read(_ connection: DatabaseConnection, now: Duration) throws -> SegmentContents {
         try readNames(connection)
         var contents = try readSegments(connection)

@@ -15,9 +15,9 @@ extension LogDisk {
     /// Releases a part of the reserve, for work that stores no message and has failed on a full disk.
     ///
     /// - Parameters:
-    ///   - error: Why it failed.
+    ///   - error: The error of the work.
     ///   - use: The kind of work.
-    /// - Returns: Whether it may succeed now.
+    /// - Returns: Whether the work may succeed now.
     mutating func releaseReserve(after error: any Error, for use: DiskReserve.Use) -> Bool {
         guard isFull(error), reserve.release(for: use) else { return false }
         _ = restartWriteAheadLog()
@@ -27,7 +27,7 @@ extension LogDisk {
     /// Makes room on a full disk without the reserve, by reusing the space of the write-ahead log's file.
     ///
     /// - Parameter error: The error of the work that has failed.
-    /// - Returns: Whether it may succeed now.
+    /// - Returns: Whether the work may succeed now.
     mutating func restartWriteAheadLog(after error: any Error) -> Bool { isFull(error) && restartWriteAheadLog() }
 
     /// The failure of a request on a full disk.
@@ -68,9 +68,9 @@ extension Log {
     /// Makes room for work that stores no message and has failed for lack of space.
     ///
     /// - Parameters:
-    ///   - error: Why it failed.
+    ///   - error: The error of the work.
     ///   - use: The kind of work.
-    /// - Returns: Whether it may succeed now.
+    /// - Returns: Whether the work may succeed now.
     func mayRetry(after error: any Error, for use: DiskReserve.Use) -> Bool {
         error is UnwritableDeletions || disk.releaseReserve(after: error, for: use)
     }

@@ -254,8 +254,10 @@ struct LogDisk: ~Copyable {
         return free < needed ? needed - free : 0
     }
 
-    /// The size of the write-ahead log at which it is checkpointed: at most half of the room that is left, because its
-    /// pages count towards the limit of the log, and at most ``walByteLimit``, but at least 64 KiB.
+    /// The size of the write-ahead log at which it is checkpointed: as configured, or less while the reserve is
+    /// incomplete. If the log has a limit, the size is also at most ``walByteLimit``, and at most half of the room that
+    /// is left, because the pages of the write-ahead log count towards the limit. But the limit does not lower it below
+    /// 64 KiB.
     var checkpointBytes: Int {
         let most = min(mostCheckpointBytes, reserve.keepsLogShort ? Self.shortCheckpointBytes : .max)
         guard let maximumBytes = retention.maximumBytes else { return most }
@@ -266,8 +268,8 @@ struct LogDisk: ~Copyable {
 
 extension CommitBatch {
     /// The most bytes by which the batch can enlarge the database or the write-ahead log: a constant for the pages that
-    /// each batch writes, twice the bytes of the messages, because SQLite fills pages at least by half, and the columns
-    /// of each row.
+    /// each batch writes, twice the bytes of the messages, because a page may be only half full, and the columns of
+    /// each row.
     var maximumGrowth: UInt64 {
         UInt64(blocks.reduce(64 << 10) { $0 + 2 * $1.frames.readableBytes + 512 * $1.entries.count })
     }

@@ -13,7 +13,7 @@ extension Log {
     /// Opens the log at `path`, or creates it. Does not mark the log as in use. The caller must hold the `FileLock` of
     /// the path.
     ///
-    /// - Parameter isForeign: Whether the file may have another origin, as a backup does.
+    /// - Parameter isForeign: Whether the file may come from another source, such as a backup.
     /// - Throws: A `StoreError` that says how to fix the problem. A file that is not a log of notifyd is left
     ///   unchanged.
     static func open(

@@ -55,11 +55,12 @@ struct BacklogSurvey {
     /// The subscriptions, in descending order of their cursors. Those before `next` are finished.
     private var members: [Member]
     private var next = 0
+    /// The index of each subscription in `members`, by its slot.
     private var indices: [Int32: Int32] = [:]
     private var groups: [Totals] = []
     private var memberships = 0
     private var groupsByKey: [GroupKey: Int32] = [:]
-    /// The group of each number of a name; -1 if the group is not known yet.
+    /// The group of each name, by the name's number; -1 if the group is not known yet.
     private var groupsByName: [Int32] = []
     private var scannedGroups: Set<Int32> = []
     private var scans = 0
@@ -103,8 +104,8 @@ struct BacklogSurvey {
 
     // MARK: Groups
 
-    /// The group of a name. `slots` is called once for each name, and also returns whether messages of the name are
-    /// dead letters.
+    /// The group of a name. `slots` is called once for each name. It returns the slots of the matching subscriptions,
+    /// and whether messages of the name are dead letters.
     mutating func group(
         of name: NameTable.Number, _ slots: () -> (slots: [Int32], isDeadLetters: Bool)
     ) -> Int32 {

@@ -54,7 +54,7 @@ final class BacklogWork: SlicedWork {
 }
 
 extension CurrentLog {
-    /// Counts the unacknowledged messages of each durable subscription that one of its owners may receive.
+    /// Counts, for each durable subscription, the unacknowledged messages that one of its owners may receive.
     func measureBacklogs(under policy: AccessPolicy, _ completion: @escaping BacklogWork.Completion) {
         if let work = slices.active(BacklogWork.self) {
             work.join(under: policy, completion)

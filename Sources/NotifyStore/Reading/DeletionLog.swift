@@ -25,7 +25,7 @@ struct DeletionLog {
             mark = max(mark, other.mark)
             if name != other.name { name = nil }
             (first, last) = (min(first, other.first), max(last, other.last))
-            // A file of another origin can contain any counts.
+            // A crafted file can contain any counts.
             count = min(count + other.count, last - first + 1)
             isSum = true
         }
@@ -54,14 +54,14 @@ struct DeletionLog {
     }
 
     static let maximumEvents = 4_096
-    /// The most names that are kept for one transaction. Names that do not fit in the row of the transaction are known
-    /// until the end of the process.
+    /// The most names of one transaction that are kept in memory. Those that do not fit in the row of the transaction
+    /// are known until the end of the process.
     private static let maximumNames = 1_024
 
     /// The deletions, ascending by mark. The deletions of one transaction have the same mark.
     private(set) var events: [Event] = []
-    /// The mark of the last deletion. It is at least 2, and at least the time of the log when the log was opened. That
-    /// time never goes back, even if the wall clock is set back.
+    /// The mark of the last deletion. It is at least 2, and at least the log's time in microseconds when the log was
+    /// opened. That time never goes back, even if the wall clock is set back.
     private(set) var mark: UInt64
 
     /// The deletions of the transaction that is under way.
@@ -76,7 +76,7 @@ struct DeletionLog {
     /// Whether the disk has room for rows.
     enum Room {
         case enough
-        /// A transaction with rows has failed. The next transaction writes no row.
+        /// A transaction with rows has failed on a full disk. The next transaction writes no row.
         case none
         /// Rows wait for room.
         case scarce
@@ -233,7 +233,7 @@ struct DeletionLog {
             previous = events[index].mark
             events[index].mark = mark
         }
-        // The mark of a row that only keeps the mark.
+        // The mark of one more row, which has no deletions and only keeps the mark.
         mark += 1
         writtenThrough = mark
     }

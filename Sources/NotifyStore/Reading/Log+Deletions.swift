@@ -5,7 +5,7 @@ import NotifySystem
 /// because it then writes no row. Its deletions are known until the end of the process.
 struct UnwritableDeletions: Error {}
 
-/// The rows of the deletions of messages.
+/// Noting the deletions of messages, and writing and reading their rows.
 extension Log {
     /// Notes the deletion of messages of a segment, in the transaction that deletes them.
     func noteDeleted(_ entries: [SegmentEntry], in segment: Segment) {

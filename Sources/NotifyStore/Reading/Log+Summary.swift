@@ -16,7 +16,7 @@ extension Log {
 
     /// Continues the survey until a time. The last step may take longer.
     ///
-    /// - Returns: The totals of each id of a name; nil if work remains.
+    /// - Returns: The totals of each name, with the name's id; nil if work remains.
     func continueSummary(
         _ survey: inout LogSummarySurvey, until end: ContinuousClock.Instant
     ) throws -> [(name: UInt32, totals: LogSummary.Totals)]? {

@@ -57,13 +57,13 @@ struct LogSummarySurvey {
         below = last + 1
     }
 
-    /// The totals of each id of a name.
+    /// The totals of each name, with the name's id.
     var totals: [(name: UInt32, totals: LogSummary.Totals)] { states.map { ($0.key, $0.value.totals) } }
 
     // MARK: Segments
 
     /// Adds the next older segment, and begins to read it if its entries are not enough. `isMatching` is called once
-    /// for each id of a name.
+    /// for each name id.
     mutating func add(
         _ segment: Segment, _ entries: some Sequence<SegmentEntry>, isMatching: (UInt32) -> Bool,
         isDeadLetter: (UInt32) -> Bool

@@ -24,8 +24,8 @@ struct PageReader {
     private var matchLimit = 16 * 1024
 
     private static let recentNames = 64
-    /// The names of recent rows, each at the remainder of its id divided by the size of this array. A look-up in the
-    /// table of names would take five times as long.
+    /// The names of recent rows. The index of a name is its id modulo the size of this array. A look-up in the table of
+    /// names would take five times as long.
     private var recentNames: ContiguousArray<(id: UInt32, number: NameTable.Number?)> = ContiguousArray(
         repeating: (SegmentEntry.unknownName, nil), count: Self.recentNames)
 

@@ -32,7 +32,7 @@ final class SummaryWork: SlicedWork {
         return false
     }
 
-    /// Sorts the totals of each id of a name on another queue: commits must not wait until a million names are sorted.
+    /// Sorts the totals of the names on another queue: commits must not wait until a million names are sorted.
     private func finish(_ totals: [(name: UInt32, totals: LogSummary.Totals)], maximumNames: Int) {
         let (current, completion) = (current, completion)
         DispatchQueue.global(qos: .utility).async {

@@ -1,7 +1,7 @@
 import NotifyWire
 
-/// The deletions of one transaction, or sums of older deletions, which ``DeletionLog`` makes when there are too many,
-/// as a row of the database.
+/// A row of the database with the deletions of one transaction, or with sums of older deletions. ``DeletionLog`` sums
+/// deletions up when there are too many.
 struct DeletionRow: Equatable {
     /// The columns of a row, in the order in which `init` reads them.
     ///
@@ -84,9 +84,10 @@ struct DeletionRow: Equatable {
 
     // MARK: Encoding
 
-    /// The lowest sequence, and for each deletion the length of its name and whether it is a sum, the name, the
-    /// distance of its first sequence from the lowest one, the length of its range minus one, and the number of
-    /// messages. All numbers are varints. For an unknown name 0 is stored as the length, otherwise the length plus 1.
+    /// Encodes the lowest sequence, and then each deletion: the length of its name combined with whether it is a sum,
+    /// the name, the distance of its first sequence from the lowest one, the length of its range minus one, and the
+    /// number of messages. All numbers are varints. For an unknown name 0 is stored as the length, otherwise the length
+    /// plus 1.
     private static func encode(_ events: [DeletionLog.Event]) -> [UInt8] {
         guard let base = events.map(\.first).min() else { return [] }
         var bytes: [UInt8] = []

@@ -45,7 +45,7 @@ extension StoreClock: Equatable {
 /// setting the wall clock changes no age. After another boot it has advanced by the difference of the wall clock. It
 /// never goes back.
 struct LogClock {
-    /// A time of the log, with the machine's clocks at that time. The database contains the latest one.
+    /// A time of the log, with the machine's clocks at that time. The database contains the latest mark.
     struct Mark: Equatable {
         var time = Duration.zero
         var sinceBoot = Duration.zero
@@ -74,7 +74,7 @@ struct LogClock {
     }
 }
 
-/// The times that a sound database can contain. A file of another origin can have other times under right checksums.
+/// The times that a sound database can contain. A crafted file can have other times with correct checksums.
 enum StoredTime {
     /// About 2,300 years. Differences and sums of such times have no overflow.
     private static let limit: Int64 = 1 << 56
@@ -84,8 +84,8 @@ enum StoredTime {
         (-limit...limit).contains(Int64(bitPattern: microseconds))
     }
 
-    /// Whether a time in microseconds is possible for the log's clock. The limit is lower than that of rows, whose
-    /// times are derived from the clock.
+    /// Whether a time in microseconds is possible for the log's clock. The limit is lower than that of rows, because
+    /// the times of rows are derived from the clock and may be later.
     static func isSoundClock(_ microseconds: UInt64) -> Bool {
         (-limit / 2...limit / 2).contains(Int64(bitPattern: microseconds))
     }

@@ -8,7 +8,8 @@ enum MessageRow {
     /// only these takes less time than reading the message.
     ///
     /// - `key`: in the high 32 bits the id of the name, in the low 32 bits the uid (see ``SegmentEntry/Key``)
-    /// - `checksums`: in the high 32 bits the checksum of these columns, in the low 32 bits that of the message
+    /// - `checksums`: in the high 32 bits the checksum of the other three columns, in the low 32 bits that of the
+    ///   message
     static let keyColumns = "sequence, key, object, checksums"
     /// The columns of a message. ``read(_:sequence:uid:name:)`` relies on their order. `process` has the gid in the
     /// high 32 bits and the pid in the low 32 bits: reading two columns would take 160 more instructions.

@@ -7,9 +7,9 @@ import NotifyLog
 /// The bytes of all names are contiguous, and each name takes about 60 more bytes. Lookups by name allocate no string.
 /// Hashes are keyed, so that peers can't choose names that collide.
 struct NameTable: ~Copyable {
-    /// The names. Each name is the entry with its number.
+    /// The names. The number of a name is its entry in this table.
     private var names = ByteTable()
-    /// The id of the name with each number. Vacant numbers have an outdated id.
+    /// The id of each name, by the name's number. Vacant numbers have an outdated id.
     private var ids: [UInt32] = []
     private var numbers: [UInt32: Int32] = [:]
     private let hash = KeyedHash.ofProcess
@@ -88,7 +88,7 @@ struct NameTable: ~Copyable {
 }
 
 extension NameTable {
-    /// The size of the messages of an entry. Messages of an unknown name count as posted.
+    /// The size of the messages of an entry. Messages of an unknown name do not count as dead letters.
     func usage(of entry: SegmentEntry) -> StoredUsage {
         let (messages, bytes) = (Int(entry.messages), Int(entry.bytes))
         guard let number = number(ofID: entry.name) else { return StoredUsage(messages: messages, bytes: bytes) }

@@ -10,7 +10,7 @@ struct OpenSegment: ~Copyable {
     /// The log's time of the first message.
     private(set) var opened = Duration.zero
 
-    /// For each number of a name, the latest entry of the name. Valid if the generation is the current one.
+    /// The latest entry of each name, by the name's number. Valid if the generation is the current one.
     private var marks: [Mark] = []
     /// For each entry, the previous entry of the same name, which has the messages of another user; -1 for none.
     private var previousEntries: [Int32] = []

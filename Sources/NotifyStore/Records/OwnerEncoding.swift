@@ -1,6 +1,6 @@
 import NotifyLog
 
-/// The columns of a subscription with the identities that attached to it.
+/// Encodes the identities that attached to a subscription, for the columns of its row.
 ///
 /// The groups of an identity are separated by spaces. Identities that attached earlier are separated by commas. Each is
 /// encoded as its gid, a colon and its groups. All have the uid of the subscription.

@@ -4,7 +4,7 @@ import NotifyLog
 struct SegmentContents {
     private(set) var usage: [UInt32: StoredUsage] = [:]
     private(set) var names: [UInt32: StoredNameSet] = [:]
-    /// For each number of a name, the user of the latest entry. This saves most lookups, because most names have the
+    /// The user of each name's latest entry, by the name's number. This saves most lookups, because most names have the
     /// messages of one user.
     private var latestUsers: [UInt32?] = []
 

@@ -2,14 +2,18 @@ import NotifyWire
 
 /// The state of the log as stored in the database, in one row.
 struct StateRow: Equatable {
+    /// The end of the reserved sequences, exclusive. After a crash, any sequence below it may have been used.
     var reservedThrough: UInt64 = 1
+    /// The next sequence, if the log was closed cleanly.
     var nextSequence: UInt64 = 1
     var nextSubscription: UInt64 = 1
+    /// Whether the log was closed cleanly.
     var isClean = true
     /// Incremented to make a transaction write a page even if nothing else changes.
     var flushes: UInt64 = 0
     /// The random id that the log got when it was created.
     var logID: [UInt8] = []
+    /// Names with lower ids may have been removed, so a start gives new names ids from this one on.
     var nextName: UInt64 = 1
     /// The log's time and the machine's clocks, in microseconds.
     var logTime: UInt64 = 0

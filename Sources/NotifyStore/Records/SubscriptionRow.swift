@@ -6,7 +6,8 @@ import NotifyWire
 struct SubscriptionRow {
     /// The subscription as read. Damaged parts can have any value.
     var record: DurableRecord
-    /// Whether the id, the user, the name, the filter and the start are as they were stored.
+    /// Whether the id, the user, the name, the filter, the settings, the start and the time of creation are as they
+    /// were stored.
     var isDefinitionSound: Bool
     /// Whether the identities that attached are as they were stored.
     var isOwnerSound: Bool

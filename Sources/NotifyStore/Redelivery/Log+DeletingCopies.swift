@@ -45,8 +45,8 @@ extension Log {
         return true
     }
 
-    /// The time at which the first of the remaining copies reaches the lowest maximum age of a rule; nil if there is
-    /// none.
+    /// The time at which the first of the remaining copies reaches the lowest maximum age of a rule; nil if there is no
+    /// such copy or rule.
     func nextCopyExpiry(_ survey: RetentionSurvey) throws -> Duration? {
         guard let lowestAge = options.retention.lowestMaximumAge else { return nil }
         let rows = try openStatements().redeliveries.aged

@@ -86,8 +86,7 @@ extension Log {
         StoredUsage.messageOverhead + contents.names.withBytes(of: name) { $0.count } + Int(row.integer(4))
     }
 
-    /// Adds the deletions of a committed batch, and the losses of its new subscriptions, to the report. A batch may
-    /// have deleted messages of its own.
+    /// Adds the messages that a committed batch has deleted, and the losses of its new subscriptions, to the report.
     func noteDeleted(_ deleted: Deletion) {
         report.deletion.add(deleted)
         guard !deleted.usage.isEmpty else { return }

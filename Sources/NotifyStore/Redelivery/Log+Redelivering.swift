@@ -15,7 +15,8 @@ extension Log {
             try statements.redeliveries.update.run()
             return
         }
-        // The age of a message that is delivered again on request begins anew.
+        // A client that requests another delivery of a dead letter passes the frame. The age of the message then begins
+        // anew.
         let kept = try frame == nil ? closingTime(ofSegmentWith: redelivery.sequence, statements) : clock.now
         guard let frame = try frame ?? readFrame(redelivery.sequence, statements) else {
             return writer.addMissingCopy(of: redelivery.sequence, for: id)

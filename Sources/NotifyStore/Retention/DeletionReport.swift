@@ -5,7 +5,8 @@ struct DeletionReport: ~Copyable {
     /// The shortest time between two reports of the sizes of the files.
     private static let interval = Duration.seconds(1)
 
-    /// Nil if nothing was deleted. Most commits delete nothing, and nil costs them less than an empty `Deletion`.
+    /// Nil if there is nothing to report. Most commits delete nothing, and nil costs them less than an empty
+    /// `Deletion`.
     private var unreported: Deletion?
     /// The sizes of the files at the last call of ``note(_:)``, and the time of that call. (Commits report the sizes
     /// themselves.)

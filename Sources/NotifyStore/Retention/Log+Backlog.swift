@@ -1,7 +1,8 @@
 import NotifyLog
 import NotifyWire
 
-/// Reducing the backlogs of users that exceed the limit: the messages that a user's durable subscriptions hold back.
+/// Reducing backlogs that exceed the limit. The backlog of a user consists of the messages that the user's durable
+/// subscriptions hold back.
 extension Log {
     /// Makes the subscriptions of users with too large a backlog give up the next segment that they have not read, from
     /// the oldest to the newest. So the subscription that is furthest behind loses messages first. The messages stay in

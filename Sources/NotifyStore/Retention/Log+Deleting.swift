@@ -69,8 +69,8 @@ extension Log {
         return sequences
     }
 
-    /// Replaces the row of a segment by one without the deleted entries. The bounds of the segment stay, because
-    /// readers use them to skip its sequences.
+    /// Replaces the row of a segment by one without the deleted entries, or removes it if no entry is left. The bounds
+    /// of the segment stay, because readers use them to skip its sequences.
     func replace(_ row: SegmentRow, with kept: [SegmentEntry], _ statements: Statements) throws {
         try statements.segments.delete.bind(1, row.segment.first)
         try statements.segments.delete.run()

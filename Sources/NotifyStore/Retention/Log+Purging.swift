@@ -80,6 +80,7 @@ extension Log {
     private func collect<Result>(
         into survey: inout PurgeSurvey, _ step: (inout PurgeSurvey) throws -> Result
     ) throws -> Result {
+        // Set aside, because the deletions before this step do not belong to the purge.
         let earlier = takeDeletion()
         defer {
             if var all = earlier {
@@ -164,8 +165,8 @@ extension Log {
         return row.replacing(kept + rest.filter { $0.messages > 0 })
     }
 
-    /// The messages of each entry in a range of sequences. Messages with damaged key columns are left out,
-    /// because their names are unknown.
+    /// The messages of each entry in a range of sequences. Messages with damaged key columns are left out, because
+    /// their names are unknown.
     ///
     /// - Parameter isIncluded: Returns whether to include the message with these headers.
     private func messages(

@@ -107,8 +107,8 @@ extension Log {
         return deleted.reduce(0) { $0 + $1.bytes }
     }
 
-    /// The next segment. After the closed segments, the open one follows if it has read messages, and is closed for
-    /// that.
+    /// The next segment to delete from: a closed one, and in the end the open one if some of its messages are read. The
+    /// open segment is closed first.
     private func nextHistory(above position: UInt64, _ survey: inout RetentionSurvey) throws -> SegmentRow? {
         if let row = try nextSegment(above: position) { return row }
         let last = contents.openSegment.segment.last

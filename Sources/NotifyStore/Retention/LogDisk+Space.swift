@@ -5,8 +5,8 @@ extension LogDisk {
     /// The bytes of free pages that stay for the next messages, in addition to an eighth of the used bytes.
     private static let spareBytes: UInt64 = 2 << 20
 
-    /// The size in bytes that the file of the write-ahead log keeps, because writing over it is faster than allocating
-    /// it again: 64 MiB, or an eighth of a smaller limit of the log.
+    /// The size in bytes that the file of the write-ahead log keeps when it is truncated, because writing over it is
+    /// faster than allocating it again: 64 MiB, or an eighth of a smaller limit of the log.
     var walByteLimit: UInt64 { min(64 << 20, (retention.maximumBytes ?? .max) / 8) }
 
     /// Whether the database or the write-ahead log is larger than necessary.
@@ -29,7 +29,7 @@ extension LogDisk {
         sizes.wal > walByteLimit || sizes.database > pages.all * UInt64(Schema.pageSize) + Self.spareBytes
     }
 
-    /// Shrinks the files if they are larger than their pages.
+    /// Runs a checkpoint if it would make one of the files smaller.
     mutating func shrinkFiles() throws {
         let pages = try countPages()
         measureSizes()

@@ -5,9 +5,10 @@ import NotifyLog
 struct RetentionPace {
     /// The time between two passes is at least this multiple of the time that the earlier one took.
     private static let restFactor = 32
-    /// A pass begins during growth when one message was added for this many entries that the pass must examine, …
+    /// Growth requests a pass once two bounds are exceeded. The number of added messages must exceed the number of
+    /// entries that the last pass examined, divided by this.
     private static let entriesPerMessage = 4
-    /// … and one segment for this many segments of the log.
+    /// The number of added segments must exceed the number of segments that the last pass examined, divided by this.
     private static let growthDivisor = 64
 
     /// Whether the next pass is due at once.

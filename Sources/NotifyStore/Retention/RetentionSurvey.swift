@@ -23,7 +23,8 @@ struct RetentionSurvey {
         var historyBytes: UInt64 = 0
     }
 
-    /// The sequence up to which all subscriptions of a user that match a name have read the messages of the name.
+    /// The progress of a user with a name: the sequence up to which all of the user's subscriptions that match the name
+    /// have read its messages.
     struct Claim: Hashable {
         var uid: UInt32
         var cursor: UInt64
@@ -68,7 +69,7 @@ struct RetentionSurvey {
     private var states: [CachedState] = []
     /// Incremented when the cached states become outdated.
     private var pass: UInt32 = 1
-    /// The different lists of claims. Most names share one with others.
+    /// The distinct lists of claims. Most names share their list with other names.
     private var claimLists: [[Claim]] = [[]]
     private var claimNumbers: [[Claim]: Int] = [[]: 0]
 
@@ -79,7 +80,7 @@ struct RetentionSurvey {
     /// The users whose subscriptions hold back too much, each with the sequence up to which the subscriptions must give
     /// up their messages.
     private(set) var releases: [UInt32: UInt64] = [:]
-    /// The first sequence of the latest segment that was released.
+    /// The first sequence of the segment that was released last.
     var releasedFrom: UInt64?
     /// The time at which a message that is kept becomes too old; nil for never.
     private(set) var deadline: Duration?

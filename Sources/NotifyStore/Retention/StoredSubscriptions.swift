@@ -229,7 +229,7 @@ struct StoredSubscriptions: ~Copyable {
 }
 
 extension DurableProgress {
-    /// The unacknowledged ones of ascending sequences.
+    /// The sequences that are not acknowledged. `sequences` must ascend.
     func unacknowledged(of sequences: [UInt64]) -> [UInt64] {
         var ranges = acknowledged[...]
         return sequences.filter { sequence in

@@ -13,8 +13,8 @@ final class DatabaseConnection {
 
     /// Opens the database file at `path`, which must exist. Does not read the file yet.
     ///
-    /// - Parameter isForeign: Whether the file may have another origin, as a backup does. Statements on it then end
-    ///   after a number of steps that depends on the size of the file.
+    /// - Parameter isForeign: Whether the file may come from another source, such as a backup. Statements on it then
+    ///   fail after a number of steps that depends on the size of the file.
     convenience init(path: String, isForeign: Bool = false) throws(SQLiteFailure) {
         try self.init(path, flags: SQLITE_OPEN_READWRITE)
         if isForeign { try limitWork(path) }

@@ -75,6 +75,7 @@ struct LogSchema {
         "clean INTEGER NOT NULL", "clean INTEGER NOT NULL, flushes INTEGER NOT NULL",
     ]
 
+    /// The table of the earlier migrator, and its index.
     static let migratorEntries: Set<SchemaEntry> = [
         SchemaEntry(
             type: "table", name: "grdb_migrations", table: "grdb_migrations",

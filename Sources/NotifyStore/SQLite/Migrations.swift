@@ -22,8 +22,9 @@ enum Migrations {
         }
     }
 
-    /// `messages` has no index except its key, because an index by name would make appending fifteen times slower.
-    /// `segments` has a row for each closed segment, with the number of messages and the ids of their names.
+    /// Creates the tables of version 1. `messages` has no index except its key, because an index by name would make
+    /// appending fifteen times slower. `segments` has a row for each closed segment, with the number of messages and
+    /// the ids of their names.
     @Sendable
     private static func createTables(_ database: DatabaseConnection) throws {
         try database.execute(

@@ -17,7 +17,7 @@ enum Schema {
     /// Opens a database, refuses it if another program wrote it or its schema was altered, and migrates an older log to
     /// this version.
     ///
-    /// - Parameter isForeign: Whether the file may have another origin, as a backup does.
+    /// - Parameter isForeign: Whether the file may come from another source, such as a backup.
     /// - Throws: `noRoomForNew` if there is no log yet and the disk is full.
     static func open(_ path: String, isForeign: Bool = false) throws -> OpenedDatabase {
         let database = try DatabaseConnection(path: path, isForeign: isForeign)
