@@ -64,7 +64,7 @@ import Testing
     @Test(arguments: [
         (Errno.readOnlyFileSystem, "read-only"), (.noSpace, "full; make room"), (.tooManyOpenFiles, "open"),
     ])
-    func `other errors are described by their system message`(_ error: Errno, _ part: String) {
+    func `a read-only or full file system, and any other error, are described`(_ error: Errno, _ part: String) {
         #expect(AccessProblem.describe(error, opening: folder.file("n.db")).contains(part))
     }
 }

@@ -98,7 +98,7 @@ import Testing
         #expect(!exists(folder.file("n.lock")))
     }
 
-    @Test func `a missing folder is a system error`() {
+    @Test func `a missing folder is reported as a system error`() {
         #expect(failure(of: folder.file("none/n")) == .notOpened(.noSuchFileOrDirectory))
     }
 

@@ -8,7 +8,7 @@ import Testing
     }
 
     @Test(arguments: ["", "=", "a=", "--object", "--object=b", "--object=b=", "--object==", "-", "--"])
-    func `other arguments have no such option`(argument: String) {
+    func `other arguments are not options with an empty value`(argument: String) {
         #expect(EmptyValue.option(of: argument) == nil)
     }
 }

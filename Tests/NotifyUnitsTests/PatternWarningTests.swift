@@ -3,7 +3,7 @@ import Testing
 
 @Suite struct PatternWarningTests {
     @Test(arguments: [("web*", "web*"), ("a.#", "#"), ("**", "**"), ("a.b>.*", "b>"), ("a.*c.>", "*c"), ("#", "#")])
-    func `a token that holds a wildcard beside other characters is reported`(pattern: String, token: String) {
+    func `a token that looks like a wildcard but is not one is reported`(pattern: String, token: String) {
         let texts = PatternWarning.texts(["plain", pattern])
         #expect(texts.count == 1)
         #expect(texts.first?.hasPrefix("'\(token)' in '\(pattern)' is no wildcard and matches only itself: ") == true)

@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test(arguments: ["9223372037s", "400000d", "18446744073709551616", "99999999999999999999w1s"])
-    func `a duration that is too long is the longest one`(_ text: String) {
+    func `a duration that is too long is parsed as the longest one`(_ text: String) {
         #expect(Quantity.duration(text) == .nanoseconds(Int64.max))
     }
 
