@@ -4,8 +4,9 @@ import Testing
 
 @testable import NotifyStore
 
+/// The two implementations of CRC-32C: with the processor's instruction, and the portable one.
 struct ChecksumTests {
-    /// The test vectors of RFC 3720, appendix B.4.
+    /// The test vectors of RFC 3720, appendix B.4, and the usual check value of CRC-32C.
     @Test(
         arguments: [
             ([UInt8](repeating: 0, count: 32), 0x8A91_36AA),
@@ -14,7 +15,7 @@ struct ChecksumTests {
             (Array((0..<32).reversed()), 0x113F_DB5C),
             (Array("123456789".utf8), 0xE306_9283),
         ] as [([UInt8], UInt32)])
-    func `known checksums are computed`(bytes: [UInt8], expected: UInt32) {
+    func `both implementations compute the known checksums`(bytes: [UInt8], expected: UInt32) {
         #expect(bytes.withUnsafeBytes { Checksum.of($0) } == expected)
         #expect(bytes.withUnsafeBytes { notifyd_crc32c_portable(0, $0.baseAddress, $0.count) } == expected)
     }

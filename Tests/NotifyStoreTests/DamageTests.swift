@@ -36,8 +36,9 @@ struct DamageTests {
             "checksums = checksums + (1 << 32)",
         ],
         [3, 100])
-    func `every reader that could match gets a gap for a damaged row`(damage: String, segmentMessages: Int) async throws
-    {
+    func `every reader gets a gap for a message with damaged key columns`(
+        damage: String, segmentMessages: Int
+    ) async throws {
         let folder = try TemporaryFolder()
         var options = StoreOptions.withoutTimer
         options.segmentMessages = segmentMessages
@@ -74,7 +75,7 @@ struct DamageTests {
         "UPDATE subscriptions SET attached = 1 - attached WHERE id = 1", "UPDATE losses SET count = 9",
         "DROP TABLE names",
     ])
-    func `with other damage, posts that must be stored are refused`(damage: String) async throws {
+    func `with damage of other tables, posts that must be stored are refused`(damage: String) async throws {
         let folder = try TemporaryFolder()
         var options = StoreOptions.withoutTimer
         options.segmentMessages = 2
@@ -132,7 +133,7 @@ struct DamageTests {
         }
     }
 
-    @Test func `damage found while the log is open refuses later commits`() async throws {
+    @Test func `damage that is found while the log is open makes later commits fail`() async throws {
         let folder = try TemporaryFolder()
         var options = StoreOptions.withoutTimer
         options.segmentMessages = 2
@@ -155,7 +156,7 @@ struct DamageTests {
         await completion { store.checkLog(progress: { _ in }, completion: $0) }
     }
 
-    @Test func `a full check of the open log finds damage between other requests`() async throws {
+    @Test func `a full check of the open log finds damage, and lets other requests run meanwhile`() async throws {
         let folder = try TemporaryFolder()
         var options = StoreOptions.withoutTimer
         options.segmentMessages = 50

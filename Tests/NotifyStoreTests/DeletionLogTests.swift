@@ -38,7 +38,7 @@ struct DeletionLogTests {
         #expect(
             Self.missed(log, "rare", since: log.mark - 4)
                 == Loss(first: 20_000, last: 20_000, count: 1, isUpperBound: false))
-        // If there are more names, they are no longer known.
+        // With too many names, the deletions of all names are summed up together.
         for number in 20_001...40_000 as ClosedRange<UInt64> { log.delete([Self.event("n\(number)", number...number)]) }
         #expect(log.events.count <= DeletionLog.maximumEvents)
         #expect(Self.missed(log, ">", since: mark)?.count == 40_000)
@@ -64,7 +64,7 @@ struct DeletionLogTests {
         #expect(Set(rows.map(\.mark)).count == rows.count && rows.count < 200)
     }
 
-    @Test func `sums have no more messages than sequences`() {
+    @Test func `a sum of deletions counts at most as many messages as its range has sequences`() {
         var sum = Self.event("a", 1...Limits.sequenceEnd - 1, Limits.sequenceEnd - 1)
         for _ in 0..<10_000 { sum.add(Self.event("b", 1...Limits.sequenceEnd - 1, Limits.sequenceEnd - 1)) }
         #expect(sum.count == Limits.sequenceEnd - 1 && sum.name == nil && sum.isSum)
@@ -101,7 +101,7 @@ struct DeletionLogTests {
 
     // MARK: Rows
 
-    /// A row with the columns of a ``DeletionRow``, as SQLite returns it.
+    /// Writes a row to a database, changes its mark, and calls `body` with the row as SQLite returns it.
     private func withRow<Result>(
         _ row: DeletionRow, changing change: String = "mark", _ body: (PreparedStatement) throws -> Result
     ) throws -> Result {
@@ -128,7 +128,7 @@ struct DeletionLogTests {
         for row in rows { #expect(try withRow(row) { DeletionRow($0) } == row) }
     }
 
-    @Test func `every changed bit of a row is damage`() throws {
+    @Test func `a row with any changed bit counts as damaged`() throws {
         let row = DeletionRow(mark: 300, events: [Self.event("b", 500...600, 40), Self.event("a", 7...8)])
         #expect(try withRow(row, changing: "mark + 1") { DeletionRow($0) } == nil)
         let bytes = try withRow(row) { $0.blob(1) }
@@ -152,7 +152,7 @@ struct DeletionLogTests {
         for count in 0..<bytes.count { #expect(try read(Array(bytes.prefix(count))) == nil) }
     }
 
-    @Test func `a row with impossible numbers is damage`() throws {
+    @Test func `a row with impossible numbers counts as damaged`() throws {
         let end = Limits.sequenceEnd
         for event in [
             Self.event("a", 0...1), Self.event("a", 1...end), Self.event("a", 1...4, 0), Self.event("a", 1...4, 5),
@@ -189,7 +189,8 @@ struct DeletionLogTests {
         #expect(again.mark == log.mark)
         #expect(Self.missed(again, ">", since: 1)?.count == 1_000)
         #expect(Self.missed(again, "other", since: 1)?.isUpperBound == true)
-        // The names of a transaction that has more names are unknown.
+        // If a transaction has more names than are kept in memory, those that do not fit in its row are unknown at
+        // once.
         log.delete((0..<1_025).map { Self.event("a.rather.long.name.\($0)", 2_001...4_000) })
         #expect(log.events.count < 1_300 && Self.missed(log, "other", since: 1)?.first == 2_001)
     }

@@ -12,7 +12,7 @@ struct EarlierDeletionTests {
         folder = try TemporaryFolder()
     }
 
-    @Test func `a new subscription has lost the deleted messages after its starting sequence`() async throws {
+    @Test func `the loss of a new subscription counts the messages that were deleted after its start`() async throws {
         let store = try Store.open(path: folder.database, options: .withoutTimer)
         let names = ["a", "b", "a", "user.1000.x", "a"]
         for (index, name) in names.enumerated() {
@@ -38,7 +38,7 @@ struct EarlierDeletionTests {
         try store.close(nextSequence: 6)
         let again = try Store.open(path: folder.database)
         let losses = again.recovered.subscriptions.sorted { $0.id < $1.id }.map(\.loss)
-        #expect(losses.map { $0?.count } == [2, 1, nil, nil, nil], "the last one may not receive user.1000.x")
+        #expect(losses.map { $0?.count } == [2, 1, nil, nil, nil], "the last subscription may not receive user.1000.x")
         #expect(losses[0]?.first == 1 && losses[0]?.last == 3)
         try again.close(nextSequence: 6)
     }

@@ -13,7 +13,7 @@ struct EncodingTests {
         #expect(decoded == entries.sorted { $0.name < $1.name })
     }
 
-    @Test func `an entry of a dense segment takes a few bytes`() {
+    @Test func `an entry of a segment with many names takes six bytes`() {
         let entries = (1...4096).map { SegmentEntry(name: $0, uid: 1000, messages: 1, bytes: 200) }
         #expect(SegmentEncoding.encode(entries).count == 4096 * 6)
     }
@@ -35,7 +35,7 @@ struct EncodingTests {
     }
 
     @Test(arguments: [[0x80], [5], [5, 0x80], [1, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF]])
-    func `truncated ranges are refused`(bytes: [UInt8]) {
+    func `malformed ranges are refused`(bytes: [UInt8]) {
         #expect(bytes.withUnsafeBytes { RangeListEncoding.decode($0) } == nil)
     }
 }

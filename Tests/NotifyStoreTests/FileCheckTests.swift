@@ -155,7 +155,7 @@ struct FileCheckTests {
                 == Loss(first: 11, last: 22, count: 6, isUpperBound: true))
     }
 
-    @Test func `after a repair of a damaged state, sequences continue far above, in another epoch`() async throws {
+    @Test func `after a repair of a damaged state row, sequences continue far higher, in another epoch`() async throws {
         let folder = try TemporaryFolder()
         try await Self.makeLog(in: folder)
         let epoch = try folder.rows("SELECT epoch FROM state")
@@ -171,7 +171,7 @@ struct FileCheckTests {
         #expect(epochs[1] != epochs[0])
     }
 
-    @Test func `the write-ahead log is read and not changed`() async throws {
+    @Test func `a check and a repair read the write-ahead log, and do not change it`() async throws {
         let (folder, copy) = (try TemporaryFolder(), try TemporaryFolder())
         let store = try Store.open(path: folder.database)
         await store.commit(Self.messages, reserveBelow: 100)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import NotifyStore
 
-/// Rows with impossible numbers but right checksums, which a file of another origin can contain.
+/// Rows with impossible numbers but correct checksums, which a crafted file can contain.
 @Suite(.timeLimit(.minutes(10)))
 struct ForgedRowTests {
     enum Forgery: CaseIterable, Sendable {
@@ -143,7 +143,7 @@ struct ForgedRowTests {
     }
 
     @Test(arguments: Forgery.allCases)
-    func `forged numbers are damage to a check, a restore, a repair and a start`(_ forgery: Forgery) async throws {
+    func `a check, a restore, a repair and a start treat forged numbers as damage`(_ forgery: Forgery) async throws {
         try await makeLog(forgery)
         #expect(try !FileCheck.run(path: folder.database).findings.isSound)
 

@@ -87,7 +87,7 @@ struct InterruptedStartTests {
         return header.count == 20 && header[0] == 0xD9 && header[16...].allSatisfy { $0 == 0 }
     }
 
-    /// The migration of the oldest log has all steps.
+    /// Every interruption of a migration from the oldest schema, which has all steps, and a power loss for the others.
     private static var migrations: [(OldSchema, Interruption)] {
         OldSchema.allCases.flatMap { schema in
             (schema == OldSchema.allCases.first ? Interruption.allCases : [.powerLoss]).map { (schema, $0) }

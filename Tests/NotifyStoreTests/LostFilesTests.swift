@@ -116,7 +116,7 @@ final class LostFilesTests {
         #expect(try folder.rows("PRAGMA integrity_check") == ["ok"])
     }
 
-    @Test func `a stop with lost files keeps the committed messages`() async throws {
+    @Test func `files that are moved back after a stop have the committed messages`() async throws {
         try moveFile(folder.database, to: folder.file("elsewhere"))
         try moveFile(folder.database + "-wal", to: folder.file("elsewhere-wal"))
         _ = try folder.write("theirs", to: "log.db-wal")
@@ -134,7 +134,7 @@ final class LostFilesTests {
     }
 
     @Test(arguments: [Loss.walDeleted, .walReplaced])
-    func `a stop without the write-ahead log keeps all messages`(_ loss: Loss) async throws {
+    func `a stop without the write-ahead log keeps all committed messages`(_ loss: Loss) async throws {
         try loss.apply(to: folder)
         #expect(await store.commit([StoredMessage(2)]).failure != nil)
         try store.close(nextSequence: 3)
@@ -242,7 +242,7 @@ final class LostFilesTests {
 
     /// The broker knows the copies of messages, and reads them when they are due.
     @Test(arguments: [true, false])
-    func `the copies of messages continue in the new database`(isReset: Bool) async throws {
+    func `the new database has the copies for a subscription, unless its cursor was reset`(isReset: Bool) async throws {
         var record = try DurableRecord(id: 8, uid: 9, name: "eight", SubscriptionFilter("a.*"), cursor: 4)
         let copies = (2...4).map { sequence in
             DurableChange.keep(
@@ -270,7 +270,7 @@ final class LostFilesTests {
         #expect(try FileCheck.run(path: folder.database).findings.isSound)
     }
 
-    @Test func `a database that was moved away is complete`() async throws {
+    @Test func `a database that was moved away has all committed messages after the repair`() async throws {
         let elsewhere = try TemporaryFolder()
         try moveFile(folder.database, to: elsewhere.database)
         #expect(await store.commit([StoredMessage(2)]).failure != nil)
@@ -311,7 +311,7 @@ final class LostFilesTests {
         try loss.apply(to: folder)
         for _ in 0..<2 {
             guard case .failed(let message) = await repair(continuation([record])) else {
-                Issue.record("another file was taken")
+                Issue.record("a replaced or truncated file was repaired")
                 return
             }
             #expect(message.contains(loss.words))
@@ -338,7 +338,7 @@ final class LostFilesTests {
         try store.close(nextSequence: 4)
     }
 
-    @Test func `a repair without disk space is tried again`() async throws {
+    @Test func `a repair that fails on a full disk can be repeated`() async throws {
         try store.close(nextSequence: 2)
         FaultyDisk.watch(folder.path)
         let store = try Store.open(path: folder.database)

@@ -114,7 +114,7 @@ struct MigrationTests {
     }
 
     /// Version 1 created the table `grdb_migrations` in a separate transaction, before the other tables.
-    @Test func `a log whose creation was interrupted is created`() throws {
+    @Test func `an interrupted creation of a version 1 log is completed`() throws {
         let started = "PRAGMA journal_mode = WAL; CREATE TABLE grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY);"
         try folder.execute(started)
         let store = try Store.open(path: folder.database)
@@ -130,7 +130,7 @@ struct MigrationTests {
     // MARK: Failures
 
     @Test(arguments: OldSchema.allCases, [FaultyDisk.Fault.full, .write, .flush])
-    func `an unwritable migration changes nothing`(_ schema: OldSchema, _ fault: FaultyDisk.Fault) async throws {
+    func `a migration on a failing disk changes nothing`(_ schema: OldSchema, _ fault: FaultyDisk.Fault) async throws {
         try folder.execute(schema.sql)
         let before = try contents()
         FaultyDisk.watch(folder.path)

@@ -39,7 +39,7 @@ struct NameTableTests {
         #expect(bytesEach <= 2 * (24 + 24 + 12 + 4 + 9))
     }
 
-    @Test func `ids are never reused, and numbers are`() {
+    @Test func `ids of removed names are not reused, but their numbers are`() {
         let seed = UInt64.random(in: 0 ... .max)
         print("seed \(seed)")
         var generator = SeededGenerator(seed: seed)

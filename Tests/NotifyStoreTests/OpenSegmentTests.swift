@@ -78,7 +78,7 @@ struct OpenSegmentTests {
     }
 
     @Test(arguments: [false, true])
-    func `a rolled-back batch leaves no trace`(closesSegments: Bool) throws {
+    func `a rollback restores the segment, even if the batch has closed it`(closesSegments: Bool) throws {
         var fixture = Fixture()
         try fixture.insert(1, now: .seconds(5))
         let before = fixture.bounds
@@ -121,7 +121,7 @@ struct OpenSegmentTests {
     }
 
     @Test(arguments: [0, 1, 2])
-    func `a rolled-back batch deletes nothing`(deletions: Int) throws {
+    func `a rollback restores the messages that the batch has deleted`(deletions: Int) throws {
         var fixture = Fixture()
         for name in [1, 2, 2] as [UInt32] { try fixture.insert(name) }
         let (bounds, entries) = (fixture.bounds, fixture.entries)

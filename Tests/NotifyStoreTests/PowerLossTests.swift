@@ -21,7 +21,7 @@ struct PowerLossTests {
     // MARK: Subscriptions
 
     @Test(arguments: 0..<40)
-    func `a reset or an edit is there in whole or not at all, and is there if it was reported`(
+    func `after a power loss, a reset or an edit is complete if it was reported, and never partial`(
         round: Int
     ) async throws {
         var generator = SeededGenerator(seed: seed)
@@ -107,7 +107,7 @@ struct PowerLossTests {
 
     // MARK: Backups
 
-    @Test func `a log that loses power during a backup is complete, and its start removes the backup`() async throws {
+    @Test func `after a power loss during a backup, the log is sound, and its start removes the backup`() async throws {
         var generator = SeededGenerator(seed: seed)
         var leftovers = 0
         for _ in 0..<25 {

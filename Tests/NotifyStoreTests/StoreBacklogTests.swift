@@ -103,7 +103,7 @@ struct StoreBacklogTests {
         let record = DurableRecord(id: 1, name: "d", try SubscriptionFilter(">"))
         await store.commit((1...10).map { StoredMessage($0) }, changes: [.create(record)])
         await store.commit([], changes: [update(1, 4, acknowledged: [SequenceRange(first: 6, last: 7)])])
-        // The cursor is at the end of a segment, so this segment is not scanned.
+        // The cursor is at the end of a segment, so the next segment, which has the range, is not scanned.
         #expect(await backlogs(store)[1]?.isUpperBound == true)
         await store.commit([], changes: [update(1, 5, acknowledged: [SequenceRange(first: 7, last: 8)])])
         #expect(await backlogs(store)[1]?.messages == 3)
@@ -187,7 +187,7 @@ struct StoreBacklogTests {
         }
     }
 
-    @Test func `ten thousand subscriptions are counted between commits`() async throws {
+    @Test func `the backlogs of ten thousand subscriptions are counted`() async throws {
         let store = try open()
         let changes: [DurableChange] = try (1...10_000).map { number in
             .create(

@@ -64,7 +64,7 @@ struct StoreCapacityTests {
         try again.close(nextSequence: last + 2)
     }
 
-    @Test func `a minimum of zero uses all of the disk`() async throws {
+    @Test func `with a minimum of zero, messages may use the whole disk`() async throws {
         var options = StoreOptions()
         options.retention.minimumFreeBytes = 0
         let store = try Store.open(path: folder.database, options: options)

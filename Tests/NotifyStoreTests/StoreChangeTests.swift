@@ -89,7 +89,7 @@ struct StoreChangeTests {
         #expect(try recovered() == [record])
     }
 
-    @Test func `a change builds on the earlier ones of its batch`() async throws {
+    @Test func `a change builds on the earlier changes of its batch`() async throws {
         let store = try Store.open(path: folder.database)
         var record = try record()
         await store.commit((1...20).map { StoredMessage($0, "a.b", object: "o") }, changes: [.create(record)])

@@ -114,7 +114,7 @@ struct StoreCommitTests {
         try store.close(nextSequence: 51)
     }
 
-    @Test func `the size limit refuses messages only`() async throws {
+    @Test func `a log at its size limit refuses only messages`() async throws {
         var options = StoreOptions()
         options.retention.maximumBytes = 200 * 1024
         options.retention.maximumBacklog = .unlimited

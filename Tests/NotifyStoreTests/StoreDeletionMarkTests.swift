@@ -90,7 +90,7 @@ struct StoreDeletionMarkTests {
         #expect(after >= through && (8...16).contains(total))
     }
 
-    @Test func `retention, and the deletion of single messages, are reported`() async throws {
+    @Test func `deletions by retention, and of single messages, are reported`() async throws {
         let (store, mark) = try await makeStore()
         await store.commit([], changes: [.delete(sequences: [3, 19])])
         #expect(try await read(store, after: 0, mark: mark).deleted?.count == 2)

@@ -76,7 +76,7 @@ struct StoreDeletionRecoveryTests {
         #expect(try await store.missed("a", after: 8, since: mark) == Loss(9...15, 4))
     }
 
-    /// The deleted messages are the last ones, so the log ends before them.
+    /// All messages are deleted, so the log ends before them.
     @Test(arguments: End.allCases)
     func `deletions at the end of the log are reported after a start`(_ end: End) async throws {
         let (first, mark) = try await makeStore()
@@ -88,7 +88,7 @@ struct StoreDeletionRecoveryTests {
         #expect(try await store.missed("a", after: 20, since: mark) == nil)
     }
 
-    @Test func `the deletions of a migrated log are kept`() async throws {
+    @Test func `the deletions after a migration are kept`() async throws {
         try folder.execute(OldSchema.version6.sql)
         var store = try Store.open(path: folder.database)
         #expect(try await store.missed(">", after: 0, since: 1) == nil)
@@ -190,7 +190,7 @@ struct StoreDeletionRecoveryTests {
         "parts = x'00'", "parts = x''", "crc = crc + 1", "mark = mark + 1", "mark = 9223372036854775807",
         "parts = zeroblob(100000)",
     ])
-    func `readers that began before a row was damaged get an upper bound`(damage: String) async throws {
+    func `readers that began before a row of deletions was damaged get an upper bound`(damage: String) async throws {
         let (first, mark) = try await makeStore()
         var store = first
         try await store.purge("a", before: 16)
@@ -229,7 +229,7 @@ struct StoreDeletionRecoveryTests {
         try file.close()
     }
 
-    @Test func `messages are deleted and stored even if the table can't be read`() async throws {
+    @Test func `messages are deleted and stored even if the table of deletions can't be read`() async throws {
         let (first, mark) = try await makeStore()
         var store = first
         try await store.purge("a", before: 16)
@@ -253,7 +253,7 @@ struct StoreDeletionRecoveryTests {
         #expect(try FileCheck.run(path: repair.newPath).findings.isSound)
     }
 
-    @Test func `a table that becomes unreadable does not stop deletions`() async throws {
+    @Test func `messages are deleted even if the table of deletions becomes unreadable`() async throws {
         let (store, mark) = try await makeStore()
         let page = try store.withLog { log in
             // The database has all pages, and SQLite keeps none of them in memory.
@@ -307,7 +307,7 @@ struct StoreDeletionRecoveryTests {
 
     // MARK: Other logs
 
-    @Test func `readers of the replaced log learn of all deletions of a restored one`() async throws {
+    @Test func `readers of the replaced log learn of all deletions of the restored log`() async throws {
         let (store, mark) = try await makeStore()
         try await store.purge("a", before: 16)
         try await store.backUp(to: folder.file("copy"))
@@ -332,7 +332,7 @@ struct StoreDeletionRecoveryTests {
     }
 
     /// The time of the replaced log is ahead of that of the restored log.
-    @Test func `no mark of the replaced log hides deletions of a restored one`() async throws {
+    @Test func `no mark of the replaced log hides deletions of the restored log`() async throws {
         let clock = ManualClock()
         clock.setWall(aheadBy: .seconds(1 << 30))
         var options = Self.options

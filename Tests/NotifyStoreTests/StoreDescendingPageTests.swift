@@ -90,7 +90,7 @@ struct StoreDescendingPageTests {
         #expect(store.readWork().rowsScanned - before == 4)
     }
 
-    @Test func `a page of an empty range or log is at the beginning`() async throws {
+    @Test func `a page of an empty range or log ends at the beginning of the range`() async throws {
         let empty = try await store([])
         #expect(try await page(empty, SubscriptionFilter(">"), 1...99).scannedThrough <= 1)
         #expect(try await page(empty, SubscriptionFilter(">"), 50...99).scannedThrough == 50)

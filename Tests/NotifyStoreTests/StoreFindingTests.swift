@@ -24,7 +24,7 @@ struct StoreFindingTests {
         return store
     }
 
-    @Test func `an empty log ends at the first sequence`() async throws {
+    @Test func `a search in an empty log finds the first sequence`() async throws {
         let store = try await store([])
         for time: UInt64 in [0, 1, UInt64(Int64.max)] { #expect(try await store.findSequence(time) == 1) }
         try store.close(nextSequence: 1)
@@ -52,7 +52,7 @@ struct StoreFindingTests {
         try store.close(nextSequence: sequence + 1)
     }
 
-    @Test func `a clock that was set back leaves an earlier message before the result`() async throws {
+    @Test func `after the clock was set back, the message before the result is earlier than the time`() async throws {
         // The clock is set back by 50 after sequence 100.
         let messages = (1...200).map { (sequence: UInt64($0), time: UInt64($0 <= 100 ? $0 : $0 - 50)) }
         let store = try await store(messages)

@@ -26,7 +26,7 @@ struct StoreOpeningTests {
         try store.close(nextSequence: 1)
     }
 
-    @Test func `files are private regardless of the umask`() async throws {
+    @Test func `all files are private, even if they existed with another mode`() async throws {
         // Existing files that all users may read and write.
         for name in [folder.database, folder.database + ".lock"] {
             #expect(FileManager.default.createFile(atPath: name, contents: nil, attributes: [.posixPermissions: 0o666]))
@@ -40,7 +40,7 @@ struct StoreOpeningTests {
         try store.close(nextSequence: 2)
     }
 
-    @Test func `a second open is refused with the holder's pid`() throws {
+    @Test func `opening an open log is refused, with the holder's pid`() throws {
         let store = try Store.open(path: folder.database)
         let error = try #require(throws: StoreError.self) { try Store.open(path: folder.database) }
         #expect(error.code == .inUse)
@@ -135,7 +135,7 @@ struct StoreOpeningTests {
     }
 
     @Test(arguments: [0, -1, Int32.min])
-    func `an unknown schema is damage`(version: Int32) throws {
+    func `an unknown schema version counts as damage`(version: Int32) throws {
         try Store.open(path: folder.database).close(nextSequence: 1)
         try folder.execute("PRAGMA user_version = \(version)")
         let store = try Store.open(path: folder.database)

@@ -19,7 +19,7 @@ struct StorePageTests {
         return store
     }
 
-    @Test func `the page of an empty log is at the end`() async throws {
+    @Test func `a page of an empty log ends at sequence 0`() async throws {
         let store = try await store([])
         let page = try await store.page(SubscriptionFilter(">"))
         #expect(page.block.entries.isEmpty)
@@ -29,7 +29,7 @@ struct StorePageTests {
     }
 
     @Test(arguments: [(1, 2), (4095, 4096), (4096, 4097), (5000, 5001)] as [(UInt64, UInt64)])
-    func `a page ends at its last sequence`(after: UInt64, through: UInt64) async throws {
+    func `a page ends at the last requested sequence`(after: UInt64, through: UInt64) async throws {
         let store = try await store((1...3000).map { StoredMessage($0 * 2, "a", payload: []) })
         let before = store.readWork().rowsScanned
         let page = try await store.page(SubscriptionFilter("a"), after: after, through: through)

@@ -27,7 +27,7 @@ struct StoreRecoveryTests {
         try store.close(nextSequence: 12)
     }
 
-    @Test func `a killed process continues after its last sequence`() async throws {
+    @Test func `after a kill, sequences continue after the last used one`() async throws {
         var store: Store? = try Store.open(path: folder.database)
         await store?.commit([StoredMessage(1)], reserveBelow: 5000)
         store?.sequencesUsed(below: 40)
@@ -47,7 +47,7 @@ struct StoreRecoveryTests {
         try store?.close(nextSequence: 43)
     }
 
-    @Test func `after a crash, sequences continue at the reserved mark`() async throws {
+    @Test func `after a crash, sequences continue at the end of the reserved ones`() async throws {
         let store = try Store.open(path: folder.database)
         await store.commit([], reserveBelow: 5000)
         await store.commit([StoredMessage(1)])
@@ -66,7 +66,7 @@ struct StoreRecoveryTests {
         try third.close(nextSequence: 5001)
     }
 
-    @Test func `the reserved mark survives a crash after a clean start`() async throws {
+    @Test func `a crash after a clean stop and another start still skips the reserved sequences`() async throws {
         var store = try Store.open(path: folder.database)
         await store.commit([], reserveBelow: 5000)
         try store.close(nextSequence: 10)
@@ -81,7 +81,7 @@ struct StoreRecoveryTests {
         try again.close(nextSequence: 5000)
     }
 
-    @Test func `a mark never decreases`() async throws {
+    @Test func `the end of the reserved sequences never decreases`() async throws {
         var store = try Store.open(path: folder.database)
         await store.commit([], reserveBelow: 9000)
         await store.commit([], reserveBelow: 100)
@@ -169,7 +169,7 @@ struct StoreRecoveryTests {
         try store.close(nextSequence: last + 2)
     }
 
-    /// The second message is in the first segment, which stays open, or in the second or third one, which closes it.
+    /// The sequences may have a gap before the second message.
     @Test(arguments: [2, 4096, 8192] as [UInt64])
     func `the usage of each user is kept without a clean stop`(second: UInt64) async throws {
         var messages = [

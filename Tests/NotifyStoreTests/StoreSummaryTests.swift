@@ -78,7 +78,7 @@ struct StoreSummaryTests {
         }
     }
 
-    @Test func `every range of the log has the messages of each name`() async throws {
+    @Test func `a summary of any range of the log has the totals of each name`() async throws {
         let messages = messages
         let store = try await store(messages)
         for first in UInt64(1)...39 {
@@ -107,7 +107,7 @@ struct StoreSummaryTests {
         #expect(found.names.map(\.name) == [Array("open".utf8)])
     }
 
-    @Test func `dead letters count only if their messages may be read, in every range`() async throws {
+    @Test func `dead letters count only if their original messages may be read, in every range`() async throws {
         var messages = messages
         var isReadable: [UInt64: Bool] = [:]
         for index in messages.indices where messages[index].name == "third" || index.isMultiple(of: 5) {
@@ -136,7 +136,7 @@ struct StoreSummaryTests {
         #expect(try await summary(store) == LogSummary())
     }
 
-    @Test func `only segments with the first or the last message of a name are read`() async throws {
+    @Test func `the totals of names with many segments are complete`() async throws {
         let store = try await store((1...4000).map { StoredMessage($0, "a", payload: []) })
         let messages = (4001...4100).map { StoredMessage($0, "b", payload: []) }
         await store.commit(messages)

@@ -120,7 +120,7 @@ struct StoreBackupTests {
         try log.close(nextSequence: 2002)
     }
 
-    @Test func `an ended backup and one that a kill interrupted leave no file`() async throws {
+    @Test func `an ended backup leaves no file, and a start removes the files of a killed one`() async throws {
         var log = try Store.open(path: folder.database)
         await log.store(1...3000)
         let result = await completion { done in
@@ -172,7 +172,7 @@ struct StoreBackupTests {
         try log.close(nextSequence: 1)
     }
 
-    @Test func `a backup onto the mark of the sequences is refused`() async throws {
+    @Test func `a backup onto the sequence mark in shared memory is refused`() async throws {
         let log = try Store.open(path: folder.database)
         var (database, memory) = (stat(), stat())
         #expect(stat(folder.database, &database) == 0 && stat("/dev/shm", &memory) == 0)

@@ -48,7 +48,7 @@ struct SequenceMarkTests {
     }
 
     @Test
-    func `a missing database has a mark for its path`() throws {
+    func `the mark of a missing database is identified by the path`() throws {
         let (one, other) = try (
             SequenceMark(ofMissing: folder.file("one.db")), SequenceMark(ofMissing: folder.file("other.db"))
         )

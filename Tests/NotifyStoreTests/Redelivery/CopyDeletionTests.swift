@@ -53,7 +53,7 @@ struct CopyDeletionTests {
     @Test func `a purge deletes the copies of its messages, and the subscriptions lose them`() async throws {
         let (store, deletions) = try open()
         try await fill(store)
-        // A copy remains when its message is deleted as history.
+        // A copy remains when its message is deleted from the log.
         await store.commit([], changes: [.delete(sequences: [1])])
         _ = deletions.take()
         let result = try await purge(store, "a", before: 6)
@@ -128,7 +128,7 @@ struct CopyDeletionTests {
         return rule
     }
 
-    @Test func `a copy is deleted at the age that the rule of its name permits for messages`() async throws {
+    @Test func `a copy is deleted when it reaches the maximum age of its name's rule`() async throws {
         let (store, deletions) = try open(
             rule("a", maximumAge: .seconds(3600)), rule("b", maximumAge: .seconds(7200)))
         try await fill(store)
@@ -175,7 +175,7 @@ struct CopyDeletionTests {
         try store.close(nextSequence: 5)
     }
 
-    @Test func `a copy of an earlier version keeps its content, and a damaged one stays damaged`() async throws {
+    @Test func `a migration keeps the content of copies, and a damaged copy stays damaged`() async throws {
         try folder.execute(OldSchema.version3.sql)
         let connection = try DatabaseConnection(path: folder.database)
         try Migrations.run(Array(Migrations.steps.prefix(5)), on: connection)

@@ -108,7 +108,7 @@ struct RedeliveryDamageTests {
         return reading
     }
 
-    /// An entry of the index leads to the row of the entry before it.
+    /// Makes an entry of the index refer to the row of the entry before it.
     @Test func `a copy that an index lists twice is recovered once, and the missing one is reported`() async throws {
         try await writeOriginal()
         let url = URL(fileURLWithPath: original.database)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import NotifyStore
 
-/// Databases of versions that had neither settings of subscriptions nor copies of messages.
+/// Logs of earlier versions, in which no subscription has settings of its own or copies of messages.
 @Suite(.timeLimit(.minutes(10)))
 struct RedeliveryMigrationTests {
     @Test(arguments: OldSchema.allCases)

@@ -39,7 +39,7 @@ struct RedeliveryPowerLossTests {
 
     /// Each batch moves the cursor, changes copies or deletes messages in one step.
     @Test(arguments: 0..<40)
-    func `a batch that changes copies is there in whole or not at all`(round: UInt64) async throws {
+    func `after a power loss, a batch that changes copies is complete or absent`(round: UInt64) async throws {
         var generator = SeededGenerator(seed: seed &+ round)
         let comment: Comment = "seed \(seed), round \(round)"
         let folder = try TemporaryFolder.thatLosesPower()
@@ -105,7 +105,7 @@ struct RedeliveryPowerLossTests {
             let deleted = state.messages.filter { $0 <= state.record.progress.cursor && generator.chance(30) }
             state.messages.removeAll { deleted.contains($0) }
             var changes = [DurableChange.delete(sequences: deleted)]
-            // The message of the copy may be deleted.
+            // The message of this copy may be among the deleted messages.
             if let copy { changes.append(keep(copy.sequence, in: &state, &generator)) }
             return changes
         default:

@@ -46,7 +46,7 @@ struct RedeliveryTimeTests {
         #expect(try await delays { clock.advance(by: .seconds(3)) } == [1, 3_597])
     }
 
-    @Test func `a clock that was a day ahead and is corrected changes no delay`() async throws {
+    @Test func `correcting a clock that was a day ahead changes no delay`() async throws {
         let day = Duration.seconds(86_400)
         let found = try await delays {
             clock.setWall(aheadBy: day)
@@ -57,7 +57,7 @@ struct RedeliveryTimeTests {
         #expect(found == [3, 3_599])
     }
 
-    @Test func `a clock that is set ahead makes no message due`() async throws {
+    @Test func `setting the clock ahead makes no message due`() async throws {
         #expect(try await delays { clock.setWall(aheadBy: .seconds(1_000_000)) } == [4, 3_600])
     }
 

@@ -4,7 +4,7 @@ import NotifyWire
 import TestSupport
 import Testing
 
-/// The limit of a user's backlog: the messages that its durable subscriptions hold back.
+/// The limit of a user's backlog, which consists of the messages that the user's durable subscriptions hold back.
 @Suite(.timeLimit(.minutes(10)))
 struct BacklogTests {
     let folder: TemporaryFolder

@@ -126,7 +126,7 @@ struct ExpiryTests {
     }
 
     @Test(arguments: [60, 299, 301])
-    func `no subscription is removed before the end of the time after a start`(_ expiry: Int) async throws {
+    func `no subscription expires within the grace period after a start`(_ expiry: Int) async throws {
         var (store, deletions) = try open { $0.subscriptionExpiry = .seconds(expiry) }
         try await store.commit([], changes: [.create(DurableRecord(id: 1, name: "one", SubscriptionFilter("a")))])
         clock.advance(by: .seconds(expiry - 1))
@@ -172,7 +172,9 @@ struct ExpiryTests {
     }
 
     @Test(arguments: 0..<40)
-    func `a process that dies during retention leaves messages or their losses`(operations: Int) async throws {
+    func `if the process dies during retention, each unread message is stored or counted as lost`(
+        operations: Int
+    ) async throws {
         var (store, _) = try open { policy in
             policy.configuredRules = [RetentionRule(patterns: ["a"])]
             policy.configuredRules[0].maximumMessages = 4
@@ -189,7 +191,7 @@ struct ExpiryTests {
         let record = try #require(store.recovered.subscriptions.first)
         let unread = try await store.everything(SubscriptionFilter(">")).map(\.sequence)
             .filter { $0 > record.progress.cursor }
-        #expect(UInt64(unread.count) + (record.loss?.count ?? 0) == 40, "each is there or counted, once")
+        #expect(UInt64(unread.count) + (record.loss?.count ?? 0) == 40, "each message is stored or lost, not both")
         try store.close(nextSequence: 50)
     }
 }

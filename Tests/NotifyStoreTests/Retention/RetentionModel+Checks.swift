@@ -8,7 +8,7 @@ import Testing
 
 /// Checks that compare the log with the list of messages.
 extension RetentionModel {
-    /// Applies the deletions of the store since the last call to the model.
+    /// Applies to the model the deletions that the store has reported since the last call.
     ///
     /// - Returns: Whether subscriptions hold back fewer messages than before, so that the next pass finds more history.
     private mutating func collect() throws -> Bool {

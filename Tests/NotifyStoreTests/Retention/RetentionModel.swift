@@ -19,7 +19,7 @@ struct RetentionModel {
         var segment: Int
     }
 
-    /// A segment: successive messages, which the store deletes together.
+    /// A segment: successive messages. Retention deletes the messages of a name in a segment together.
     struct Segment {
         var opened: Duration
         var messages = 0

@@ -2,11 +2,11 @@ import NotifyStore
 import TestSupport
 import Testing
 
-/// Compares retention with a list of all messages: random posts, acknowledgements, subscriptions, rules, times and
-/// restarts.
+/// Compares retention with a list of all messages, during random posts, acknowledgements, subscriptions, rules, times
+/// and restarts.
 @Suite(.timeLimit(.minutes(10)))
 struct RetentionModelTests {
-    @Test func `nothing is deleted early or without its gap, and nothing stays too long`() async throws {
+    @Test func `no message is deleted early or without a recorded loss, or kept too long`() async throws {
         let seed = UInt64.random(in: 0 ... .max)
         print("seed \(seed)")
         var model = try RetentionModel(seed: seed)

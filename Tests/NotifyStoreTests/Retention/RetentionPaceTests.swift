@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test mutating func `an idle log needs no pass`() {
-        #expect(pace.isDue(.zero), "the first one")
+        #expect(pace.isDue(.zero), "the first pass")
         pass(segments: 10, entries: 10)
         #expect(!pace.isDue(.seconds(1_000_000)))
         pace.changed()

@@ -98,7 +98,9 @@ struct RetentionPowerLossTests {
     }
 
     @Test(arguments: 0..<30)
-    func `a message that no purge selected is kept, and the losses include the purged ones`(round: Int) async throws {
+    func `a message that no purge selected is kept, and the losses include the purged messages`(
+        round: Int
+    ) async throws {
         var generator = SeededGenerator(seed: seed)
         let folder = try TemporaryFolder.thatLosesPower()
         let history = try await purgeUntilPowerIsLost(folder, &generator)

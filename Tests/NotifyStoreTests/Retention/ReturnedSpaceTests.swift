@@ -7,7 +7,7 @@ import Testing
 
 @testable import NotifyStore
 
-/// The return of the space of deleted messages if there is no later post.
+/// Returning the space of deleted messages to the file system, without a later post.
 @Suite(.timeLimit(.minutes(10)))
 struct ReturnedSpaceTests {
     private let folder: TemporaryFolder
@@ -94,9 +94,9 @@ struct ReturnedSpaceTests {
         try store.close(nextSequence: 5000)
     }
 
-    /// Messages of two names alternate, and those of one are deleted.
+    /// The messages of two names are mixed, and those of one name are deleted.
     @Test(arguments: [(100, 1), (1000, 1), (400, 3), (2500, 1)])
-    func `the pages of messages that are kept between deleted ones are filled again`(bytes: Int, others: Int)
+    func `the pages of messages that remain between deleted messages are filled again`(bytes: Int, others: Int)
         async throws
     {
         let names = ["kept"] + Array(repeating: "deleted", count: others)

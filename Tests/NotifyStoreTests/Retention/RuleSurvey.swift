@@ -1,6 +1,6 @@
 import NotifyLog
 
-/// A comparison of the messages that a rule keeps and should keep, from the newest segment to the oldest.
+/// Compares the stored messages with those that a rule should keep, from the newest segment to the oldest.
 struct RuleSurvey {
     /// The messages of one name in a segment, which the store deletes together.
     struct Entry {
@@ -56,7 +56,7 @@ struct RuleSurvey {
                     late.append(entry)
                 }
             } else {
-                // The other entries of the segment may have come before this one.
+                // The store may have examined the other entries of the segment before this one.
                 var others = all
                 others.add(entry, times: -1)
                 guard entry.stored == 0, let closed = entry.closed,

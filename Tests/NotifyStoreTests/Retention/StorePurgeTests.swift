@@ -131,7 +131,8 @@ struct StorePurgeTests {
         #expect((1...10).allSatisfy { sequence in emptied.contains { ($0.first...$0.last).contains(sequence) } })
     }
 
-    /// While a client is attached, only the broker knows the delivered messages, and the daemon may be killed.
+    /// While a client is attached, only the broker knows which messages were delivered. A killed daemon loses this
+    /// knowledge, so the stored loss is an upper bound.
     @Test func `a message that may have been delivered makes the loss an upper bound`() async throws {
         let (store, deletions) = try open(folder)
         await store.commit(
@@ -154,7 +155,7 @@ struct StorePurgeTests {
         #expect(bounds == ["1", "0", "1"])
     }
 
-    @Test func `messages that are stored meanwhile remain`() async throws {
+    @Test func `messages that are stored during a purge remain`() async throws {
         let (store, _) = try open(folder)
         await store.commit((1...4000).map { StoredMessage($0, "a") })
         async let purging = purge(store, ["a"])
@@ -169,7 +170,7 @@ struct StorePurgeTests {
         #expect(left == Array((sequence - UInt64(left.count) + 1)...sequence))
     }
 
-    @Test func `names without messages are removed afterwards`() async throws {
+    @Test func `after a purge, names without messages are removed`() async throws {
         let (store, deletions) = try open(folder)
         await store.commit(messages)
         _ = try await purge(store, ["b"])

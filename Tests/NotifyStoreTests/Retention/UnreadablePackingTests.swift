@@ -6,7 +6,7 @@ import Testing
 
 @testable import NotifyStore
 
-/// Deleting messages of a segment with a message that SQLite can't read.
+/// Deleting messages of a segment in which SQLite can't read another message.
 @Suite(.timeLimit(.minutes(10)))
 struct UnreadablePackingTests {
     private let folder: TemporaryFolder
@@ -15,7 +15,8 @@ struct UnreadablePackingTests {
         folder = try TemporaryFolder()
     }
 
-    /// Overwrites the reference to the next page in a page that is filled with a byte of a long payload.
+    /// Finds an overflow page of a long payload, which is filled with `byte`, and overwrites its reference to the next
+    /// page.
     private func breakPages(filledWith byte: UInt8) throws {
         let url = URL(fileURLWithPath: folder.database)
         let pageSize = try #require(try folder.rows("PRAGMA page_size").compactMap(Int.init).first)

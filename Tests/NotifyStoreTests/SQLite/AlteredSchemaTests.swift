@@ -6,7 +6,7 @@ import Testing
 
 @testable import NotifyStore
 
-/// Files with definitions that are not those of a log, which SQLite would execute.
+/// Log files with added or altered definitions, which SQLite would execute.
 @Suite(.timeLimit(.minutes(10)))
 struct AlteredSchemaTests {
     private static let messages = (1...10).map { StoredMessage($0, $0 % 3 == 0 ? "b" : "a") }
@@ -183,7 +183,7 @@ struct AlteredSchemaTests {
 
     /// Makes twelve levels of pages, each with 100 references to the page of the next level, so that a scan would
     /// return 10^24 rows.
-    @Test func `reading a file whose pages repeat without end stops`() async throws {
+    @Test func `reading ends in a file whose pages repeat without end`() async throws {
         let folder = try TemporaryFolder()
         try await Self.makeLog(in: folder)
         let url = URL(fileURLWithPath: folder.database)

@@ -18,6 +18,7 @@ final class ManualClock: Sendable {
         }
     }
 
+    /// Moves the wall clock ahead, or back if `time` is negative.
     func setWall(aheadBy time: Duration) {
         times.withLock { $0.wall += time }
     }

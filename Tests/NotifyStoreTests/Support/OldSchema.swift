@@ -12,8 +12,9 @@ enum OldSchema: String, CaseIterable, Sendable {
     /// Whether the rows have checksums, so that changing a row with SQL damages the log.
     var hasChecksums: Bool { [.version4, .version5, .version6].contains(self) }
 
-    /// A log that was closed cleanly with the next sequence 9000. It contains three subscriptions, and messages up to
-    /// sequence 8193 in three segments. Two of the segments are closed. The subscription id 1 is no longer used.
+    /// A log that was closed cleanly with the next sequence 9000. It contains three subscriptions, and three messages
+    /// with sequences up to 8193. Up to version 3, the messages are in three segments, of which two are closed; later,
+    /// all are in the open segment. The subscription id 1 is no longer used.
     var sql: String {
         switch self {
         case .version1WithoutFlushes: Self.version1Tables(flushes: "", value: "") + Self.version1Rows

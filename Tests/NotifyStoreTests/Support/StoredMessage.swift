@@ -11,6 +11,7 @@ struct StoredMessage: Equatable {
     var id = ""
     var headers: [UInt8] = []
     var payload: [UInt8] = Array("hello".utf8)
+    /// The time in microseconds since 1970, the uid, the gid and the pid.
     var stamp: [UInt64] = [1_700_000_000_000_000, 1000, 100, 4242]
 
     func append(to block: inout LogBlock) {
