@@ -33,6 +33,7 @@ private final class BackupWork: SlicedWork {
 
     func advance(until end: ContinuousClock.Instant) -> Bool { current.continueBackup(until: end) }
 
+    // The backup ends when the log is closed.
     func releaseLog() {}
 }
 

@@ -6,7 +6,8 @@ import SystemPackage
 /// the same connection are also made in the pages that SQLite has already copied.
 final class DatabaseCopy {
     private static let pagesPerStep: Int32 = 32
-    /// The most restarts of the copy. SQLite restarts it after the rollback of a transaction that has written pages.
+    /// The most restarts of the copy, as `countRestarts` counts them. SQLite restarts the copy after the rollback of a
+    /// transaction that has written pages.
     private static let maximumRestarts = 100
 
     private let file: DatabaseFile
@@ -66,7 +67,8 @@ final class DatabaseCopy {
     }
 
     private func countRestarts(remaining now: Int32) throws {
-        // Only a restart increases the number of remaining pages by more than a step copies.
+        // A restart increases the number of remaining pages. A commit that adds more pages than two steps copy is also
+        // counted here.
         if now > remaining, now - remaining > Self.pagesPerStep { restarts += 1 }
         remaining = now
         guard restarts <= Self.maximumRestarts else {

@@ -124,6 +124,7 @@ struct DatabaseFile {
         try Errno.check(fsync(directory.rawValue))
     }
 
+    /// - Parameter isFlushing: Whether to flush an empty file, because the start that created it may not have done so.
     private func check(isFlushing: Bool) throws(StoreError) {
         try checkOwners()
         let header: [UInt8]

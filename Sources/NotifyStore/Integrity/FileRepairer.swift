@@ -19,11 +19,15 @@ final class FileRepairer: LogScanReceiver {
     private var copies: [(row: RedeliveryRow, body: [UInt8])] = []
     private var copyBytes = 0
     private var deletions: DeletionLog
+    /// The sequence of the oldest kept message.
     private var oldest: UInt64?
     private var lost = LostMessages()
     private var result: FileRepair
 
-    /// - Parameter tables: The tables of the source that may be read.
+    /// - Parameters:
+    ///   - tables: The tables of the source that may be read.
+    ///   - path: The path at which the new log is written.
+    ///   - newPath: The path to which the complete log will be moved.
     init(_ source: LogFile, _ tables: Set<String>, _ path: String, for newPath: String) throws {
         self.source = source
         var options = StoreOptions()

@@ -86,6 +86,11 @@ final class MessageScan {
 
     // MARK: Segments
 
+    /// Counts the message at ``position`` in its segment.
+    ///
+    /// - Parameters:
+    ///   - key: The name and the user; nil if they are unknown, because the message is damaged.
+    ///   - bytes: The size; nil if it is unknown.
     private func count(_ key: SegmentEntry.Key?, bytes: UInt64?) {
         guard let segment, segment.segment.first <= position else {
             if key != nil, !isAfterLastSegment { addStray() }

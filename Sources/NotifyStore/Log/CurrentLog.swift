@@ -106,6 +106,8 @@ final class CurrentLog: @unchecked Sendable {
         return recovered
     }
 
+    /// Recovers the state that the daemon needs while there is no log: a sequence above all those that were used
+    /// without a log since boot.
     func recoverWithoutLog() -> RecoveredLog {
         let earlier = try? SequenceMark(ofMissing: path)
         let next = max(1, earlier?.value ?? 0)

@@ -196,6 +196,7 @@ struct DeletionLog {
     /// The rows of the deletions with marks up to a mark.
     func rows(through end: UInt64) -> [DeletionRow] { Self.rows(of: events.prefix { $0.mark <= end }) }
 
+    /// - Parameter isFitting: Whether deletions are summed up where a row would not fit in a page.
     private static func rows(of events: ArraySlice<Event>, isFitting: Bool = false) -> [DeletionRow] {
         var rows: [DeletionRow] = []
         var rest = events

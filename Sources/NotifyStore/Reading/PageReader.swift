@@ -20,7 +20,9 @@ struct PageReader {
     var scannedThrough: UInt64
     private var rowsLeft: Int
     private var segmentsLeft: Int
+    /// The bytes of segment entries that the page may still read.
     private var segmentBytesLeft = 1024 * 1024
+    /// The most names in the cache: those before the page, and those that the page may match.
     private var matchLimit = 16 * 1024
 
     private static let recentNames = 64

@@ -2,7 +2,8 @@ import NotifyWire
 
 /// The state of the log as stored in the database, in one row.
 struct StateRow: Equatable {
-    /// The end of the reserved sequences, exclusive. After a crash, any sequence below it may have been used.
+    /// The end of the reserved sequences, exclusive. After a crash, sequences continue here if the ``SequenceMark`` is
+    /// lost.
     var reservedThrough: UInt64 = 1
     /// The next sequence, if the log was closed cleanly.
     var nextSequence: UInt64 = 1

@@ -25,6 +25,7 @@ final class RetentionWork: SlicedWork {
         return current.isMaintaining
     }
 
+    // Each slice works on the log that is open at that time.
     func releaseLog() {}
 }
 
