@@ -27,7 +27,7 @@ struct StoreRecoveryTests {
         try store.close(nextSequence: 12)
     }
 
-    @Test func `after a kill, sequences continue after the last used one`() async throws {
+    @Test func `a start after a kill continues after the last used sequence`() async throws {
         var store: Store? = try Store.open(path: folder.database)
         await store?.commit([StoredMessage(1)], reserveBelow: 5000)
         store?.sequencesUsed(below: 40)
@@ -47,7 +47,7 @@ struct StoreRecoveryTests {
         try store?.close(nextSequence: 43)
     }
 
-    @Test func `after a crash, sequences continue at the end of the reserved ones`() async throws {
+    @Test func `a start after a crash continues at the end of the reserved sequences`() async throws {
         let store = try Store.open(path: folder.database)
         await store.commit([], reserveBelow: 5000)
         await store.commit([StoredMessage(1)])

@@ -122,7 +122,8 @@ private struct LogRestore {
         /// The lowest sequence that neither the backup's log nor the replaced log is known to have used; if the
         /// replaced log can't be read, 2^40 above that.
         func firstUnused(for backup: StateRow) -> UInt64 {
-            // The backup is of the replaced log, so the next sequence of that log is also above those of the backup.
+            // The backup is of the replaced log, so the next sequence of the replaced log is above the sequences of the
+            // backup, too.
             if logID == backup.logID { return nextSequence }
             let used = max(nextSequence, backup.reservedThrough)
             return unreadable == nil ? used : used + CurrentLog.skippedSequences

@@ -16,7 +16,7 @@ final class MessageScan {
     /// The highest sequence read.
     private(set) var position: UInt64 = 0
 
-    /// The segment to which the next messages belong; nil before the first and after the last one.
+    /// The segment that the scan has reached; nil after the last one.
     private var segment: SegmentRow?
     private var isAfterLastSegment = false
     private var counts: [SegmentEntry.Key: Count] = [:]

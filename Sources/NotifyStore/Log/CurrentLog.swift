@@ -50,7 +50,7 @@ final class CurrentLog: @unchecked Sendable {
     /// Opens the log at `path`, or creates it.
     ///
     /// A full disk, or a log whose content is damaged, does not prevent the start: volatile messages need no disk
-    /// space, only sequences that are never used twice. While no sequences can be reserved on disk, only the
+    /// space. They need only sequences that are never used twice. While no sequences can be reserved on disk, only the
     /// `SequenceMark` in shared memory keeps the next start from using the same sequences again.
     ///
     /// The loss of the mark when the kernel stops is safe: no process that has seen these sequences is left, and none

@@ -165,7 +165,7 @@ struct LogContents: ~Copyable {
         messages += UInt64(openSegment.segment.messages)
     }
 
-    /// Continues the log that this one replaces: its sequences, up to `last`, are not used again.
+    /// Continues a log that this one replaces. The sequences of that log, up to `last`, are not used again.
     mutating func adopt(persistedThrough last: UInt64) { persistedThrough = max(persistedThrough, last) }
 
     /// Calls `body` with the names. `body` must not add any.

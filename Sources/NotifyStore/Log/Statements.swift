@@ -106,7 +106,8 @@ struct NameStatements {
 
 struct SegmentStatements {
     let insert, delete: PreparedStatement
-    /// Read the next segment below a sequence, the next one above it, and all segments from the one that contains it.
+    /// `below` and `above` read the next segment that begins below or above a sequence. `from` reads all segments from
+    /// the one that may contain a sequence.
     let below, above, from: PreparedStatement
     /// Reads the end of the segment that may contain a sequence, and the time at which it was closed.
     let closing: PreparedStatement

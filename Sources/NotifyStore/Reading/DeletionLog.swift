@@ -1,9 +1,10 @@
 import NotifyLog
 import NotifyWire
 
-/// The deletions of messages. A reader of pages learns from them which messages were deleted before it could read them.
-/// Each deletion has a mark, the number of its transaction, and a reader continues after the mark of the last deletion
-/// that it has learnt of. The deletions are also rows of the database, for readers that continue after a restart.
+/// The deletions of messages, from which a reader of pages learns which messages were deleted before it could read
+/// them. Each deletion has a mark, the number of its transaction, and a reader continues after the mark of the last
+/// deletion that it has learnt of. The deletions are also rows of the database, for readers that continue after a
+/// restart.
 ///
 /// The memory is bounded: if there are many deletions, the older ones are summed up for each name, and in the end for
 /// all names together. No deletion is dropped. A reader whose mark is known to be from another log gets all of them.
@@ -222,7 +223,7 @@ struct DeletionLog {
         (room, isUnwritable) = (.enough, false)
     }
 
-    /// Raises the marks of all deletions above those that the readers of this log and of another one may have, so that
+    /// Raises the marks of all deletions above every mark that a reader of this log or of another one may have, so that
     /// each of these readers gets all deletions.
     ///
     /// - Parameter other: The mark of the other log.

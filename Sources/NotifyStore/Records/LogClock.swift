@@ -42,8 +42,8 @@ extension StoreClock: Equatable {
 }
 
 /// The log's own time, which determines the age of messages. Within a boot it follows the time since the boot, so that
-/// setting the wall clock changes no age. After another boot it has advanced by the difference of the wall clock. It
-/// never goes back.
+/// setting the wall clock changes no age. After another boot it has advanced by as much as the wall clock since the
+/// stored mark. It never goes back.
 struct LogClock {
     /// A time of the log, with the machine's clocks at that time. The database contains the latest mark.
     struct Mark: Equatable {

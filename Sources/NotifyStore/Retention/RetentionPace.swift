@@ -1,7 +1,7 @@
 import NotifyLog
 
-/// Decides when a pass of retention begins. Passes take only a small part of the time in which the log grows, and of
-/// all time. An idle log needs no pass until a message becomes too old.
+/// Decides when a pass of retention begins. The work of passes is small compared with the growth of the log, and takes
+/// only a small part of the time. An idle log needs no pass until a message becomes too old.
 struct RetentionPace {
     /// The time between two passes is at least this multiple of the time that the earlier one took.
     private static let restFactor = 32

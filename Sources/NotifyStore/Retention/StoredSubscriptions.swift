@@ -3,8 +3,8 @@ import NotifyLog
 import NotifyWire
 
 /// The durable subscriptions as committed, with the new progress of the batch that is being written, and an index of
-/// their patterns. They determine which messages count as read for retention: object filters and acknowledged ranges
-/// above a cursor are ignored.
+/// their patterns. For retention, a message is read once the cursor of every subscription that matches its name has
+/// passed it. Object filters, and acknowledged ranges above a cursor, are ignored.
 struct StoredSubscriptions: ~Copyable {
     struct Subscription {
         let id: DurableID
@@ -14,7 +14,7 @@ struct StoredSubscriptions: ~Copyable {
         fileprivate(set) var hasObject: Bool
         var progress: DurableProgress
         /// The log's time at which a client was last attached, or the subscription last edited. While a client is
-        /// attached, the time can be that of its attachment, or earlier.
+        /// attached, this can be the time of the client's attachment, or an earlier time.
         var used: Duration
         fileprivate var registration: UInt64
 

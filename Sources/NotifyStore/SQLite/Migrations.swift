@@ -124,8 +124,8 @@ enum Migrations {
     }
 
     /// Adds the usage of each user: the number and the size of its messages in closed segments. The size of a message
-    /// is 44 bytes and the lengths of its name, object, id, headers and payload. Adds to each subscription the
-    /// sequence after which it began, which is unknown and set to 0 for existing ones.
+    /// is 44 bytes and the lengths of its name, object, id, headers and payload. Adds to each subscription the sequence
+    /// after which it began. For existing subscriptions this sequence is unknown, and set to 0.
     @Sendable
     private static func keepUsageAndStart(_ database: DatabaseConnection) throws {
         try database.execute(

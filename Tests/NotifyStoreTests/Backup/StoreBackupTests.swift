@@ -120,7 +120,7 @@ struct StoreBackupTests {
         try log.close(nextSequence: 2002)
     }
 
-    @Test func `an ended backup leaves no file, and a start removes the files of a killed one`() async throws {
+    @Test func `an ended backup leaves no file, and a start removes the files of a killed backup`() async throws {
         var log = try Store.open(path: folder.database)
         await log.store(1...3000)
         let result = await completion { done in

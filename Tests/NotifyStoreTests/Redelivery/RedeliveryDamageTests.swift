@@ -109,7 +109,7 @@ struct RedeliveryDamageTests {
     }
 
     /// Makes an entry of the index refer to the row of the entry before it.
-    @Test func `a copy that an index lists twice is recovered once, and the missing one is reported`() async throws {
+    @Test func `a copy that an index lists twice is recovered once, and the unlisted copy is reported`() async throws {
         try await writeOriginal()
         let url = URL(fileURLWithPath: original.database)
         let query = "SELECT pageno FROM dbstat WHERE name = 'sqlite_autoindex_redeliveries_1' AND pagetype = 'leaf'"

@@ -224,7 +224,7 @@ struct StoreRetentionTests {
 
     /// The pages of SQLite's free list do not count. SQLite merges a page with its neighbours once two thirds are free.
     @Test(arguments: [(100, 100), (50, 3000), (3000, 50)])
-    func `messages between deleted ones use at most three times the pages that they use alone`(
+    func `messages between deleted messages use at most three times as many pages as alone`(
         keptBytes: Int, deletedBytes: Int
     ) async throws {
         let messages = (1...6000).map { number in
