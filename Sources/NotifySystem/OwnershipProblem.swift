@@ -72,7 +72,7 @@ extension OwnershipProblem: CustomStringConvertible {
         case .isConfigurationOf(let owner, let path):
             "'\(path)' belongs to uid \(owner), who could change the configuration: run \"chown root '\(path)'\""
         case .isHardLinked(let path, let names):
-            "'\(path)' is one of \(names) hard links to a file: remove it"
+            "'\(path)' is one of \(names) hard links to a file: remove this link"
         }
     }
 }

@@ -84,7 +84,7 @@ enum Schema {
         guard version > 0 else {
             throw StoreError(
                 .damaged,
-                "the unknown schema version \(version)")
+                "its schema version \(version) is unknown")
         }
         guard version <= Self.version else { throw newer(path, version: version) }
         if let difference = try LogSchema(version: Int(version)).difference(in: database) { throw altered(difference) }
