@@ -134,7 +134,7 @@ struct FileCheckTests {
         try store.close(nextSequence: repair.nextSequence)
     }
 
-    @Test func `acknowledged messages are not lost`() throws {
+    @Test func `acknowledged messages do not count as lost`() throws {
         var progress = DurableProgress(cursor: 10, seenThrough: 30)
         progress.acknowledged = [SequenceRange(first: 12, last: 14), SequenceRange(first: 20, last: 25)]
         let filter = try SubscriptionFilter(">")
@@ -229,7 +229,7 @@ struct FileCheckTests {
     }
 
     /// Overwrites whole pages, so that SQLite can't read them.
-    @Test func `rows around unreadable pages are kept`() async throws {
+    @Test func `a repair keeps the rows around unreadable pages`() async throws {
         let folder = try TemporaryFolder()
         let store = try Store.open(path: folder.database)
         let messages = (1...2000).map { StoredMessage($0, "name.\($0 % 7)", payload: Array(repeating: 7, count: 100)) }

@@ -69,7 +69,8 @@ final class LostFilesTests {
         LogContinuation(reservedBelow: 5000, nextSubscriptionID: 9, subscriptions: records)
     }
 
-    @Test(arguments: Loss.allCases) func `nothing is committed to lost files`(_ loss: Loss) async throws {
+    @Test(arguments: Loss.allCases)
+    func `no commit succeeds after a file was deleted, replaced or truncated`(_ loss: Loss) async throws {
         try loss.apply(to: folder)
         for sequence in 2...4 as ClosedRange<UInt64> {
             let failure = try #require(await store.commit([StoredMessage(sequence)], isSynced: sequence == 3).failure)
@@ -80,7 +81,7 @@ final class LostFilesTests {
     }
 
     @Test(arguments: ["", "-wal"])
-    func `commits resume once the file is restored`(suffix: String) async throws {
+    func `commits resume once a moved file is back at its path`(suffix: String) async throws {
         let path = folder.database + suffix
         let progress = DurableProgress(cursor: 1, seenThrough: 1)
         for round in 0..<3 as Range<UInt64> {

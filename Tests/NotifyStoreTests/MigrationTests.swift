@@ -91,7 +91,7 @@ struct MigrationTests {
     }
 
     @Test(arguments: OldSchema.allCases.filter { !$0.hasChecksums })
-    func `an old log continues at its reserved sequence after a crash`(_ schema: OldSchema) throws {
+    func `an old log continues at the end of its reserved sequences after a crash`(_ schema: OldSchema) throws {
         try folder.execute(schema.sql + "UPDATE state SET clean = 0")
         let store = try Store.open(path: folder.database)
         #expect(!store.recovered.wasClosedCleanly)

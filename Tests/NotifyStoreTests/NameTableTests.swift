@@ -18,7 +18,7 @@ struct NameTableTests {
         return table.withBytes(of: number) { String(decoding: $0, as: UTF8.self) }
     }
 
-    @Test func `ids count from 1 and map back to the bytes`() {
+    @Test func `ids count from 1 and lead back to the names`() {
         var table = NameTable()
         for number in 1...10_000 as ClosedRange<UInt32> { #expect(add("name.\(number)", to: &table) == number) }
         for number in 1...10_000 as ClosedRange<UInt32> {

@@ -109,7 +109,7 @@ struct SliceRunnerTests {
         #expect(found == [true, true, true])
     }
 
-    @Test func `all work releases a log that is closed`() async {
+    @Test func `all pending work releases the log when it is closed`() async {
         let (queue, record) = (SerialQueue(), record)
         await completion { done in
             queue.add {

@@ -61,7 +61,7 @@ struct StoreDeletionMarkTests {
         #expect(try await read(store, after: 16, mark: mark).deleted == nil, "read before")
     }
 
-    @Test func `a position within deleted messages, and an object, make the number an upper bound`() async throws {
+    @Test func `a position among the deleted messages, or an object, makes the loss an upper bound`() async throws {
         let (store, mark) = try await makeStore()
         try await purge(store, "a", before: 16)
         let content = try await read(store, after: 9, mark: mark)
@@ -70,7 +70,7 @@ struct StoreDeletionMarkTests {
     }
 
     @Test(arguments: [false, true])
-    func `each page reports the deletions in its part, and together at least all of them`(_ isDescending: Bool)
+    func `each page reports the deletions in its range, and all pages together report all`(_ isDescending: Bool)
         async throws
     {
         let (store, mark) = try await makeStore()
@@ -128,7 +128,7 @@ struct StoreDeletionMarkTests {
         }
     }
 
-    @Test func `a mark from before the clock was set back is known to be older`() async throws {
+    @Test func `a deletion mark from before the clock was set back still counts as older`() async throws {
         let clock = ManualClock()
         clock.setWall(aheadBy: .seconds(86_400))
         let (first, mark) = try await makeStore(clock)

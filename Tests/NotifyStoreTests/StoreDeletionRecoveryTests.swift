@@ -390,7 +390,8 @@ struct StoreDeletionRecoveryTests {
         #expect(try await other.missed("a", after: 8, since: mark) == Loss(9...15, 4))
     }
 
-    @Test(arguments: 0..<16) func `a purge that meets a full disk once succeeds`(operation: Int) async throws {
+    @Test(arguments: 0..<16)
+    func `a purge succeeds even if one write finds the disk full`(operation: Int) async throws {
         FaultyDisk.watch(folder.path)
         let (store, mark) = try await makeStore()
         FaultyDisk.set(.full, in: folder.path, after: operation, count: 1)

@@ -84,7 +84,7 @@ struct StoreOpeningTests {
     }
 
     @Test(arguments: [1, 99, 100, 4096, 100_000])
-    func `random bytes are refused and not changed`(size: Int) throws {
+    func `a file of random bytes is refused and not changed`(size: Int) throws {
         var generator = SystemRandomNumberGenerator()
         let noise = Data((0..<size).map { _ in UInt8.random(in: 1...255, using: &generator) })
         try noise.write(to: URL(fileURLWithPath: folder.database))
@@ -99,7 +99,7 @@ struct StoreOpeningTests {
         #expect(!FileManager.default.fileExists(atPath: folder.database + "-wal"))
     }
 
-    @Test(arguments: [1, 100, 4096]) func `zeros are refused and not changed`(size: Int) throws {
+    @Test(arguments: [1, 100, 4096]) func `a file of zeros is refused and not changed`(size: Int) throws {
         try Data(count: size).write(to: URL(fileURLWithPath: folder.database))
         let error = try #require(throws: StoreError.self) { try Store.open(path: folder.database) }
         #expect(error.code == .notADatabase)
@@ -212,7 +212,7 @@ struct StoreOpeningTests {
         #expect(error.code == .inUse)
     }
 
-    @Test func `a path that looks like a URI is a path`() throws {
+    @Test func `a path that looks like a URI is used as a path`() throws {
         let name = "file:\(UUID().uuidString)?mode=memory"
         defer { for suffix in ["", ".lock", ".reserve"] { unlink(name + suffix) } }
         try Store.open(path: name).close(nextSequence: 5)

@@ -190,7 +190,7 @@ struct StoreRecoveryTests {
         #expect(messages.usage[1000] == StoredUsage(messages: 2, bytes: 44 + 5 + 5 + 2 + 3 + 2 + 44 + 14))
     }
 
-    @Test func `names keep their ids`() async throws {
+    @Test func `names keep their ids after a restart`() async throws {
         let messages = (1...300 as ClosedRange<UInt64>).map { StoredMessage($0, "site.\($0 % 150).état") }
         var store = try Store.open(path: folder.database)
         for message in messages.prefix(200) { await store.commit([message]) }

@@ -56,7 +56,7 @@ struct StoreRestoreTests {
     }
 
     /// Only the mark in shared memory contains the sequences used since the last commit.
-    @Test func `a restore after a kill continues above the mark of the replaced log`() async throws {
+    @Test func `a restore after a kill continues at the sequence mark of the replaced log`() async throws {
         var log: Store? = try Store.open(path: folder.database)
         await log?.store(1...10)
         try await log?.backUp(to: copy)

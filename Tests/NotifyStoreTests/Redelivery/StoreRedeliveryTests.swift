@@ -131,7 +131,7 @@ struct StoreRedeliveryTests {
         #expect(again.recovered.nextSequence == 6)
     }
 
-    @Test func `a batch that is refused for moved files changes no copy and deletes no message`() async throws {
+    @Test func `a batch that is refused because of a moved file changes no copy and deletes no message`() async throws {
         let store = try await makeStore()
         let elsewhere = folder.file("elsewhere")
         for change in [copy(3), .forget(id: 1, sequences: [2]), .delete(sequences: [1]), .remove(id: 1)] {

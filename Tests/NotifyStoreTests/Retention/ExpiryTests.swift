@@ -97,7 +97,7 @@ struct ExpiryTests {
         try store.close(nextSequence: 1)
     }
 
-    @Test func `a start leaves clients time to return`() async throws {
+    @Test func `after a start, clients have time to return before their subscriptions expire`() async throws {
         var (store, deletions) = try open { $0.subscriptionExpiry = .seconds(600) }
         try await store.commit([], changes: [.create(DurableRecord(id: 1, name: "one", SubscriptionFilter("a")))])
         try store.close(nextSequence: 1)

@@ -121,7 +121,7 @@ struct StorePurgeTests {
         try store.close(nextSequence: 5)
     }
 
-    @Test func `ranges without any remaining message are reported`() async throws {
+    @Test func `a purge reports the ranges that contain no messages any more`() async throws {
         let (store, deletions) = try open(folder)
         await store.commit((1...10).map { StoredMessage($0, $0 == 6 ? "b" : "a") })
         _ = try await purge(store, ["a"], before: 10)
