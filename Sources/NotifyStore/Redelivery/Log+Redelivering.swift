@@ -15,8 +15,7 @@ extension Log {
             try statements.redeliveries.update.run()
             return
         }
-        // A client that requests another delivery of a dead letter passes the frame. The age of the message then begins
-        // anew.
+        // A frame is passed if a message is retried from a dead letter. The age of the message then begins anew.
         let kept = try frame == nil ? closingTime(ofSegmentWith: redelivery.sequence, statements) : clock.now
         guard let frame = try frame ?? readFrame(redelivery.sequence, statements) else {
             return writer.addMissingCopy(of: redelivery.sequence, for: id)

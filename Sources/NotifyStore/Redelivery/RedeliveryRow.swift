@@ -24,7 +24,7 @@ struct RedeliveryRow {
     let reason: String
     let frameChecksum: UInt32
     /// The time from which the message's age counts: the log's time at which its segment was closed, or at which the
-    /// copy was made if the segment was still open.
+    /// copy was made, if the segment was still open or the message is retried from a dead letter.
     private(set) var kept: Duration
     /// The name of the message.
     let name: String
