@@ -29,8 +29,8 @@ extension NotificationClient {
         /// the daemon does not respond meanwhile, and sequences wait for messages without limit.
         ///
         /// The parameter `timeout` of a method overrides it for one request, and includes the wait for a connection.
-        /// For no limit, set `.seconds(Int.max)`. The shortest limit is one millisecond, which zero and negative
-        /// durations also stand for.
+        /// For no limit, set `.seconds(Int.max)`. The shortest limit is one millisecond: shorter ones, also zero and
+        /// negative ones, count as one millisecond.
         public var requestTimeout = Duration.seconds(30)
 
         /// The shortest and the longest wait between attempts to connect; from 50 milliseconds to 2 seconds by default.
@@ -40,8 +40,9 @@ extension NotificationClient {
         /// same time.
         public var backoff = Duration.milliseconds(50)...Duration.seconds(2)
 
-        /// Whether a failure of the first attempt to connect ends the client, with `noDaemon` if no daemon listens. By
-        /// default, the client retries. It always retries if a daemon listens but the backlog of its socket is full.
+        /// Whether a failure to connect ends the client if it was never connected before, with `noDaemon` if no daemon
+        /// listens. By default, the client retries. It always retries if a daemon listens but the backlog of its socket
+        /// is full.
         public var requiresFirstConnection = false
 
         /// The daemon's policy when its buffer for this connection is full of volatile messages.

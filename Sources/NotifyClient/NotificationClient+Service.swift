@@ -20,8 +20,8 @@ extension NotificationClient: Service {
     /// in any case.
     ///
     /// - Throws: ``NotifyError`` for failures that a retry cannot fix: `unsupportedVersion`, `forbidden` and
-    ///   `invalidSocketPath`; with ``Configuration/requiresFirstConnection`` also the failure of the first attempt,
-    ///   such as `noDaemon`.
+    ///   `invalidSocketPath`; with ``Configuration/requiresFirstConnection`` also a failure before the first
+    ///   connection, such as `noDaemon`.
     public func run() async throws {
         let core = core
         core.start()

@@ -11,7 +11,7 @@ extension NotificationClient.Administration {
     }
 
     /// Writes a backup of the daemon's log to a file: all stored messages and durable subscriptions. Posts and
-    /// deliveries continue meanwhile. The daemon makes one backup at a time, and requests of other clients wait.
+    /// deliveries continue meanwhile. The daemon makes one backup at a time: other clients wait for theirs.
     /// `notifyd --restore` replaces the log by a backup.
     ///
     /// The daemon first copies the log beside its database. The client writes the file with mode 0600, and names it

@@ -53,7 +53,7 @@ extension NotificationClient.Administration {
         var owner = uid ?? core.uid
         if owner == nil {
             do throws(NotifyError) {
-                // The daemon reports the uid on each connection, and any answer shows that there was one.
+                // The daemon reports the uid at the beginning of each connection, so it is known after any answer.
                 _ = try await core.answer(to: FrameCall(Ping(), timeout: timeout), endsOnShutdown: follows)
                 owner = core.uid
             } catch {
@@ -68,8 +68,8 @@ extension NotificationClient.Administration {
             onGap: onGap)
     }
 
-    /// Delivers dead letters again. Each message goes only to its durable subscription, without recorded failures, and
-    /// is no longer a dead letter.
+    /// Delivers dead letters again. Each message goes only to its durable subscription, and is no longer a dead letter.
+    /// Its earlier failures no longer count.
     ///
     /// - Parameters:
     ///   - name: The durable subscription; `nil` for all.

@@ -14,7 +14,7 @@ extension NotificationClient.Administration {
     ///   - object: The object to match; `nil` for messages with any object or none.
     ///   - start: Where the subscription begins.
     ///   - sharing: Whether several clients share its messages.
-    ///   - settings: When and how often the subscription repeats its messages.
+    ///   - settings: When and how often the subscription delivers messages again.
     /// - Returns: The subscription, with ``DurableDetails/existed``.
     /// - Throws: ``NotifyError``, such as `subscriptionMismatch` if the subscription exists with other patterns,
     ///   another object, or another sharing.
@@ -132,7 +132,7 @@ extension NotificationClient.Administration {
     }
 
     /// Changes settings of a durable subscription. Attached clients stay attached. Messages that are already delivered
-    /// keep their deadlines. For later messages, clients extend the new deadline in time.
+    /// keep their deadlines. A new deadline applies to later messages, and attached clients extend it in time.
     ///
     /// - Parameters:
     ///   - name: The subscription's name.

@@ -81,8 +81,8 @@ extension NotificationClient.Administration {
         }
     }
 
-    /// Reads the use of each limited resource by this user. If this user may manage everything, the result covers every
-    /// user.
+    /// Reads the use of each limited resource: the totals of the daemon, and the amounts of this user or, if this user
+    /// may manage everything, of the first 1,000 users.
     ///
     /// - Throws: ``NotifyError``.
     public nonisolated(nonsending) func resourceUse() async throws(NotifyError) -> [ResourceUse] {

@@ -51,7 +51,7 @@ extension NotificationClient.Administration {
         public struct Durable: Hashable, Sendable {
             /// The name, unique per user.
             public let name: String
-            /// The sequence up to which every message is acknowledged.
+            /// The sequence up to which every message is acknowledged, or waits for its next delivery.
             public let cursor: UInt64
             /// The number of unacknowledged messages that the subscription may receive; `nil` if the daemon has not
             /// counted them yet. See ``DurableSubscription/pending``.

@@ -47,11 +47,11 @@ extension NotificationClient.Administration {
         /// Whether the subscription existed before a request to create it. False after other requests.
         public let existed: Bool
         /// Whether messages that failed too often can't become dead letters, because the dead letters of the
-        /// subscription's user use up its share. The messages wait until dead letters are retried or deleted, or the
-        /// limit is raised.
+        /// subscription's owner use up the owner's share. The messages wait until dead letters are retried or deleted,
+        /// or the limit is raised.
         public let needsRoomForDeadLetters: Bool
-        /// The last failed delivery; `nil` if none failed. After a restart of the daemon, a failed delivery of some
-        /// message that waits for another delivery.
+        /// The last failed delivery; `nil` if none failed. After a restart of the daemon, it is the failure of one of
+        /// the messages that wait for another delivery, not necessarily the last failure.
         public let lastFailure: Failure?
         /// The earliest time of a redelivery; `nil` if no message waits for a time.
         public let nextDelivery: Date?

@@ -11,7 +11,7 @@ extension NotificationClient.Administration {
             case state
             /// A name of messages.
             case name
-            /// The counts of successive messages.
+            /// A group of successive messages with their counts.
             case segment
             /// A durable subscription.
             case subscription

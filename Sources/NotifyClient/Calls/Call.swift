@@ -1,19 +1,20 @@
 import NIOCore
 import NotifyWire
 
-/// A request other than a post or subscription, with the slot for its answer and the part of the reply that was
-/// received.
+/// A request other than a post or subscription. Its reply consists of the frames from the daemon. Its answer is the
+/// value for the caller.
 protocol Call: Sendable {
     associatedtype Request: RequestFrame
     associatedtype Answer: Sendable
 
     var frame: Request { get }
+    /// The slot for the answer.
     var slot: ReplySlot<Answer> { get }
     /// Whether the daemon waits for messages before it answers. If so, the client must inform it when the caller stops
     /// waiting.
     var awaitsMessages: Bool { get }
 
-    /// Writes the request. If a lost connection has cut off a reply, the reply begins again.
+    /// Writes the request, and discards the part of a reply that a lost connection has cut off.
     mutating func write(request: UInt64, to buffer: inout ByteBuffer)
     /// Handles a received frame of the reply.
     ///
@@ -46,7 +47,7 @@ extension Call {
     }
 }
 
-/// A request whose answer is its reply.
+/// A request whose reply, decoded, is its answer.
 struct FrameCall<Request: RequestFrame>: Call {
     private(set) var frame: Request
     let slot: ReplySlot<Request.Reply>

@@ -6,8 +6,8 @@ import Synchronization
 protocol RequestSlot: AnyObject, Sendable {
     var timeout: Duration? { get }
     var isAnswered: Bool { get }
-    /// Whether the service (ServiceLifecycle) in which the caller runs is being shut down. Such a request is sent only
-    /// if a connection exists.
+    /// Whether the service (ServiceLifecycle) in which the caller runs is being shut down. The request then does not
+    /// wait for a connection.
     var isShutDown: Bool { get }
     func fail(_ error: NotifyError)
 }
@@ -120,7 +120,7 @@ final class ReplySlot<Value: Sendable>: RequestSlot {
     }
 
     private nonisolated(nonsending) func pickUp() async -> Answer {
-        // The thread sanitizer does not see that an early resumption happens before the task continues.
+        // The thread sanitizer does not detect by itself that the task continues after an early resumption.
         defer { state.repeatOrder() }
         return await withUnsafeContinuation { continuation in
             let early: Answer? = state.withLock { state in

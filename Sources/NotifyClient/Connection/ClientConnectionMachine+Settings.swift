@@ -5,7 +5,8 @@ extension ClientConnectionMachine {
         var greetingTimeout = Duration.seconds(10)
         /// The time limit from the daemon's `closing`, or from `stop`, to the end of the connection.
         var closingTimeout = Duration.seconds(5)
-        /// Whether a failure of the first attempt ends the client.
+        /// Whether a failure to connect ends the client if it was never connected before. A full backlog of the
+        /// daemon's socket is no such failure.
         var requiresFirstConnection = false
     }
 }

@@ -207,7 +207,7 @@ extension ClientConnectionMachine {
         }
     }
 
-    /// Handles the end of the channel, which `error` caused if there is one.
+    /// Handles the end of the channel. `error` is the cause; nil if it is unknown.
     mutating func disconnected(_ error: NotifyError?, now: Duration, jitter: Double) -> DisconnectAction {
         switch state {
         case .idle, .connecting, .waiting, .stopped:
@@ -279,7 +279,7 @@ extension ClientConnectionMachine {
         }
     }
 
-    /// Must be called when all requests are answered that were pending when the client was stopped.
+    /// Must be called when all requests that were pending at the stop have been answered.
     mutating func drained() -> CloseAction {
         guard case .draining = state else { return .none }
         state = .closing(.stop(nil))

@@ -28,7 +28,7 @@ extension ClientCore {
         endWaits()
     }
 
-    /// Fails the requests that wait for a connection while their services are shut down.
+    /// Fails each request that waits for a connection, if the service of its caller is being shut down.
     func endWaits() {
         if Fork.isChild { return }
         process { machine, effects in machine.endWaits(&effects) }

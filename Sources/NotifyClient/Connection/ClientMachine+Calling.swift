@@ -35,7 +35,7 @@ extension ClientMachine {
         return .cancelledInFlight
     }
 
-    /// Fails the requests that wait for a connection while their services are shut down.
+    /// Fails each request that waits for a connection, if the service of its caller is being shut down.
     mutating func endWaits(_ effects: inout Effects) {
         guard !connection.isReady else { return }
         for waiter in posts.takeShutDown() { effects.outcomes.append(waiter, .failure(.shutDown)) }
@@ -43,7 +43,7 @@ extension ClientMachine {
         waitingCalls.removeAll { $0.call.waiter.isShutDown }
     }
 
-    /// Makes the daemon end the backup of this connection. Without a connection, there is no backup.
+    /// Requests the end of this connection's backup. Without a connection, there is no backup.
     mutating func endBackup() {
         guard connection.isReady else { return }
         var call = FrameCall(BackupChunkRequest(offset: BackupChunkRequest.end))
@@ -102,7 +102,7 @@ extension ClientMachine.PendingRequest {
         _ body: (inout any Call) throws(Failure) -> Result
     ) throws(Failure) -> Result? {
         guard case .call(var call) = self else { return nil }
-        // This reference is released first, so that the change of the call does not copy the received part of the
+        // Releases the reference in `self` first, so that the change of the call does not copy the received part of the
         // reply.
         self = .finalPing
         defer { self = .call(call) }

@@ -3,8 +3,8 @@ import NotifyWire
 /// The end of subscriptions.
 extension ClientMachine {
     /// Leaves a subscription. `slot` is answered when the daemon has confirmed the detach, or at once if the
-    /// subscription waits for a connection. The answer is an error if a lost connection kept acknowledgements from
-    /// being sent, or if the daemon has not confirmed the detach in time or before the connection was lost.
+    /// subscription waits for a connection. The answer is an error if the connection was lost before acknowledgements
+    /// were sent, or if the daemon has not confirmed the detach in time or before the connection was lost.
     mutating func leave(_ number: UInt32, _ slot: ReplySlot<Void>?, now: Duration, _ effects: inout Effects) {
         guard let entry = subscriptions[number] else {
             if let slot { effects.answer(slot, .success(())) }

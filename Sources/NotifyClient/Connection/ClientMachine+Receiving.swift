@@ -49,8 +49,8 @@ extension ClientMachine {
         case .run, .redelivery:
             router.begin(try Run(frame))
         case let kind?:
-            // Staged messages are passed on before the frame, because it may end a subscription or belong between two
-            // of its messages.
+            // The messages before the frame, which the router has staged, are passed on first: the frame may end a
+            // subscription, or its place may be between two messages.
             takeStaged(from: bytes, &effects)
             try controlReceived(kind, frame, now: now, &effects)
         case nil:
@@ -109,8 +109,8 @@ extension ClientMachine {
         } else if frame.subscription != 0 {
             finishSubscription(frame.subscription, error, leaveResult: .success(()), &effects)
         } else if error.code != .unknownSubscription {
-            // The daemon has refused a post without a receipt, or an answer to a message. Such an answer may cross with
-            // the end of its subscription.
+            // The daemon has refused a post without a receipt, or an answer to a message. `unknownSubscription` is not
+            // reported, because an answer may cross with the end of its subscription.
             effects.warnings.append("notifyd refused a request: \(error.message)")
         }
     }

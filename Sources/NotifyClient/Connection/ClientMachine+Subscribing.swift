@@ -37,7 +37,7 @@ extension ClientMachine {
 
     mutating func requestSubscription(_ number: UInt32) {
         guard let entry = subscriptions[number], case .waiting = entry.phase else { return }
-        // Nothing is fetched ahead until the daemon reports the settings.
+        // No message is fetched before a handler is free until the daemon has reported the settings.
         entry.ledger?.update { $0.handlers?.fetchesAhead = false }
         let credit = subscriptions.update(number) { $0.startCredit() } ?? 0
         let frame = entry.spec.frame(
@@ -111,8 +111,8 @@ extension ClientMachine {
     private struct Attachment {
         var acknowledgements: MessageBatch.Acknowledgements
         var isNewGeneration: Bool
-        /// Whether all messages up to the limit were delivered, but not all of their acknowledgements arrived. One
-        /// extra credit makes the daemon deliver the unacknowledged messages again.
+        /// Whether all messages up to the limit were delivered, but not all of their acknowledgements reached the
+        /// daemon. One extra credit makes the daemon deliver the unacknowledged messages again.
         var needsExtraCredit: Bool
     }
 
@@ -185,7 +185,7 @@ extension ClientMachine {
         topUpCredit(of: number)
     }
 
-    /// Gives the daemon credit for the handlers of an attached subscription that are free.
+    /// Gives the daemon credit for the free handlers of an attached subscription.
     private mutating func topUpCredit(of number: UInt32) {
         guard subscriptions[number]?.phase == .live else { return }
         let credit = subscriptions.update(number) { $0.topUpCredit() } ?? 0
@@ -221,7 +221,7 @@ extension ClientMachine {
     mutating func deadlineChanged(_ notice: DeadlineNotice, now: Duration) {
         guard let entry = subscriptions[notice.subscription], entry.spec.extendsDeadlines else { return }
         entry.ledger?.update { $0.handlers?.fetchesAhead = false }
-        // There may have been no deadline before.
+        // If there was no deadline before, the extender has no entry for the subscription.
         extender.attached(notice.subscription, now: now)
         extender.deadlineReported(notice.subscription, .microseconds(notice.microseconds), now: now)
     }

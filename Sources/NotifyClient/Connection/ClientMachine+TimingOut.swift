@@ -96,7 +96,7 @@ extension ClientMachine {
         .timedOut(after: limit, lastFailure: connection.isReady ? nil : connection.lastFailure)
     }
 
-    /// Reports the error of a post, and keeps its place in the daemon's window.
+    /// Reports the error of a post. The post still counts towards the daemon's window, until its receipt arrives.
     private mutating func abandonPost(_ request: UInt64, _ error: NotifyError, _ effects: inout Effects) {
         guard case .post(_, let waiter)? = requests[request] else { return }
         effects.outcomes.append(waiter, .failure(error))

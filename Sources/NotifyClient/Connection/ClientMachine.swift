@@ -5,7 +5,7 @@ import NotifyWire
 /// The client's state machine: its connection, requests, posts and subscriptions.
 ///
 /// Each event changes the machine, appends frames to `outgoing`, and adds all other actions to `Effects`. The machine
-/// does no I/O, takes no lock for itself and reads no clock.
+/// does no I/O and reads no clock. `ClientCore` guards it with a lock.
 struct ClientMachine: ~Copyable {
     /// A request that was sent and waits for its answer.
     enum PendingRequest {
@@ -59,7 +59,7 @@ struct ClientMachine: ~Copyable {
     var dropped: UInt64 = 0
     /// Encoded frames to write.
     var outgoing = ByteBuffer()
-    /// Ledgers with acknowledgements to send.
+    /// The durable subscriptions' ledgers that have answers to send.
     var pendingLedgers: [AcknowledgementLedger] = []
     /// Callers that wait for the end of the client.
     var endWaiters: [ReplySlot<Void>] = []

@@ -15,7 +15,7 @@ struct RequestTimeouts {
         var place: UInt64
     }
 
-    /// A request, or posts of a pipeline, with a time limit of its own.
+    /// A request or the posts of a pipeline that have a time limit of their own.
     enum Limited {
         case request(any RequestSlot)
         /// The posts of a pipeline before an index.
@@ -77,7 +77,7 @@ struct RequestTimeouts {
     /// Returns the latest mark whose requests have expired; nil if there is none. `request` and `place` are the numbers
     /// that the next request and the next post will get.
     ///
-    /// - Parameter isWaiting: Whether posts wait. They become requests later.
+    /// - Parameter isWaiting: Whether posts wait. They become requests later, so a further mark is needed.
     mutating func timeReached(_ now: Duration, request: UInt64, place: UInt64, isWaiting: Bool) -> Mark? {
         if let moment = nextMark, moment <= now {
             nextMark = nil

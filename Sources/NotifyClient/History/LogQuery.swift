@@ -45,8 +45,8 @@ struct LogCursor: Sendable {
     private(set) var isAtEnd = false
 
     /// - Parameters:
-    ///   - start: The answer for the position of the start.
-    ///   - end: The answer for the position of the end, if it is a time or an age.
+    ///   - start: The daemon's answer for the start of the query.
+    ///   - end: The daemon's answer for the end of the query, if the end is a time or an age.
     init(_ query: LogQuery, from start: Found, to end: Found?) {
         self.query = query
         left = query.limit ?? .max

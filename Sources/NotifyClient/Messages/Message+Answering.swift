@@ -35,8 +35,8 @@ extension NotificationClient.Message {
 
     /// Postpones the deadline before which the message must be answered.
     ///
-    /// - Parameter duration: The deadline from now on, at most 30 days; `nil` for the deadline of the subscription's
-    ///   settings.
+    /// - Parameter duration: The time from now to the new deadline, at most 30 days; `nil` for the deadline of the
+    ///   subscription's settings.
     public func extendDeadline(_ duration: Duration? = nil) {
         batch.extendDeadline(index, by: duration)
     }

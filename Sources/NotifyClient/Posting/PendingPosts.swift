@@ -31,7 +31,7 @@ struct PendingPosts {
         waiting.popFirst()
     }
 
-    /// Whether the first post needs a place in the window.
+    /// Whether the first waiting post needs room in the window.
     var firstWantsReceipt: Bool { waiting.first?.waiter.wantsReceipt ?? false }
 
     /// Must be called when the connection was lost. Sets `deadline` for the waiting posts. The `unprocessed` posts,

@@ -171,7 +171,7 @@ final class PipelineBuffer: Sendable {
         return (state.isFinished || isShutDown) && state.outcomes.isEmpty ? false : nil
     }
 
-    /// Takes the waiting consumer and its answer.
+    /// Takes the waiting consumer and its answer, if there is an answer.
     private func takeConsumer(_ state: inout State) -> (ReplySlot<Bool>?, Bool) {
         guard state.consumer != nil, let answer = answer(state) else { return (nil, false) }
         return (state.consumer.take(), answer)

@@ -38,8 +38,9 @@ extension AcknowledgementState {
 
     /// Extends the deadline of a message that was delivered in the given `epoch`, if it is not answered.
     ///
-    /// - Parameter microseconds: The deadline from now on; 0 for the deadline of the subscription's settings.
-    /// - Returns: Whether this must be sent and nothing else was pending.
+    /// - Parameter microseconds: The time from now to the new deadline; 0 for the deadline of the subscription's
+    ///   settings.
+    /// - Returns: Whether the extension must be sent and nothing else was pending.
     mutating func extend(_ sequence: UInt64, by microseconds: UInt64, delivery: UInt32, epoch: UInt32) -> Bool {
         guard !isClosed, epoch == self.epoch, delivery == copies[sequence]?.delivery ?? 1,
             outstanding.containsSorted(sequence)
@@ -54,7 +55,7 @@ extension AcknowledgementState {
     ///
     /// - Parameter givesBack: Whether to give back the messages that were already waiting for a handler at the last
     ///   call. If false, their deadlines are extended, too.
-    /// - Returns: Whether this must be sent and nothing else was pending.
+    /// - Returns: Whether there are answers to send and none were pending before.
     mutating func extendHeld(givingBackLate givesBack: Bool = true) -> Bool {
         let hadPending = hasPending
         if givesBack { giveBackLate() }
@@ -71,7 +72,7 @@ extension AcknowledgementState {
     struct Answers {
         var acknowledged: [SequenceRange]
         var rejections: [Rejection]
-        /// The sequences of the deadlines to extend, in ascending order, by the deadline in microseconds.
+        /// For each new deadline, in microseconds: the sequences of the messages, in ascending order.
         var extensions: [(microseconds: UInt64, sequences: [UInt64])]
         /// The number of messages that no longer need a handler.
         var endedHandlers: Int

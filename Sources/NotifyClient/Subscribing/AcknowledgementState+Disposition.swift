@@ -8,8 +8,8 @@ extension AcknowledgementState {
         /// Discard the message and acknowledge it again: the consumer acknowledged it, but the daemon did not receive
         /// the acknowledgement.
         case acknowledged
-        /// Give the message back: the consumer holds more messages than the window allows, because their deadlines have
-        /// passed.
+        /// Give the message back: the consumer holds twice as many messages as the window allows, for example because
+        /// their deadlines have passed.
         case overrun
         /// Give the message back without a delay: no further handler starts.
         case stopped

@@ -6,13 +6,13 @@ extension AcknowledgementState {
     struct Handlers {
         /// The messages that were delivered on this attachment and that no handler has taken.
         var waiting: [UInt64: Waiting] = [:]
-        /// The number of messages that no longer need a handler and for which the daemon has no new credit yet.
+        /// The number of messages that no longer need a handler, and whose credit the daemon has not got back yet.
         var ended = 0
         /// Whether no further handler starts.
         var isStopping = false
         /// Whether messages are fetched before a handler is free. This harms no other client and counts no failure,
-        /// because the subscription is exclusive, has no deadline and does not limit the deliveries. At the end the
-        /// messages need no answer, because the detach gives them back in their place before later messages.
+        /// because the subscription is exclusive, has no deadline and does not limit the deliveries. When the
+        /// subscription is left, the messages need no answer, because the detach gives them back in order.
         var fetchesAhead = false
     }
 
@@ -63,7 +63,7 @@ extension AcknowledgementState {
     /// Lets no further handler start. Messages that wait for a handler are given back without a failure and without a
     /// delay, unless they were fetched ahead. Messages that are delivered later are given back, too.
     ///
-    /// - Returns: Whether this must be sent and nothing else was pending.
+    /// - Returns: Whether there are answers to send and none were pending before.
     mutating func stopHandlers() -> Bool {
         guard !isClosed, handlers?.isStopping == false else { return false }
         let hadPending = hasPending

@@ -52,8 +52,8 @@ struct AcknowledgementState {
     private var generation: UInt64?
     /// The epoch of the daemon's log at the last attachment.
     private var logEpoch: UInt64 = 0
-    /// The number of generations of the cursor that this client has seen. Acknowledgements of messages delivered under
-    /// an earlier generation have no effect.
+    /// The number of times that the generation has changed since the first attachment. Acknowledgements of messages
+    /// delivered under an earlier generation have no effect.
     private(set) var epoch: UInt32 = 0
     var isClosed = false
     private let maximumUnacknowledged: Int
@@ -275,8 +275,8 @@ extension AcknowledgementState {
         return Array(pending.ranges)
     }
 
-    /// Forgets unsent acknowledgements once as many later ones are sent as the window allows. The end of the
-    /// subscription must not report old ones, because another member may have processed their messages.
+    /// Forgets unsent acknowledgements once a whole window of later ones was sent. The end of the subscription must not
+    /// report old ones as an error, because another member may have processed their messages.
     private mutating func forgetUnsent() {
         guard hasUnsent else { return }
         for range in pending.ranges { sentSinceUnsent += Int(clamping: range.last - range.first) + 1 }

@@ -9,7 +9,7 @@ struct DeliveryBufferState {
     private var ready = DeliveryQueue()
     /// Live items that arrived before the end of the snapshot. They are taken after the snapshot.
     private var live = DeliveryQueue()
-    /// The stored messages that precede the live ones; nil if there are none, or after their end.
+    /// The progress of reading the snapshot; nil without a snapshot, and after its end.
     private var logSnapshot: LogSnapshot?
     private(set) var pausesReading = false
     private(set) var droppedCount: UInt64 = 0
@@ -127,7 +127,7 @@ extension DeliveryBufferState {
         return nil
     }
 
-    /// Drops the live messages that have no room. Those that are stored are read from the log, with the snapshot.
+    /// Drops the live messages that have no room. The stored ones among them are read from the log with the snapshot.
     private mutating func evictLive() {
         guard let bounds else { return }
         let count = live.dropOldest(beyond: bounds)
@@ -137,8 +137,8 @@ extension DeliveryBufferState {
         logSnapshot?.evicted(count, through: last, gap.reason)
     }
 
-    /// Extends the snapshot to the messages that the daemon has dropped, and to all live messages before them. Those
-    /// that are stored are read from the log.
+    /// Extends the snapshot to the messages that the daemon has dropped, and to all live messages before them. The
+    /// stored ones among them are read from the log.
     ///
     /// - Returns: False if there is no snapshot, or if the gap has no range of sequences.
     private mutating func replacesWithLog(_ gap: NotificationClient.Gap) -> Bool {

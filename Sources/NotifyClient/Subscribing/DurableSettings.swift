@@ -9,7 +9,7 @@ extension NotificationClient {
         case group
     }
 
-    /// Settings of a durable subscription: when and how often it repeats messages. If a setting is `nil`, a new
+    /// Settings of a durable subscription: when and how often it delivers messages again. If a setting is `nil`, a new
     /// subscription has the default, and an existing one keeps its value.
     public struct DurableSettings: Hashable, Sendable {
         /// The time in which a delivered message must be answered: 100 ms to 30 days, or zero for no limit. The default

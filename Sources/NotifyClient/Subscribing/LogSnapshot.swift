@@ -13,7 +13,7 @@ struct LogSnapshot {
     private(set) var deletionMark: UInt64
     /// The last sequence before the live messages.
     private let boundary: UInt64
-    /// The number of live messages that had no room.
+    /// The number of live messages that had no room, in the client's or the daemon's buffer.
     private var evicted: UInt64 = 0
     /// The buffer that had no room for the latest of these messages, as the reason of a gap.
     private var reason = NotificationClient.Gap.Reason.consumerTooSlow

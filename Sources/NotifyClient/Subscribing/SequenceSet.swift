@@ -39,7 +39,7 @@ struct SequenceSet {
     }
 
     private mutating func append(_ range: SequenceRange) {
-        // The range begins above the highest sequence, so that the subtraction cannot overflow.
+        // The range begins above the highest sequence, so the subtraction cannot overflow.
         if let highest = ranges.last, range.first - highest.last == 1 {
             ranges[ranges.count - 1].last = range.last
         } else {

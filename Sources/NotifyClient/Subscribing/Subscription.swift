@@ -71,9 +71,9 @@ extension NotificationClient {
         /// The number of messages dropped from this subscription's buffer because its consumer was too slow.
         public var droppedCount: UInt64 { buffer.droppedCount }
 
-        /// The sequence up to which every message was acknowledged when an existing durable subscription was opened.
-        /// The subscription continues after it, and ignores the start in
-        /// ``NotifyClient/NotificationClient/SubscriptionKind``. `nil` for a new or volatile subscription.
+        /// The cursor of an existing durable subscription when it was opened: the sequence up to which every message
+        /// was acknowledged, or waited for its next delivery. The subscription continues after it, and ignores the
+        /// start in ``NotifyClient/NotificationClient/SubscriptionKind``. `nil` for a new or volatile subscription.
         public var resumedAfter: UInt64? { resumedSequence.withLock { $0 } }
 
         func resumed(after sequence: UInt64) {
@@ -87,9 +87,9 @@ extension NotificationClient {
         /// messages are delivered again to the next client that attaches. Completes even in a cancelled task.
         ///
         /// - Throws: ``NotifyError`` with `outcomeUnknown` if the connection broke or ``Configuration/closingTimeout``
-        ///   passed before the confirmation, or a lost connection kept the last acknowledgements from being sent; or
-        ///   the daemon's error if it could not write its log. After such an error,
-        ///   the messages acknowledged last may be delivered again.
+        ///   passed before the confirmation, or if the connection was lost before the last acknowledgements were sent;
+        ///   or the daemon's error if it could not write its log. In each case, the messages acknowledged last may be
+        ///   delivered again.
         public nonisolated(nonsending) func leave() async throws(NotifyError) {
             await forgetSettled()
             let slot = ReplySlot<Void>()

@@ -98,7 +98,8 @@ extension NotificationClient {
         _ subscription: Subscription, parallel: Int, onGap: ((Gap) -> Void)?,
         _ handler: @escaping @Sendable (Message) async throws -> Void
     ) async -> Result<Void, NotifyError> {
-        // Messages that no handler has are given back at once, even while the loop waits for a handler.
+        // The shutdown or cancellation gives back messages without a handler at once, even while the loop waits for a
+        // handler.
         await withTaskCancellationHandler {
             await withGracefulShutdownHandler {
                 await start(subscription, parallel: parallel, onGap: onGap, handler)
