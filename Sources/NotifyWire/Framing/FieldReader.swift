@@ -41,13 +41,13 @@ package struct FieldReader {
         return text
     }
 
-    /// Reads a text after its length in one byte.
+    /// Reads the length of a text, in one byte, and then the text.
     package mutating func countedString() throws(WireError) -> String {
         let length: UInt8 = try integer()
         return try string(Int(length))
     }
 
-    /// Reads texts, each after its length in one byte.
+    /// Reads `count` texts, each preceded by its length in one byte.
     package mutating func countedStrings(_ count: UInt8) throws(WireError) -> [String] {
         var texts: [String] = []
         for _ in 0..<count { texts.append(try countedString()) }

@@ -35,7 +35,7 @@ package struct Found: ReplyFrame {
     package var request: UInt64
     /// The first sequence at the position.
     package var sequence: UInt64
-    /// The sequence of the last message in the log, or of an earlier message that was deleted.
+    /// The sequence of the last message that was stored, even if it was deleted since.
     package var last: UInt64
 
     package init(request: UInt64, sequence: UInt64, last: UInt64) {

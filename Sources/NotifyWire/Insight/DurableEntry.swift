@@ -37,7 +37,7 @@ package struct DurableEntry: ListedEntry {
     package var pid: UInt32
     /// The number of the client, as in `ClientEntry`; 0 if no client is attached.
     package var client: UInt64
-    /// Every message up to this sequence is acknowledged.
+    /// Every message up to this sequence is acknowledged, or waits for its next delivery.
     package var cursor: UInt64
     /// The number of messages that were deleted before they were acknowledged.
     package var lost: UInt64
@@ -47,7 +47,7 @@ package struct DurableEntry: ListedEntry {
     package var inFlight: UInt32
     /// The number of attached clients.
     package var members: UInt32
-    /// Messages that failed and wait for their next delivery.
+    /// Messages that failed or were given back, and wait for their next delivery.
     package var waiting: UInt32
     /// The unacknowledged messages; nil if not known yet.
     package var pending: Pending?

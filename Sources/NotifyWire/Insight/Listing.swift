@@ -14,8 +14,8 @@ package enum ListSubject: UInt8, CaseIterable, Sendable {
     case backlogs = 4
 }
 
-/// Requests a list. A list of names has those that the client may receive. A list of subscriptions or clients has those
-/// of the client's user or, if the client may manage everything, those of every user.
+/// Requests a list. A list of names contains the names that the client may receive. A list of subscriptions or clients
+/// contains the items of the client's user or, if the client may manage everything, of every user.
 ///
 /// The answer is an entry for each item and a `ListEnd`. The answer is sent in pieces: an item that appears or
 /// disappears meanwhile may be missing.

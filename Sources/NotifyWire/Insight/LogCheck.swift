@@ -97,11 +97,14 @@ package struct CheckReport: ControlFrame {
     /// Whether every row was checked. Otherwise the report has the damage that was found while the log was read, and
     /// the numbers of sound rows are 0.
     package var isFull: Bool
+    /// The number of sound messages. `names`, `segments` and `subscriptions` count sound rows, too.
     package var messages: UInt64
     package var names: UInt64
     package var segments: UInt64
     package var subscriptions: UInt64
+    /// The number of damaged messages that are known.
     package var damagedMessages: UInt64
+    /// The number of other problems of the log.
     package var problemCount: UInt64
     /// The sequences of damaged messages, ascending; only some of them if there are more than ``maximumRanges`` ranges.
     package var damagedRanges: [SequenceRange]

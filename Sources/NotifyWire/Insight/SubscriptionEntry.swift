@@ -15,12 +15,13 @@ package struct SubscriptionEntry: ListedEntry {
     package var pid: UInt32
     /// The number of the client, as in `ClientEntry`; 0 if no client is attached.
     package var client: UInt64
-    /// Every message up to this sequence is acknowledged; 0 for a volatile subscription.
+    /// Every message up to this sequence is acknowledged, or waits for its next delivery; 0 for a volatile
+    /// subscription.
     package var cursor: UInt64
-    /// The number of messages that a durable subscription has not finished; nil if not known yet, and for a volatile
-    /// one.
+    /// The number of stored messages that a durable subscription has not acknowledged; nil if not known yet, and for a
+    /// volatile one.
     package var behind: UInt64?
-    /// Whether `behind` is an upper bound: some of the messages may be finished, or not for the subscription.
+    /// Whether `behind` is an upper bound: some of the messages may be acknowledged, or may not match.
     package var isBehindUpperBound: Bool
     /// Messages acknowledged by the attached clients, since each of them attached.
     package var acknowledged: UInt64

@@ -1,7 +1,7 @@
 /// The reserved headers of a dead letter, which describe the original message.
 ///
 /// A dead letter is posted under `notifyd.dead.` and the uid of the durable subscription's owner. Its object is the
-/// name of the durable subscription, its payload that of the message, and its other headers are those of the message.
+/// name of the durable subscription. Its payload and its other headers are those of the message.
 package struct DeadLetterHeaders: Equatable, Sendable {
     /// The stamp of the original message.
     package var stamp: Stamp

@@ -96,7 +96,7 @@ package enum HeaderList {
 // MARK: - Reserved headers
 
 extension HeaderList {
-    /// The beginning of reserved keys, in any case.
+    /// The beginning of reserved keys, in upper or lower case.
     package static let reservedPrefix = "notifyd-"
 
     /// The beginning of the keys that hold the trace context of a message. Posts may contain them, although they begin

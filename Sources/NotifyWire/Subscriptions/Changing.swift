@@ -1,6 +1,6 @@
 package import NIOCore
 
-/// Moves the cursor of a durable subscription, under a new generation. A client attached to it must attach again.
+/// Moves the cursor of a durable subscription, under a new generation. An attached client must attach again.
 package struct Reset: ControlFrame, RequestFrame {
     package typealias Reply = DurableDescription
     package static let kind = FrameKind.reset
@@ -42,7 +42,7 @@ package struct Reset: ControlFrame, RequestFrame {
     }
 }
 
-/// Replaces the patterns of a durable subscription. A client attached to it must attach again.
+/// Replaces the patterns of a durable subscription. An attached client must attach again.
 package struct Edit: ControlFrame, RequestFrame {
     package typealias Reply = DurableDescription
     package static let kind = FrameKind.edit

@@ -21,8 +21,8 @@ package struct Subscribe: ControlFrame {
     package var takesOver: Bool
     /// Whether a durable subscription may or must be created.
     package var creation: Creation
-    /// The settings of a durable subscription that this request creates, besides the defaults for its sharing. An
-    /// existing one keeps its settings.
+    /// The settings of a durable subscription that this request creates, where they differ from the defaults for its
+    /// sharing. An existing one keeps its settings.
     package var settings: DurableSettingChanges
     /// The name of a durable subscription; empty for a volatile one.
     package var durableName: String
