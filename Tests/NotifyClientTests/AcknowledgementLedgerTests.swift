@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test func `the credit is sent if the handler has answered by itself`() {
+    @Test func `the credit is sent even if the handler has already answered its message`() {
         let taken = Taken()
         let ledger = AcknowledgementLedger(window: 2, hasHandlers: true) { taken.take($0) }
         ledger.update { _ = $0.delivered(1) }

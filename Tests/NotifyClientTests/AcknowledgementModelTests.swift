@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test func `random operations agree with a model of sets`() {
+    @Test func `after random operations, the state agrees with a model that uses sets`() {
         let seed = UInt64.random(in: .min ... .max)
         print("AcknowledgementModelTests seed \(seed)")
         var model = Model(seed: seed)

@@ -83,8 +83,11 @@ import Testing
         #expect(state.takeExtensions().count == 0)
     }
 
+    /// A message that was carried over was delivered on an earlier attachment, and the consumer has not answered it.
     @Test(arguments: MessageState.allCases)
-    func `a redelivery with another failure is passed on, except one that was carried over`(_ message: MessageState) {
+    func `a redelivery with a further failure is passed on, unless the message was carried over`(
+        _ message: MessageState
+    ) {
         var state = state(message)
         _ = (state.takePending(), state.takeRejections())
         let expected: AcknowledgementState.Disposition =
@@ -119,7 +122,7 @@ import Testing
         #expect(!state.hasPending)
     }
 
-    @Test func `extensions are sent by their deadline, and not for answered messages`() {
+    @Test func `extensions are grouped by the new deadline, and answered messages get none`() {
         var state = state(.outstanding)
         _ = state.extend(9, by: 3, delivery: 1, epoch: 0)
         #expect(state.extendHeld() == false, "messages delivered since the last call are not extended")
@@ -134,7 +137,7 @@ import Testing
         #expect(state.takeExtensions().isEmpty == true)
     }
 
-    @Test func `copies of messages whose deadline passes again and again are bounded`() {
+    @Test func `a message whose deadline passes repeatedly has a bounded number of copies`() {
         var state = AcknowledgementState(window: 2)
         _ = state.attached(cursor: 0, generation: 1, isResumed: false)
         #expect(state.delivered(1) == .new)
@@ -145,7 +148,7 @@ import Testing
         #expect(state.delivered(2, delivery: 2) == .new, "an answer releases the copies")
     }
 
-    @Test func `messages that failed with their connection are not handed out again above the cursor`() {
+    @Test func `after a lost connection, messages that the cursor has passed are not handed out again`() {
         var state = AcknowledgementState(window: 8)
         _ = state.attached(cursor: 0, generation: 1, isResumed: false)
         for sequence: UInt64 in 1...4 { #expect(state.delivered(sequence) == .new) }
@@ -172,7 +175,7 @@ import Testing
         #expect(state.unacknowledgedCount == 2)
     }
 
-    @Test func `a dead letter that is retried after a late acknowledgement is handed out`() {
+    @Test func `a message is handed out again if its dead letter is retried after an acknowledgement`() {
         var state = AcknowledgementState(window: 8)
         _ = state.attached(cursor: 0, generation: 1, isResumed: false)
         #expect(state.delivered(1) == .new)

@@ -11,7 +11,7 @@ import Testing
         try #require(fcntl(output, F_SETFL, O_NONBLOCK) == 0)
         let bytes = ByteBuffer(repeating: 7, count: 1 << 20)
         Thread.detachNewThread {
-            // The pipe has less room than this, so a write must wait for the reader.
+            // The pipe has no room for all of these bytes, so a write must wait for the reader.
             #expect(throws: Never.self) { try BackupStream(descriptor: output).write(bytes) }
             try? pipe.fileHandleForWriting.close()
         }

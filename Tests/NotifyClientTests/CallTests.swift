@@ -60,7 +60,7 @@ import Testing
     private static let create = CreateDurable(
         Subscribe(request: 0, subscription: 1, patterns: ["a"], durableName: "d"))
 
-    @Test(arguments: cases) func `an unanswered request has the right error`(of kind: Case) {
+    @Test(arguments: cases) func `the error of an unanswered request depends on whether it is a change`(of kind: Case) {
         let call = kind.makeCall()
         #expect(call.lossError.code == kind.loss)
         let code = call.timeoutError(after: .seconds(1)).code
@@ -70,7 +70,9 @@ import Testing
 
     /// Lets time pass while the daemon answers no request, or answers only pings.
     @Test(arguments: cases, [false, true])
-    func `an unanswered request ends as its kind requires`(of kind: Case, pinged: Bool) throws {
+    func `an unanswered request times out, a long one only without pongs, a waiting one never`(
+        of kind: Case, pinged: Bool
+    ) throws {
         var configuration = NotificationClient.Configuration.manual
         configuration.requestTimeout = .seconds(8)
         let harness = try MachineHarness.ready(configuration)

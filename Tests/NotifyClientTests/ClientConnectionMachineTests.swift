@@ -117,7 +117,7 @@ import Testing
     }
 
     @Test(arguments: StateName.allCases)
-    func `stopping always ends`(state: StateName) throws {
+    func `stopping ends the machine in every state`(state: StateName) throws {
         var machine = machine(in: state)
         _ = machine.stop(deadline: Self.settings.closingTimeout)
         // The deadline passes before the channel reports the disconnection.

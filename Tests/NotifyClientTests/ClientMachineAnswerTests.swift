@@ -19,7 +19,7 @@ import Testing
         return messages
     }
 
-    /// Subscribes, and connects the ledger so that answers reach the machine as in a client.
+    /// Subscribes to `a.>`, and confirms the subscription as the daemon.
     private func attached(
         _ harness: MachineHarness, _ kind: NotificationClient.SubscriptionKind = .durable("d", window: 4),
         limit: Int? = nil
@@ -27,6 +27,7 @@ import Testing
         try harness.subscribed(["a.>"], kind, limit: limit)
     }
 
+    /// Reports pending answers to the machine, and returns the frames that the machine then writes.
     private func flush(_ harness: MachineHarness, _ subscription: MachineHarness.Subscribed) throws -> [FakeConnection
         .Received]
     {
@@ -35,7 +36,7 @@ import Testing
         return try harness.read()
     }
 
-    @Test func `each answer is sent in its frame`() async throws {
+    @Test func `each answer is sent in a frame of its kind`() async throws {
         let harness = try MachineHarness.ready()
         let one = try attached(harness)
         harness.receive { buffer in
@@ -165,7 +166,7 @@ import Testing
         }
     }
 
-    @Test func `deadlines are extended at the second third of the deadline`() async throws {
+    @Test func `a deadline is extended once two thirds of it have passed`() async throws {
         let harness = try MachineHarness.ready()
         let one = try attached(harness, working())
         let asked = try harness.read()
@@ -197,7 +198,7 @@ import Testing
         #expect(try harness.read().isEmpty)
     }
 
-    @Test func `after a reconnect, the deadline is requested again, and extended soon until it is known`() throws {
+    @Test func `after a reconnect, the deadline is requested again, and extended early while unknown`() throws {
         let harness = try MachineHarness.ready()
         let one = try attached(harness, working())
         describe(harness, try harness.read()[0].read(), deadline: 0)
@@ -246,7 +247,7 @@ import Testing
         #expect(try flush(harness, one).map(\.kind) == [.acknowledge, .credit])
     }
 
-    @Test func `answers are sent although a delivery has replaced a waiting one`() throws {
+    @Test func `answers are sent even if a redelivery has replaced a delivery that waits for a handler`() throws {
         let harness = try MachineHarness.ready()
         let one = try attached(harness, working(window: 4))
         _ = try harness.read()

@@ -104,7 +104,7 @@ import Testing
         #expect(try harness.acceptSubscriptions(generation: 3).map(\.creation) == [.ifMissing])
     }
 
-    @Test func `a change during a detach or of an unknown subscription is ignored`() async throws {
+    @Test func `a change is ignored during a detach, and for an unknown subscription`() async throws {
         let harness = try MachineHarness.ready()
         let one = try harness.subscribed([">"], durable)
         let left = harness.leave(one)
@@ -149,7 +149,7 @@ import Testing
 
     // MARK: Calls
 
-    @Test func `show, reset and edit are answered with a description`() async throws {
+    @Test func `describe, reset and edit are answered with a description`() async throws {
         let harness = try MachineHarness.ready()
         let slots = [
             harness.call(Describe(durableName: "d")), harness.call(Reset(uid: 5, durableName: "d", to: .sequence(7))),

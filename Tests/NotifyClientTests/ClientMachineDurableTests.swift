@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `acknowledgements of a tick form one frame, and consecutive ones form one range`() throws {
+    @Test func `acknowledgements of one write form one frame, and consecutive ones form one range`() throws {
         let harness = try MachineHarness.ready()
         let one = try harness.subscribed([">"], durable())
         harness.receive { $0.writeRun(one.number, [5, 8, 9]) }
@@ -238,7 +238,7 @@ import Testing
         harness.advance(by: .seconds(1))
         try harness.connect()
         _ = try harness.acceptSubscriptions(isResumed: true)
-        // As many later acknowledgements as the window mean that another client has received the message.
+        // A whole window of later acknowledgements means that another client has received the message.
         harness.receive { $0.writeRun(one.number, isDeliveredHere ? [1] : [2, 3]) }
         if !isDeliveredHere { try harness.acknowledge(one, 2, 3) }
         let left = harness.leave(one)

@@ -96,7 +96,7 @@ import Testing
         #expect(!harness.readsConnection)
     }
 
-    @Test func `finished and cancelled consumers do not pause reading`() async throws {
+    @Test func `a subscription that has reached its limit or has ended does not pause reading`() async throws {
         let harness = try MachineHarness.ready()
         let limited = try harness.subscribe([">"], Self.pauseReading, limit: 1)
         _ = try harness.acceptSubscriptions()

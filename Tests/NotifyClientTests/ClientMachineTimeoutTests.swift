@@ -97,7 +97,7 @@ import Testing
         #expect(try harness.read().isEmpty)
     }
 
-    @Test func `changes have an unknown outcome`() async throws {
+    @Test func `an unanswered change has an unknown outcome, and an unanswered read has timed out`() async throws {
         let harness = try ready()
         let removal = harness.call(Remove(uid: 0, durableName: "d"))
         let statistics = harness.call(StatisticsRequest())
@@ -113,7 +113,7 @@ import Testing
         #expect(await subscription.openWaiter.code() == .outcomeUnknown)
     }
 
-    @Test func `the wait for a connection does not count`() async throws {
+    @Test func `the wait for a connection does not count towards the time limit of a request`() async throws {
         let harness = try ready()
         harness.disconnect()
         let post = try harness.post()
@@ -165,7 +165,9 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a subscription that was requested before the connection was lost may exist`(isDurable: Bool) async throws {
+    func `a durable subscription that was requested before the connection was lost may exist`(
+        isDurable: Bool
+    ) async throws {
         let harness = try ready()
         let subscription = try harness.subscribe(
             ["a"], isDurable ? .durable("d") : .volatile(), timeout: .seconds(2))
@@ -189,7 +191,7 @@ import Testing
         #expect(ends == [50, 50])
     }
 
-    @Test func `posts of a pipeline expire at its own limit, and later posts do not`() async throws {
+    @Test func `posts of a pipeline expire at the pipeline's limit, and posts made later do not`() async throws {
         let harness = try ready(postWindow: 2)
         let pipeline = PipelineBuffer(capacity: 16, timeout: .seconds(20))
         try await harness.post(3, to: pipeline)

@@ -157,7 +157,7 @@ import Testing
             changed { $0.deadlineMicroseconds = 1_000_000 }, changed { $0.maximumDeliveries = 5 },
             changed { $0.sharing = .group },
         ])
-    func `no message is fetched ahead if it could fail by that or be delivered elsewhere`(
+    func `no message is fetched ahead if it could fail while it waits, or go to another client`(
         _ settings: NotifyWire.DurableSettings
     ) throws {
         let work = try Work()
@@ -175,7 +175,7 @@ import Testing
         work.changeDeadline(toMicroseconds: 0)
         for ended in UInt64(1)...8 {
             try work.end(ended)
-            #expect(try work.credits().isEmpty, "a message that waits takes its place")
+            #expect(try work.credits().isEmpty, "a waiting message takes the place of the ended one")
             work.start(ended + 2)
         }
         try work.end(9)

@@ -45,8 +45,8 @@ import Testing
         ]
     }
 
-    /// Runs a client, reads the log from its beginning and with messages that have arrived, and works on messages.
-    /// Returns the code of each error. Every method must end without waiting.
+    /// Runs a client, reads the log with new iterators and with the given ones, and works on messages. Returns the code
+    /// of each error. Every method must end without waiting.
     private static func codes(
         _ client: NotificationClient, _ stored: NotificationClient.StoredMessages.Iterator,
         _ batches: NotificationClient.StoredMessages.Batches.Iterator
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test func `the sequences of messages and outcomes end in the child of a fork`() async {
+    @Test func `posts, and the sequences of messages and outcomes, fail in the child of a fork`() async {
         await #expect(processExitsWith: .success) {
             let fork = unsafeBitCast(try #require(dlsym(nil, "fork")), to: Function.self)
             func make() async throws -> (NotificationClient.PostPipeline, NotificationClient.Subscription) {
@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    @Test func `running, reading the log and working end in the child of a fork`() async {
+    @Test func `the methods that run a client, read the log and work fail in the child of a fork`() async {
         await #expect(processExitsWith: .success) {
             let fork = unsafeBitCast(try #require(dlsym(nil, "fork")), to: Function.self)
             func make() async throws -> (

@@ -27,7 +27,7 @@ import Tracing
         #expect(ClientInstruments() == nil)
     }
 
-    @Test func `a handler's span is the child of the post's`() async throws {
+    @Test func `the span of a handler is the child of the post's span`() async throws {
         try await FakeDaemon.run { daemon in
             let client = client(daemon)
             client.core.start()

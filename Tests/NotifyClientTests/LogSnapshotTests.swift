@@ -66,7 +66,7 @@ import Testing
         #expect(try await other.next().sequences == [10])
     }
 
-    @Test func `damaged messages are a gap in their place`() async throws {
+    @Test func `a gap takes the place of damaged messages`() async throws {
         let buffer = buffer(1, 9)
         try page([2], through: 5, damaged: 1, to: buffer)
         let taken = try await buffer.next()
@@ -90,7 +90,7 @@ import Testing
         #expect(buffer.droppedCount == 0)
     }
 
-    @Test func `live messages without room that are not stored are a gap`() async throws {
+    @Test func `a gap reports live messages that had no room and are not stored`() async throws {
         let buffer = buffer(1, 9, bound: 1)
         for sequence: UInt64 in 10...13 { buffer.put(.batch(batch([sequence]))) }
         try page([2, 11], through: 12, isEnd: true, to: buffer)
@@ -115,7 +115,7 @@ import Testing
         #expect(taken.gaps.isEmpty && taken.sequences == [15])
     }
 
-    @Test func `messages that the daemon has dropped and that are not stored are a gap`() async throws {
+    @Test func `a gap reports messages that the daemon has dropped and that are not stored`() async throws {
         let buffer = buffer(1, 9)
         buffer.put(.batch(batch([10])))
         buffer.put(.gap(.init(reason: .connectionTooSlow, missed: 3, sequences: 11...14)))

@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `a connection that the daemon ends with an error is lost, and a failed attempt is not`() async throws {
+    @Test func `a connection that the daemon ends with an error is logged as lost`() async throws {
         let records = Inbox<Record>()
         let logger = Logger(label: "test") { _ in Handler(records: records) }
         try await FakeDaemon.run { daemon in

@@ -46,7 +46,7 @@ import Testing
         #expect(payloads == [bytes, [1, 0xFF], bytes, bytes, [7, 7], [1, 2], Array("text".utf8), [], []])
     }
 
-    @Test func `bytes, texts and JSON have their own payloads, with and without a receipt`() async throws {
+    @Test func `each kind of payload has its own encoding, with and without a receipt`() async throws {
         let payloads = try await arrivals(8) { client in
             try await client.post("a", "text")
             try await client.post("a", "text".dropFirst())

@@ -55,7 +55,7 @@ import Testing
         #expect(try await leave(state) == nil)
     }
 
-    @Test func `all unsent acknowledgements may have been settled`() async throws {
+    @Test func `leaving succeeds if the messages of all unsent acknowledgements are settled`() async throws {
         let sequences = Array(1...1100 as ClosedRange<UInt64>)
         try await FakeDaemon.run { daemon in
             try await withNotificationClient(configuration: .test(daemon.path)) { client in

@@ -39,8 +39,8 @@ import Testing
         return read
     }
 
-    /// Runs a service with a client, shuts it down once it has seen its first message, and returns the messages that it
-    /// has seen.
+    /// Runs a service with a client, shuts the service down once it has seen its first message, and returns the
+    /// messages that the service has seen.
     private func shutDown(
         _ service:
             @escaping @Sendable (NotificationClient, _ saw: @Sendable (UInt64) async -> Void) async throws -> Void,
@@ -50,7 +50,7 @@ import Testing
         try await FakeDaemon.run { daemon in
             try await withNotificationClient(configuration: .test(daemon.path)) { client in
                 let (first, rest) = (Inbox<UInt64>(), Inbox<UInt64>())
-                // A shutdown ends the requests that wait for a connection, so the client is connected before it.
+                // A shutdown ends the requests that wait for a connection, so the client connects before the shutdown.
                 async let pong = client.ping()
                 let connection = try await daemon.accept()
                 try await connection.expectPing()

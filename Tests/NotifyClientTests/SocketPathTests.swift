@@ -145,7 +145,7 @@ import Testing
         }
     }
 
-    @Test func `a folder of another user without a socket's folder is not mentioned`() async throws {
+    @Test func `an insecure parent folder is not reported if it contains no folder for the socket`() async throws {
         try await withFolder { folder in
             mkdir("\(folder)/xdg", 0o777)
             chmod("\(folder)/xdg", 0o777)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import NotifyClient
 
-/// The time limits of single calls. The daemon greets the client, and then answers only pings.
+/// The time limits of single calls. The daemon greets the client, and then answers only pings and detach requests.
 @Suite(.timeLimit(.minutes(10))) struct TimeLimitTests {
     struct Request: CustomTestStringConvertible, Sendable {
         let testDescription: String
@@ -53,7 +53,7 @@ import Testing
             var configuration = NotificationClient.Configuration.test(daemon.path)
             // This is longer than the time limit of the test.
             configuration.requestTimeout = .seconds(3600)
-            // The daemon does not answer the final ping.
+            // When the client stops, it must not wait for the answers that the daemon does not send.
             configuration.closingTimeout = .zero
             try await withNotificationClient(configuration: configuration) { client in
                 // The request is sent at once, on a connection.

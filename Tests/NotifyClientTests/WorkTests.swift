@@ -145,7 +145,7 @@ import Testing
         #expect(highest.load(ordering: .relaxed) == 2 && running.load(ordering: .relaxed) == 0)
     }
 
-    @Test func `a cancellation ends with the answers of the handlers, and a confirmed detach`() async throws {
+    @Test func `a cancellation acknowledges the messages of handlers that return, and then detaches`() async throws {
         let started = Inbox<UInt64>()
         let handler = { @Sendable (job: NotificationClient.Message) async throws in
             started.put(job.sequence)
@@ -162,7 +162,7 @@ import Testing
         }
     }
 
-    @Test func `the end of the subscription cancels the handlers and is thrown`() async throws {
+    @Test func `an error that ends the subscription cancels the handlers and is thrown`() async throws {
         let started = Inbox<UInt64>()
         let handler = { @Sendable (job: NotificationClient.Message) async throws in
             started.put(job.sequence)
@@ -245,7 +245,7 @@ import Testing
         }
     }
 
-    @Test func `a connection lost while handlers run hands out no message twice and loses none`() async throws {
+    @Test func `if the connection is lost while handlers run, no message is handed out twice or lost`() async throws {
         let started = Inbox<UInt64>()
         let gates = (0...3).map { _ in Inbox<Void>() }
         let handler = { @Sendable (job: NotificationClient.Message) async throws in
