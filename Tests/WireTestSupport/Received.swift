@@ -18,7 +18,7 @@ package enum Received: Equatable, Sendable {
     case storedNameEntry(StoredNameEntry)
     case durableDescription(DurableDescription)
     case listEnd(ListEnd)
-    /// The messages of the page follow, as messages of no subscription.
+    /// The messages of the page follow, with the subscription 0.
     case logPage(LogPage)
     case found(Found)
     case statistics(StatisticsReport)

@@ -253,7 +253,7 @@ struct Sample: Sendable, CustomTestStringConvertible {
     /// Excludes greetings, because later versions may extend them, and errors and chunks, whose last field extends to
     /// the end of the body.
     @Test(arguments: Sample.all.filter { ![.hello, .welcome, .error, .backupChunk].contains($0.kind) })
-    func `bytes after the fields are malformed`(_ sample: Sample) throws {
+    func `bytes after the fields make a frame malformed`(_ sample: Sample) throws {
         let longer = rawFrame(sample.kind.rawValue, flags: sample.bytes[5], Array(sample.bytes[8...]) + [0])
         let error = try #require(throws: WireError.self) { try sample.recode(longer) }
         #expect(error.code == .malformedFrame)

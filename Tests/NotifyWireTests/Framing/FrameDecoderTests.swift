@@ -72,7 +72,7 @@ import WireTestSupport
     }
 
     @Test(arguments: [101, 1 << 16, 0x7FFF_FFFF, 0x8000_0000, 0xFFFF_FFFF])
-    func `a longer body is refused by its header`(_ length: Int) throws {
+    func `a longer body is refused once its header is complete`(_ length: Int) throws {
         let header = (0..<4).map { UInt8(truncatingIfNeeded: length >> (8 * $0)) } + [1, 0, 0, 0]
         let error = try #require(throws: WireError.self) { try frames(in: header) }
         #expect(error.code == .frameTooLarge)

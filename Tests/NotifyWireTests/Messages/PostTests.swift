@@ -101,7 +101,7 @@ import WireTestSupport
     }
 
     @Test(arguments: UInt8.min ... .max)
-    func `a receipt has an achieved durability`(_ value: UInt8) throws {
+    func `a receipt with automatic or unknown durability is refused`(_ value: UInt8) throws {
         var bytes = Receipt(request: 1, sequence: 2, subscribers: 3, stored: 4, durability: .stored).encoded
         bytes[8 + 24] = value
         if let durability = Durability(rawValue: value), durability != .automatic {

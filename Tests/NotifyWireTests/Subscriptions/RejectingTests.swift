@@ -44,7 +44,7 @@ import WireTestSupport
     }
 
     @Test(arguments: [[2, 1], [1, 1], [0]] as [[UInt64]])
-    func `sequences of dead letters are refused unless they ascend from 1`(_ sequences: [UInt64]) {
+    func `sequences of dead letters that do not ascend, and sequence 0, are refused`(_ sequences: [UInt64]) {
         #expect(code(DeadLetters(request: 1, action: .purge, sequences: sequences)) == .invalidArgument)
     }
 
