@@ -28,16 +28,16 @@ extension NotificationClient {
         /// Requests that may take long, such as ``NotificationClient/Administration/purge(_:before:)``, fail only if
         /// the daemon does not respond meanwhile, and sequences wait for messages without limit.
         ///
-        /// The parameter `timeout` of a method overrides it for one request, and includes the wait for a connection.
-        /// For no limit, set `.seconds(Int.max)`. The shortest limit is one millisecond: shorter ones, also zero and
-        /// negative ones, count as one millisecond.
+        /// The parameter `timeout` of a method replaces this limit for one request, and includes the wait for a
+        /// connection. For no limit, set `.seconds(Int.max)`. The shortest limit is one millisecond: shorter ones, also
+        /// zero and negative ones, count as one millisecond.
         public var requestTimeout = Duration.seconds(30)
 
         /// The shortest and the longest wait between attempts to connect; from 50 milliseconds to 2 seconds by default.
         ///
-        /// The first wait, after a connection was lost or the first attempt failed, is the shortest. It doubles with each
-        /// further failure. Each wait is shortened at random by up to half, so that many clients do not reconnect at the
-        /// same time.
+        /// The first wait, after a connection was lost or the first attempt failed, is the shortest. The wait doubles
+        /// with each further failure. Each wait is shortened at random by up to half, so that many clients do not
+        /// reconnect at the same time.
         public var backoff = Duration.milliseconds(50)...Duration.seconds(2)
 
         /// Whether a failure to connect ends the client if it was never connected before, with `noDaemon` if no daemon

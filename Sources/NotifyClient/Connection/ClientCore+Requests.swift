@@ -92,7 +92,7 @@ extension ClientCore {
         }
     }
 
-    /// Makes a call that changes nothing. If the connection is lost, makes it again on the next one.
+    /// Makes a call that changes nothing. If the connection is lost, makes the call again on the next connection.
     ///
     /// - Parameters:
     ///   - deadline: The deadline of all attempts together.

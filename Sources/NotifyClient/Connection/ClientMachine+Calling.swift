@@ -26,7 +26,7 @@ extension ClientMachine {
 
     /// Cancels the call of a cancelled task. A call that is still waiting is not sent.
     ///
-    /// - Returns: The error for the caller. It says whether the call was already sent.
+    /// - Returns: The error for the caller. Its message says whether the call was already sent.
     mutating func cancelCall(_ slot: AnyObject) -> NotifyError {
         let waiting = waitingCalls.count
         waitingCalls.removeAll { $0.call.waiter === slot }

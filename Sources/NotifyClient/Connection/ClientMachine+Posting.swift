@@ -68,7 +68,7 @@ extension ClientMachine {
 
     /// Cancels a post whose task was cancelled. A queued post is not sent.
     ///
-    /// - Returns: The error for the caller. It says whether the post was already sent.
+    /// - Returns: The error for the caller. Its message says whether the post was already sent.
     mutating func cancelPost(_ slot: AnyObject) -> NotifyError {
         posts.cancel(slot) ? .cancelled : .cancelledInFlight
     }

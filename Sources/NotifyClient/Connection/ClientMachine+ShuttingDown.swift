@@ -3,7 +3,7 @@
 /// A service group shuts its services down one after another, and treats the end of a service before its turn as an
 /// error. If the client is shut down before the services that consume its subscriptions, the end of the subscriptions
 /// would end these services too early. So `run()` returns as soon as earlier requests are answered, but the client
-/// keeps delivering. It stops when the consumers, shut down in their turn, have left their subscriptions.
+/// keeps delivering. The client stops when the consumers, shut down in their turn, have left their subscriptions.
 struct GracefulShutdown {
     /// The last request that was sent before the shutdown.
     let lastRequest: UInt64

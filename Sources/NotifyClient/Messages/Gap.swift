@@ -30,7 +30,7 @@ extension NotificationClient {
         public let reason: Reason
         /// The number of missed messages; `nil` if it is unknown.
         public let missed: UInt64?
-        /// Whether ``missed`` is only an upper bound. If so, it may include messages that do not match the
+        /// Whether ``missed`` is only an upper bound. If so, the number may include messages that do not match the
         /// subscription: messages posted while the client was disconnected, deleted messages with another object, or
         /// damaged messages whose name is unknown. It may also include deleted messages that were delivered and not
         /// acknowledged.

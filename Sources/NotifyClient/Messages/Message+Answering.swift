@@ -3,7 +3,7 @@ import NotifyWire
 // Answers to a message of a durable subscription other than `acknowledge`.
 extension NotificationClient.Message {
     /// Rejects the message: this delivery has failed. The message is delivered again after a delay, to any client of a
-    /// group. After the last delivery that the subscription's settings permit, it becomes a dead letter.
+    /// group. After the last delivery that the subscription's settings permit, the message becomes a dead letter.
     ///
     /// As with ``acknowledge()``, this does not block, and has no effect on volatile subscriptions, on messages that
     /// are answered already, and after the subscription was left. It also has no effect once the message's deadline has

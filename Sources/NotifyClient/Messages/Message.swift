@@ -51,7 +51,8 @@ extension NotificationClient {
             }
         }
 
-        /// Whether the durable subscription *may* have delivered this message before; if false, it certainly did not.
+        /// Whether the durable subscription *may* have delivered this message before. If false, this is certainly the
+        /// first delivery.
         public var isRedelivered: Bool { batch.entries[index].isRedelivered }
 
         /// The number of this delivery by a durable subscription: 1 plus the recorded failures of the message.

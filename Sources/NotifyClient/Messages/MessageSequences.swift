@@ -19,8 +19,8 @@ extension NotificationClient.Subscription {
     /// The messages of the subscription, with their payloads decoded from JSON. The client's logger logs gaps as
     /// warnings.
     ///
-    /// A payload that cannot be decoded does not end the sequence. Its element throws when
-    /// ``NotificationClient/DecodedMessage/value`` is read, and can be answered like any other:
+    /// A payload that cannot be decoded does not end the sequence. The element with this payload throws when
+    /// ``NotificationClient/DecodedMessage/value`` is read, and can be answered like any other element:
     ///
     /// ```swift
     /// for try await order in subscription.messages(as: Order.self) {

@@ -113,8 +113,8 @@ extension AcknowledgementState {
             unsent.removeAll()
             deliveredThrough = cursor
         } else {
-            // The cursor does not show which messages and acknowledgements can be forgotten: it also passes failed
-            // messages that are delivered again, and the lost connection of a member is such a failure.
+            // The cursor does not show which messages and acknowledgements can be forgotten: the cursor also passes
+            // failed messages, which are delivered again. The loss of a member's connection is such a failure.
             deliveredThrough = max(deliveredThrough, cursor)
         }
         return isNewGeneration

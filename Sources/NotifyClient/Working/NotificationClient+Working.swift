@@ -32,8 +32,8 @@ extension NotificationClient {
     /// 8 messages ahead, so that the next handler starts at once, unless its settings have a deadline or a maximum of
     /// deliveries. If the client ends, these messages are delivered again in order, without a failure.
     ///
-    /// This method returns when the task's service is shut down, the task is cancelled, or the client stops. It starts
-    /// no further handler, gives back the messages that no handler has, waits for the running handlers, and leaves the
+    /// This method ends when the task's service is shut down, the task is cancelled, or the client stops: it starts no
+    /// further handler, gives back the messages that no handler has, waits for the running handlers, and leaves the
     /// subscription with the daemon's confirmation. Messages that are given back have not failed. A graceful shutdown
     /// lets the handlers finish. A cancellation of the task also cancels the handlers: if a cancelled handler throws,
     /// its message is given back, and if it returns, its message is acknowledged.
