@@ -80,7 +80,7 @@ import Testing
         harness.process { [now = harness.now] in $0.call(call, now: now, &$1) }
         for _ in 0..<400 {
             harness.advance(by: .milliseconds(100))
-            // If the tested request is itself a ping, it is not answered.
+            // The request under test is not answered, even if it is a ping.
             for frame in try harness.read() where pinged && frame.kind == .ping {
                 let ping: NotifyWire.Ping = try frame.read()
                 if ping.request > 1 { harness.receive { Pong(request: ping.request).write(to: &$0) } }

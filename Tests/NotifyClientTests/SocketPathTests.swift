@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    /// A runtime folder of another user, as after `su`. Its parts are a parent, a folder and a socket.
+    /// A runtime folder, a folder in it, or a socket belongs to another user, as after `su`.
     @Test(.enabled(if: getuid() == 0), arguments: ["", "/notifyd", "/notifyd/notifyd.sock"])
     func `a socket of another user is skipped with the reason, and the search continues`(_ part: String) async throws {
         try await withFolder { folder in

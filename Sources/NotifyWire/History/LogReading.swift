@@ -2,8 +2,8 @@ package import NIOCore
 
 /// Requests stored messages in a range of the log, as one page.
 ///
-/// The answer is a `LogPage` and the messages that it announces. The client requests the next page where this one ends,
-/// so it receives no more than it has room for.
+/// The answer is a `LogPage` and the messages that it announces. The client requests each further page itself, so it
+/// receives no more than it has room for.
 package struct ReadLog: ControlFrame, RequestFrame {
     package typealias Reply = LogPage
     package static let kind = FrameKind.readLog
