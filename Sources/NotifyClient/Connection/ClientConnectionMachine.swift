@@ -3,10 +3,12 @@ struct ClientConnectionMachine: ~Copyable {
     private enum State {
         case idle
         case connecting(failures: Int)
+        /// Connected; the daemon's welcome has not arrived yet.
         case greeting(failures: Int, deadline: Duration)
         case ready
         /// The daemon has announced its shutdown.
         case leaving(deadline: Duration)
+        /// Waiting before the next attempt to connect.
         case waiting(failures: Int, until: Duration)
         /// The client is stopping: no new requests are accepted, and pending ones may complete.
         case draining(deadline: Duration)

@@ -108,7 +108,9 @@ extension ClientMachine {
     /// Pings that check whether the daemon responds while it works on a request that takes long.
     enum Probing {
         case none
+        /// A ping was sent at this time, and is not answered yet.
         case sent(at: Duration)
+        /// The next ping is sent at this time, if a request that takes long is still pending.
         case next(at: Duration)
 
         var deadline: Duration? {

@@ -29,6 +29,7 @@ struct RequestTimeouts {
         }
     }
 
+    /// A request or posts with their own deadline. Earlier deadlines come first.
     private struct Own: Comparable {
         let deadline: Duration
         let limited: Limited

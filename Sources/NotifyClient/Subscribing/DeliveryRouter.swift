@@ -64,8 +64,10 @@ struct DeliveryRouter: ~Copyable {
     }
 
     private var targets = SlotMap<PlainSlotID, Target>()
+    /// The slots of the subscriptions in `targets`, by number.
     private var slots: [UInt32: Int] = [:]
     private var center = CenterCore(resolutionCacheBytes: 128 << 10, reservedFirstToken: ReservedNames.daemonToken)
+    /// The slots of the subscriptions with staged messages.
     private var stagedSlots: [Int] = []
     /// The sequence up to which every volatile subscription has received its messages, or gaps in their place.
     private var sharedThrough: UInt64 = 0
