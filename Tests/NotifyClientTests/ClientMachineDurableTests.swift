@@ -207,7 +207,7 @@ import Testing
     }
 
     @Test(arguments: ["waiting", "requested", "live"])
-    func `leaving fails if a lost connection kept an acknowledgement from being sent`(_ phase: String) async throws {
+    func `leaving fails if the connection was lost before an acknowledgement was sent`(_ phase: String) async throws {
         let harness = try MachineHarness.ready()
         let one = try harness.subscribed([">"], durable())
         harness.receive { $0.writeRun(one.number, [1]) }
@@ -251,7 +251,7 @@ import Testing
 
     // MARK: Limits
 
-    @Test func `the credit is the limit, reduced by earlier deliveries after a reconnect`() async throws {
+    @Test func `the credit is the limit of messages, and after a reconnect the rest of the limit`() async throws {
         let harness = try MachineHarness.ready()
         let one = try harness.subscribe([">"], durable(), limit: 3)
         #expect(try harness.acceptSubscriptions().map(\.credit) == [3])

@@ -62,7 +62,7 @@ import Testing
         #expect(harness.readsConnection)
     }
 
-    @Test func `ending another subscription resumes reading until it is confirmed`() async throws {
+    @Test func `reading resumes while another subscription is being left`() async throws {
         let harness = try MachineHarness.ready()
         _ = try harness.subscribed([">"], Self.pauseReading)
         let other = try harness.subscribed([">"])

@@ -109,7 +109,7 @@ import Testing
         #expect(await slots[3].code() == nil)
     }
 
-    @Test func `without a connection posts wait up to the limit`() async throws {
+    @Test func `without a connection, posts wait up to the time limit`() async throws {
         let harness = MachineHarness()
         let slot = try harness.post()
         let sender = try harness.send()

@@ -30,7 +30,7 @@ import Testing
         #expect(try harness.readPosts().count == 1)
     }
 
-    @Test func `each request has the whole limit`() async throws {
+    @Test func `each request has the whole time limit`() async throws {
         let harness = try ready()
         var slots: [ReplySlot<NotificationClient.Receipt>] = []
         for _ in 0..<30 {

@@ -3,7 +3,7 @@ import Testing
 @testable import NotifyClient
 
 @Suite struct DeadlineExtenderTests {
-    @Test func `deadlines are extended after a third of their time, and soon while they are unknown`() {
+    @Test func `deadlines are checked after each third of their time, and early while they are unknown`() {
         var extender = DeadlineExtender()
         #expect(extender.nextDeadline == nil && extender.timeReached(.seconds(9)).isEmpty)
         extender.attached(1, now: .zero)

@@ -8,7 +8,7 @@ import Testing
             policy: messages.map { .dropOldest(.init(messages: $0, bytes: bytes)) } ?? .windowed, limit: limit)
     }
 
-    @Test func `batches come out in order`() async throws {
+    @Test func `batches are taken in order`() async throws {
         let buffer = buffer()
         buffer.put(.batch(batch([1, 2])))
         buffer.put(.batch(batch([3])))

@@ -39,7 +39,7 @@ import Testing
         #expect(gap.missed == 2 && !gap.isUpperBound)
     }
 
-    @Test func `sequences can be sent to another task`() {
+    @Test func `asynchronous sequences can be sent to another task`() {
         func check(_: (some Sendable).Type) {}
         check(NotificationClient.Subscription.Messages.self)
         check(NotificationClient.StoredMessages.self)

@@ -124,7 +124,7 @@ import Testing
         work.start(6)
     }
 
-    @Test func `a handler gets every message of a subscription that fetches ahead`() throws {
+    @Test func `every message of a subscription that fetches ahead reaches a handler`() throws {
         let work = try Work()
         work.report(Self.plain)
         var (credit, delivered) = (try work.credits().reduce(2, +), UInt64(0))
@@ -260,7 +260,7 @@ import Testing
         #expect(end.kinds == [.acknowledge, .detach] && end.error == nil)
     }
 
-    @Test func `a reconnect after a stop leaves messages fetched ahead to the detach`() async throws {
+    @Test func `after a stop and a reconnect, the detach gives back messages that were fetched ahead`() async throws {
         var work = try Work()
         work.startTwoOfThree()
         try work.stop()

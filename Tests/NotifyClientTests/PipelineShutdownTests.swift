@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func `the outcomes end after the outcomes of pending posts`() async throws {
+    @Test func `the sequence of outcomes ends after the outcomes of pending posts`() async throws {
         let sequences = Inbox<UInt64>()
         try await shutDown(capacity: 2) { pipeline, message in
             try await pipeline.post(contentsOf: [message, message])

@@ -13,7 +13,7 @@ import Testing
 
     private func ranges(_ set: SequenceSet) -> [ClosedRange<UInt64>] { set.ranges.map { $0.first...$0.last } }
 
-    @Test func `only consecutive sequences are joined, in any order`() {
+    @Test func `sequences inserted in any order form ranges of consecutive sequences`() {
         #expect(ranges(set(1, 2, 3)) == [1...3])
         #expect(ranges(set(3, 2, 1)) == [1...3])
         #expect(ranges(set(1, 3, 2)) == [1...3])
@@ -29,7 +29,7 @@ import Testing
         #expect(ranges(all) == [0...20])
     }
 
-    @Test func `the extreme sequences do not overflow`() {
+    @Test func `the lowest and the highest sequence do not overflow`() {
         var all = set(.max, 0)
         all.insert(SequenceRange(first: 1, last: .max - 1))
         #expect(ranges(all) == [0...UInt64.max])

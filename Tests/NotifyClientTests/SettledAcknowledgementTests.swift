@@ -3,7 +3,8 @@ import Testing
 
 @testable import NotifyClient
 
-/// A member of a group that acknowledges a message after its connection was lost. The message may go to another member.
+/// A member of a group acknowledges a message after its connection was lost, and leaves the subscription. The message
+/// is settled if the daemon will not deliver it again, for example because another member has acknowledged it.
 @Suite(.timeLimit(.minutes(10))) struct SettledAcknowledgementTests {
     /// Leaves the subscription. The daemon reports `state` for the message, or for nil that the message is not stored.
     ///
@@ -51,11 +52,11 @@ import Testing
     }
 
     @Test(arguments: [TraceEntry.State.acknowledged, .deadLetter, .forbidden])
-    func `the outcome is known if another member has settled the message`(state: TraceEntry.State) async throws {
+    func `leaving succeeds if the message needs no acknowledgement any more`(state: TraceEntry.State) async throws {
         #expect(try await leave(state) == nil)
     }
 
-    @Test func `leaving succeeds if the messages of all unsent acknowledgements are settled`() async throws {
+    @Test func `leaving succeeds if no message of many unsent acknowledgements is stored any more`() async throws {
         let sequences = Array(1...1100 as ClosedRange<UInt64>)
         try await FakeDaemon.run { daemon in
             try await withNotificationClient(configuration: .test(daemon.path)) { client in
@@ -89,12 +90,12 @@ import Testing
         }
     }
 
-    @Test func `the outcome is known if the message is no longer stored`() async throws {
+    @Test func `leaving succeeds if the message is no longer stored`() async throws {
         #expect(try await leave(nil) == nil)
     }
 
     @Test(arguments: [TraceEntry.State.pending, .inFlight, .waiting])
-    func `the outcome is unknown if the message may still be delivered`(state: TraceEntry.State) async throws {
+    func `leaving has an unknown outcome if the message may still be delivered`(state: TraceEntry.State) async throws {
         #expect(try await leave(state) == .outcomeUnknown)
     }
 }

@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func `handlers run at the same time, and no more of them than permitted`() async throws {
+    @Test func `up to the permitted number of handlers run at the same time`() async throws {
         let gates = (0..<5).map { _ in Inbox<Void>() }
         let running = Atomic<Int>(0)
         let highest = Atomic<Int>(0)

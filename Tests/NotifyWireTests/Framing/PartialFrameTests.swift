@@ -31,7 +31,7 @@ import Testing
         #expect(joined.storageCapacity < 100)
     }
 
-    @Test func `most of a large frame is not copied`() {
+    @Test func `the kept part of a large frame is not copied`() {
         var read = ByteBuffer(repeating: 7, count: 65_536)
         read.moveReaderIndex(forwardBy: 100)
         var partial = PartialFrame()

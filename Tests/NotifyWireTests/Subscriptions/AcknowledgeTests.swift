@@ -8,7 +8,7 @@ import WireTestSupport
     }
 
     @Test(arguments: [0, 1, 1023, 1024])
-    func `an acknowledgement has ranges up to the limit`(_ count: Int) throws {
+    func `ranges up to the limit are accepted`(_ count: Int) throws {
         let frame = Acknowledge(subscription: 1, ranges: ranges(count))
         #expect(try Acknowledge.decode(frame.encoded) == frame)
         #expect(frame.encoded.count - FrameHeader.size <= Limits.frameOverheadBytes)
