@@ -57,7 +57,7 @@ struct BenchDurableCommand: AsyncParsableCommand {
         return result.report("durable", fanOut)
     }
 
-    /// Removes the existing subscriptions. Reports subscriptions that could not be removed.
+    /// Removes the subscriptions that were created. After an error, reports that some may remain.
     private func remove(_ names: [String]) async {
         do {
             try await withNotificationClient(configuration: options.connection.configuration()) { client in

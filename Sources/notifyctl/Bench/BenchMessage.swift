@@ -16,7 +16,7 @@ struct BenchMessage: Sendable {
         self.tag = tag
     }
 
-    /// Makes a message that was posted at `time`.
+    /// Makes a message whose payload has `time` as the time of posting.
     func posted(at time: UInt64) -> NotificationClient.OutgoingMessage {
         template.with(
             payload: [UInt8](unsafeUninitializedCapacity: bytes) { buffer, count in

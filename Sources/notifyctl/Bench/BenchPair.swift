@@ -55,8 +55,8 @@ struct BenchPair: Sendable {
         return BenchMeasurement()
     }
 
-    /// Posts without a receipt, because waiting for receipts takes time. Only the first post waits for its receipt,
-    /// which reports a refusal.
+    /// Posts without a receipt, because waiting for receipts takes time. Only the first post waits for its receipt, so
+    /// that a refusal is reported.
     private static func post(
         _ message: NotificationClient.OutgoingMessage, of client: NotificationClient, isFirst: Bool
     ) async throws {

@@ -11,7 +11,7 @@ struct BenchPostingOptions: ParsableArguments {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "The number of posts that each client sends ahead of their receipts; fewer if they exceed 16 MiB.",
+            "The maximum number of posts of each client that wait for receipts; fewer if they exceed 16 MiB.",
             valueName: "number"),
         transform: { try CountArgument.count($0) })
     var inFlight = 1_000

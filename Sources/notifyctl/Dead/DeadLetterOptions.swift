@@ -61,8 +61,8 @@ struct DeadLetterOptions: ParsableArguments {
 
     private static func report(_ gap: NotificationClient.Gap) { StandardError.write("\(gap)") }
 
-    /// Checks that the durable subscription exists. Only for a subscription without dead letters: the dead letters of a
-    /// removed subscription remain.
+    /// Checks that the durable subscription exists. Call this only if no dead letters were found, because a removed
+    /// subscription may still have dead letters.
     ///
     /// - Throws: `unknownSubscription` if the subscription does not exist.
     func checkDurable(_ client: NotificationClient) async throws {

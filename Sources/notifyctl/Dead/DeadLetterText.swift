@@ -30,7 +30,8 @@ enum DeadLetterText {
     }
 
     static func missing(_ count: Int) -> String {
-        "\(letters(UInt64(count))) not found: 'notifyctl dead list' has their sequences, not those of the messages"
+        "\(letters(UInt64(count))) not found: --id takes the sequences that 'notifyctl dead list' shows, "
+            + "not those of the messages"
     }
 
     private static func letters(_ count: UInt64) -> String { "\(count) dead \(count == 1 ? "letter" : "letters")" }

@@ -1,9 +1,9 @@
-/// Formats the reason of a failed delivery. The first line of a reason is the exit status or signal of the command.
-/// Further lines are the end of the command's standard error.
+/// Formats the reason of a failed delivery. A reason that `notifyctl work` reports begins with a line about the exit
+/// status or signal of the command. Further lines are the end of the command's standard error.
 enum FailureReason {
     private static let lineCharacters = 100
 
-    /// The first and the last line, joined to one line.
+    /// The first and the last line, joined to one line and shortened to 100 characters.
     static func line(_ reason: String) -> String {
         let lines = reason.split(separator: "\n")
         guard let first = lines.first else { return Table.unknown }

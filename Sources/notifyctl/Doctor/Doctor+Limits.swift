@@ -3,7 +3,7 @@ import NotifyClient
 
 /// The findings about the limits of a user's stored data.
 extension Doctor {
-    /// A finding for each use of 95 % or more of a limit.
+    /// A finding for each resource of stored data whose use has reached 95 % of its limit.
     static func findings(uses: [Administration.ResourceUse]) -> [Finding] {
         uses.compactMap { use in
             guard let limit = use.limit, limit > 0, use.used >= limit - limit / 20, let advice = advice(for: use.name)
@@ -20,8 +20,8 @@ extension Doctor {
         }
     }
 
-    /// The name of a limited resource, and the repair when its limit is reached; nil for a resource whose use falls
-    /// without a repair.
+    /// The name of a limited resource, and the repair when its limit is reached; nil for a resource whose use falls by
+    /// itself.
     private static func advice(for resource: String) -> (things: String, repair: String)? {
         switch resource.split(separator: ".").last {
         case "stored_bytes":

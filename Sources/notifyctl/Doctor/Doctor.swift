@@ -36,8 +36,8 @@ struct Doctor {
                 client in
                 let statistics = try await client.administration.statistics()
                 let durables = try await client.administration.durableSubscriptions()
-                // An older daemon may not know these requests. A newer one may refuse them to a user without the right
-                // to manage, and its errors are ignored.
+                // An older daemon may not know these requests. Any other daemon may refuse them to a user without the
+                // right to manage, so errors are ignored.
                 let isOlder = Self.isOlder(statistics.version)
                 return (
                     statistics, durables, isOlder ? nil : try? await client.administration.check(),
@@ -56,15 +56,15 @@ struct Doctor {
         } catch {
             failure = error
         }
-        // A daemon that answers at another socket than the two default ones may have other files.
+        // If a daemon answers at a socket that is not a default one, it may use other files than the check examines.
         let startFindings = failure != nil || isOfSystem || isDefault ? await startFindings() : []
         if let failure { findings += await self.findings(for: failure, canStart: startFindings.isEmpty) }
-        // The search for the socket skips the paths without a file.
+        // The search for the socket skips paths without a file, even if a daemon runs whose socket file was deleted.
         for candidate in searched where candidate != path {
             if let lost = await lostSocketFinding(candidate) { findings.append(lost) }
         }
         for manager in units { findings += await manager.findings() }
-        // A daemon that answers may report the same problem: its finding then ends with the same text.
+        // A daemon that answers may report the same problem. The finding about its answer then ends with the same text.
         let others = startFindings.filter { start in !findings.contains { $0.problem.hasSuffix(start.problem) } }
         return findings + others
     }
@@ -163,7 +163,7 @@ struct Doctor {
             repair: "restart notifyd: end the process with 'kill \(process)', then start it as before")
     }
 
-    /// Whether a daemon that this user starts without options opens the socket.
+    /// Whether `notifyd` without options, started by this user, opens the socket.
     private var isDefault: Bool {
         (try? NotificationClient.socketPath(environment: Self.ownEnvironment)) == path
     }
@@ -174,7 +174,7 @@ struct Doctor {
         }
         if isOfSystem { return Self.sudo + "notifyd" }
         if isDefault { return "notifyd" }
-        // A lock file was left by an earlier daemon. The other options of that daemon are unknown.
+        // The lock file of an earlier daemon exists. The other options of that daemon are unknown.
         return access(path + ".lock", F_OK) == 0
             ? "start notifyd as before, with its options" : "notifyd --socket \(path)"
     }

@@ -31,7 +31,8 @@ enum Program {
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
         for target in [STDOUT_FILENO, STDERR_FILENO] { posix_spawn_file_actions_adddup2(&actions, ends[1], target) }
-        // Foundation and Dispatch read files without close-on-exec, perhaps on another thread now.
+        // Foundation and Dispatch open files without close-on-exec, perhaps on another thread at this moment. The
+        // program must not inherit these files.
         posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1)
         var arguments = command.map { strdup($0) } + [nil]
         var environment = ProcessInfo.processInfo.environment.map { strdup("\($0)=\($1)") } + [nil]

@@ -8,7 +8,7 @@ enum SocketLock {
     /// if the file belongs to another user than root or this one: that user could have written any number to it.
     /// Changes nothing.
     static func holder(ofSocket path: String) -> Int32? {
-        // Non-blocking: opening a pipe would wait for its writer.
+        // Non-blocking: if the file is a named pipe, opening it would wait for a writer.
         guard
             let file = try? FileDescriptor.open(
                 FilePath(path + ".lock"), .readOnly, options: [.closeOnExec, .noFollow, .nonBlocking])

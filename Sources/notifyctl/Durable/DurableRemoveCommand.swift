@@ -6,8 +6,8 @@ struct DurableRemoveCommand: AsyncParsableCommand {
         commandName: "remove",
         abstract: "Remove a durable subscription permanently.",
         discussion: """
-            The daemon discards its messages that were not acknowledged. No client may be attached to it, unless --force \
-            ends the clients' subscriptions first.
+            Messages that it has not acknowledged are not delivered any more. No client may be attached to it, unless \
+            --force ends the clients' subscriptions first.
 
             EXAMPLES
               notifyctl durable remove billing

@@ -109,8 +109,8 @@ struct DurableShowCommand: AsyncParsableCommand {
         return "\(text), \(most)\(Quantities.bytes(pending.bytes)), the oldest posted \(most)\(age) ago"
     }
 
-    /// The last attachment; unknown if an earlier version of the daemon ran then, which recorded no attachments and no
-    /// creations.
+    /// The last attachment. It is unknown for a subscription that an earlier version of the daemon created, because
+    /// that version recorded neither creations nor attachments.
     private static func lastAttachment(_ details: Administration.DurableDetails, _ times: TimeStyle) -> String {
         guard let attachment = details.lastAttachment else {
             return details.created == nil || details.subscription.holderPID != nil ? Table.unknown : "never"

@@ -1,8 +1,8 @@
 import NotifyUnits
 
 extension EmptyValue {
-    /// The arguments, with an option and its empty value (`--option=`) as two arguments. Flags, and all arguments after
-    /// `--`, are unchanged.
+    /// The arguments, with each option that has an empty value (`--option=`) split into two arguments: the option, and
+    /// the empty value. Flags, and all arguments after `--`, are unchanged.
     ///
     /// - Parameter help: The help of the command, which lists its options.
     static func separated(_ arguments: [String], help: @autoclosure () -> String) -> [String] {

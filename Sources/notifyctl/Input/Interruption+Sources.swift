@@ -3,8 +3,7 @@ import UnixSignals
 
 /// The sources of an interruption. Each `watch` method runs in a task of its own; cancelling the task ends it.
 extension Interruption {
-    /// The time to wait for a signal after the reader of the output has closed it: the signal may have ended the
-    /// reader.
+    /// The time to wait for a signal after the reader has closed the output: the same signal may have ended the reader.
     private static let signalDelay = Duration.milliseconds(100)
 
     /// Interrupts at the first signal. A second signal ends the process by its default action.

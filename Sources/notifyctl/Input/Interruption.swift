@@ -42,7 +42,7 @@ final class Interruption: Sendable {
         if reason == .readerClosed { throw .readerClosed }
     }
 
-    /// Interrupts the command. Only the first reason is kept.
+    /// Interrupts the command. Only the first reason is kept. `readerClosed` is ignored if the output is complete.
     func interrupt(_ reason: Reason) {
         let (first, waiters) = state.withLock { state in
             if reason == .readerClosed, state.isOutputComplete {

@@ -19,8 +19,8 @@ enum PositionArgument {
 
     /// Reads a position, relative to the current time and in the time zone of this process.
     ///
-    /// - Throws: `ValidationError` that lists the forms, or for a time in the future. ArgumentParser prepends the
-    ///   option and the value to the message.
+    /// - Throws: `ValidationError` for a text of another form, and for a time in the future. ArgumentParser prepends
+    ///   the option and the value to the message.
     static func start(_ text: String) throws -> NotificationClient.Start {
         let now = time(nil)
         let position: NotificationClient.Start?

@@ -3,7 +3,8 @@ import ArgumentParser
 /// The check that the first words of the arguments are commands. Without the check, the parser would report an unknown
 /// command, and all arguments after it, as unexpected. After `help`, the parser would ignore an unknown command.
 enum UnknownCommand {
-    /// The maximum number of typing errors in a word for which a command is suggested.
+    /// The maximum edit distance of a suggested command from a word of more than four characters. For shorter words it
+    /// is 1.
     private static let maximumDistance = 2
 
     /// For commands of other programs: the commands of notifyctl with the same purpose.

@@ -27,7 +27,8 @@ enum UnknownOption {
         let option = message.dropFirst(prefix.count).prefix { $0 != "'" && $0 != "=" }
         let meant = meanings.first { $0.option == option }?.meant.first { has($0, help) }
         if let meant { return "\(prefix)\(option)'. Did you mean '\(meant)'?" }
-        // The parser suggests options that have little in common with the unknown one.
+        // The parser may suggest an option that has little in common with the unknown one. Such a suggestion is
+        // removed.
         let suggestion = message.split(separator: "'").dropFirst(3).first.map(String.init) ?? ""
         let distance = UnknownCommand.distance(String(option), suggestion)
         return distance * 3 > suggestion.count ? "\(prefix)\(option)'" : message

@@ -40,7 +40,7 @@ struct ListPrinter<Item: Sendable>: Sendable {
         return 0
     }
 
-    /// Makes the daemon begin to count, unless it is counting already.
+    /// If the daemon counts only on request, makes it begin to count, and waits for one interval.
     ///
     /// - Returns: The first list, from which rates are computed; nil if no such list is needed.
     private func prepare(_ client: NotificationClient) async throws -> Look<Item>? {

@@ -6,10 +6,11 @@ struct MonitorCommand: AsyncParsableCommand, PatternTaking {
         commandName: "monitor",
         abstract: "Print each post with its receipt, or the reason why it was refused.",
         discussion: """
-            Prints one line for each post: its time, sequence, user and process, its name, object and headers, the size \
-            of its payload, and its receipt: the durability, and the numbers of connections that it was sent to and of \
-            durable subscriptions that it was stored for. A stored post is printed after its commit. For a refused \
-            post, the line contains the reason and, with the right to manage everything, the rule that forbids it.
+            Prints one line for each post: its time, sequence, user and process, its name, object and headers, the \
+            size of its payload, and its receipt: the durability, the number of connections it was sent to, and the \
+            number of durable subscriptions it was stored for. A stored post is printed after its commit. For a \
+            refused post, the line contains the reason and, with the right to manage everything, the rule that forbids \
+            it.
 
             Prints accepted posts whose name this user may receive, and refused posts of this user or, with the right \
             to manage everything, of every user. The daemon records at most 5,000 posts per second for a monitor and \

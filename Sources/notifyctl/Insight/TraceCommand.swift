@@ -12,7 +12,7 @@ struct TraceCommand: AsyncParsableCommand {
               acknowledged  acknowledged, or skipped as forbidden
               in flight     delivered to the attached client and not acknowledged yet
               waiting       to be delivered again: a delivery failed or was given back
-              dead letter   became a dead letter; with its sequence once that is stored
+              dead letter   became a dead letter; with its sequence once it is stored
               pending       to be delivered; with 'seen' if a client may have received it
               before start  posted before the subscription began
               forbidden     the policy does not let the owner receive it

@@ -11,9 +11,9 @@ struct WatchState<Item: Sendable>: LiveState {
     private var latest: Look<Item>?
     private var table: Table?
     private var scroll = RowScroll()
-    /// The number of columns after the first one that the table is scrolled past.
+    /// The number of columns that are scrolled out of view. The first column always stays.
     private var skippedColumns = 0
-    /// Whether the last frame did not have all columns.
+    /// Whether the last frame left out columns.
     private var isCut = false
     private var pace = RequestPace()
 

@@ -16,7 +16,7 @@ enum HistoryNotice {
     /// Compares the stored messages with the time from which messages were requested.
     ///
     /// - Parameter isFound: Whether a message was found. If so, the oldest message of all names is compared.
-    /// - Returns: The notice; nil if no deletion before the first message found is known.
+    /// - Returns: The notice that nothing is stored, or that older messages were deleted; nil if neither is known.
     static func find(
         _ client: NotificationClient, _ request: Request, isFound: Bool, _ times: TimeStyle
     ) async throws -> String? {

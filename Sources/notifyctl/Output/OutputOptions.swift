@@ -26,7 +26,7 @@ struct OutputOptions: ParsableArguments {
         transform: { try FormatTemplate($0) })
     var template: FormatTemplate?
 
-    @Flag(help: "Print each message unchanged, also on a terminal, and nothing after it instead of a newline.")
+    @Flag(help: "Print each message unchanged, even on a terminal, and without a newline after it.")
     var raw = false
 
     @Flag(name: [.customShort("0"), .long], help: "Print a NUL after each message instead of a newline.")

@@ -36,7 +36,8 @@ struct LineLedger: Sendable {
     private(set) var failure: Failure?
     private var isInterrupted = false
 
-    /// Records that an interruption has stopped the client. Later errors are a consequence.
+    /// Records that an interruption has stopped the client. Later errors are its consequence, and do not count as
+    /// `failure`.
     mutating func interrupted() {
         isInterrupted = true
     }
@@ -96,7 +97,7 @@ struct LineLedger: Sendable {
         return refused
     }
 
-    /// Lines that `takeRefused` has returned were not sent again.
+    /// Records that lines which `takeRefused` has returned were not sent again.
     mutating func notSentAgain(_ lines: [InputLine]) {
         refused.append(contentsOf: lines)
     }
@@ -113,7 +114,8 @@ struct LineLedger: Sendable {
 
     /// The numbers of lines by outcome, as one line without a period.
     ///
-    /// - Parameter next: The line at which the input was left; nil if no further line is known.
+    /// - Parameter next: The number of the first line that was never passed to the client; nil if no such line is
+    ///   known.
     func summary(next: Int?) -> String {
         let missed = unreached > 0 ? ", \(unreached) neither stored nor received by anyone" : ""
         var parts = ["posted \(Self.lines(posted)) (\(stored) stored\(missed))"]

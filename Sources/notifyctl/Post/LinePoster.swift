@@ -54,7 +54,7 @@ struct LinePoster: Sendable {
         var configuration = configuration
         configuration.onConnectionChange = connection.handler
         configuration.requiresFirstConnection = retryTime == nil
-        // The limit for the client after an interruption, which stops it.
+        // An interruption stops the client, which then waits this long for receipts.
         configuration.closingTimeout = Interruption.answerLimit
         if let retryTime {
             configuration.connectionWait = min(
@@ -105,7 +105,7 @@ struct LinePoster: Sendable {
 
     // MARK: Posting
 
-    /// Posts the input. Sends lines that were not posted again, as long as `retryTime` permits.
+    /// Posts the input. As long as `retryTime` permits, lines that were not posted are sent again.
     ///
     /// - Parameter connectionWait: The time that a line waits for a connection before it fails.
     private func postAll(_ client: NotificationClient, connectionWait: Duration) async throws {
@@ -142,9 +142,9 @@ struct LinePoster: Sendable {
     }
 
     /// Waits while the client has no connection. Without this wait, lines that are sent again could wait for a
-    /// connection beyond the end.
+    /// connection beyond `end`.
     ///
-    /// - Returns: False if there is no connection at the end, or after an interruption.
+    /// - Returns: False if there is no connection at the time `end`, or after an interruption.
     private func waitForConnection(until end: ContinuousClock.Instant) async throws -> Bool {
         while !connection.isConnected {
             let left = end - ContinuousClock.now

@@ -30,7 +30,7 @@ struct SubscribeRunner: Sendable {
     let format: MessageFormat
     /// Runs a command for each message; nil to print the messages.
     let program: JobRunner?
-    /// The arrival of the message of `wait`, until which the timeout applies; nil for `subscribe`.
+    /// For `wait`, the arrival of its message, which ends the timeout; nil for `subscribe`.
     let arrival: Arrival?
 
     init(

@@ -16,7 +16,8 @@ enum DescriptorLimit {
     }
 
     /// Raises the soft limit if it does not permit `parallel` commands at the same time. Commands inherit the raised
-    /// limit, because `posix_spawn` can't set another one. For one command, the default, the limit is never raised.
+    /// limit, because `posix_spawn` can't set another one. For one command, the default, a usual limit such as 1024 is
+    /// not raised.
     ///
     /// - Throws: `CommandFailure` if the hard limit is too low.
     static func raise(forParallel parallel: Int, isPrefixed: Bool) throws(CommandFailure) {

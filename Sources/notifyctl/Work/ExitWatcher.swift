@@ -59,7 +59,7 @@ final class ExitWatcher: Sendable {
                 guard let context = event.data.ptr else { continue }
                 let process = Unmanaged<JobProcess>.fromOpaque(context).takeRetainedValue()
                 close(process.descriptor)
-                // A debugger reaps a process before its parent can.
+                // If a debugger traces the process, the parent can reap it only after the debugger has.
                 if !process.hasEnded() { check(process) }
             }
         }

@@ -91,9 +91,9 @@ struct JobOutput: Sendable {
     }
 }
 
-/// The event that the command that writes to a pipe has exited.
+/// The event for the handler of a pipe that the command with this pipe has exited.
 struct CommandExit {
-    /// The number of bytes in the pipe.
+    /// The number of bytes that are still in the pipe.
     var bytes: Int
     /// Succeeds when the bytes are printed.
     var printed: EventLoopPromise<Void>

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The last bytes of a command's standard error.
+/// The last bytes of a command's output.
 final class OutputTail: Sendable {
     static let maximumBytes = 1_024
 
@@ -14,7 +14,8 @@ final class OutputTail: Sendable {
     }
 
     /// The bytes as text, without a partial character at the beginning, and without white space at both ends. U+FFFD
-    /// replaces invalid UTF-8, and control characters other than line feeds. A space replaces a tab.
+    /// replaces invalid UTF-8, and control characters other than line feeds. A space replaces a tab, and carriage
+    /// returns are removed.
     var text: String { Self.text(bytes.withLock { $0 }) }
 
     static func text(_ bytes: [UInt8]) -> String {

@@ -4,7 +4,7 @@ import SystemPackage
 
 /// A payload as the standard input of a command. If the command does not read it, notifyctl does not block.
 enum PayloadFile {
-    /// The number of bytes that a pipe holds under any limit of the user's pipe buffers: one page.
+    /// The number of bytes that every pipe can hold: one page, even if the user has reached the limit of pipe buffers.
     private static let pipeCapacity = 4096
 
     /// Opens a file with the payload, at its beginning. The caller closes it.
