@@ -4,7 +4,7 @@ import Testing
 @testable import notifyctl
 
 @Suite struct AdviceTests {
-    @Test func `the advice about an unknown subscription is true for every user`() {
+    @Test func `the advice about an unknown subscription mentions that another user may own it`() {
         let error = NotifyError(.unknownSubscription, "user 1000 has no durable subscription 'd1'", isRefusal: true)
         #expect(
             Notifyctl.advice(for: error)

@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test func `dead letters that were not processed are reported with the reason`() throws {
-        let note = ": 'notifyctl dead list' has their sequences, not those of the messages"
+        let note = ": --id takes the sequences that 'notifyctl dead list' shows, not those of the messages"
         #expect(DeadLetterText.failure(messages: 3, kept: 0, of: nil) == nil)
         #expect(DeadLetterText.failure(messages: 2, kept: 0, of: 2) == nil)
         #expect(DeadLetterText.failure(messages: 1, kept: 0, of: 2) == "1 dead letter not found" + note)

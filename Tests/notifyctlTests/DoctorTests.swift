@@ -92,7 +92,7 @@ import Testing
         #expect(finding?.repair == (code == EMFILE ? nil : "give the daemon's socket with --socket"))
     }
 
-    @Test func `a missing daemon is not reported as another reason`() {
+    @Test func `a missing daemon has no finding about a failed connection`() {
         for code in [ENOENT, ECONNREFUSED] {
             let error = NotifyError(.noDaemon, "notifyd does not listen", cause: Errno(rawValue: code))
             #expect(Doctor.connectFinding(error) == nil)

@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func `a description counts without a plural, and shows unknown values`() {
+    @Test func `the description of a subscription has the number of pending messages, or '?' if unknown`() {
         func lines(_ entry: DurableEntry) -> [Substring] {
             let details = Administration.DurableDetails(
                 DurableDescription(entry, settings: .init(defaultsFor: .exclusive)))

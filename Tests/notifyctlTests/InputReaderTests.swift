@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(arguments: [0, 4, 5, 6])
-    func `reads do not exceed the requested size`(limit: Int) async throws {
+    func `reading all input returns a whole chunk, even if it exceeds the limit`(limit: Int) async throws {
         let (input, output) = try makePipe()
         defer { close(input) }
         write(output, "12345", 5)

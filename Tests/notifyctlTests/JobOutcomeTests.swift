@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func `a command that was ended after its time has failed, unless its status is an answer`() {
+    @Test func `a command that was ended after its timeout has failed, unless its exit status is an answer`() {
         #expect(JobOutcome(.exited(0), timedOutAfter: .seconds(30)) == .done)
         #expect(JobOutcome(.exited(75), timedOutAfter: .seconds(30)) == .givenBack)
         #expect(JobOutcome(.exited(65), timedOutAfter: .seconds(30)) == .deadLetter(reason: "exit status 65"))

@@ -45,7 +45,7 @@ import Testing
     private static let checking = ExitWatcher(poll: -1)
 
     @Test(arguments: [true, false])
-    func `the exit status or the signal of a process is its end`(hasDescriptors: Bool) async throws {
+    func `waiting for the end of a process returns its exit status or signal`(hasDescriptors: Bool) async throws {
         let watcher = hasDescriptors ? ExitWatcher.shared : Self.checking
         for status in [0, 1, 127, 255] as [Int32] {
             let shell = try Shell("exit $1", ["\(status)"], watcher: watcher)
@@ -86,7 +86,7 @@ import Testing
         var (blocked, before) = (sigset_t(), sigset_t())
         sigemptyset(&blocked)
         sigaddset(&blocked, SIGTERM)
-        // Both signals end a shell only if it was started without them ignored or blocked.
+        // A signal ends its shell only if the shell was started with the signal neither ignored nor blocked.
         #expect(pthread_sigmask(SIG_BLOCK, &blocked, &before) == 0)
         let shells = Result { try ["PIPE", "TERM"].map { try Shell("kill -$1 $$", [$0]) } }
         #expect(pthread_sigmask(SIG_SETMASK, &before, nil) == 0)
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    @Test func `what can't be started throws the reason`() throws {
+    @Test func `the start of a file that can't be run throws the reason`() throws {
         let folder = try TemporaryFolder()
         #expect(chmod(try folder.write("true", to: "text"), 0o700) == 0)
         for (path, error) in [

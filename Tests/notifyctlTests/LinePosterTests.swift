@@ -137,7 +137,7 @@ import WireTestSupport
         #expect(message.hasSuffix("; nothing was sent; posted 0 lines (0 stored), 1 not posted (line 1)"))
     }
 
-    @Test func `without a daemon, retrying continues for its time`() async throws {
+    @Test func `without a daemon, a line is sent again until the time of --retry has passed`() async throws {
         var configuration = NotificationClient.Configuration()
         configuration.connectionWait = .milliseconds(50)
         let start = ContinuousClock.now

@@ -57,14 +57,14 @@ import Testing
         #expect(text(.nameAndPayload, terminator: 0, message) == "a.b x\0")
     }
 
-    @Test func `the keys of an object are in order`() throws {
+    @Test func `the JSON of a message has its keys in a fixed order`() throws {
         let text = try text(.json, message(headers: [("z", "1"), ("a", "2")], payload: Array("é".utf8)))
         #expect(
             text == #"{"sequence":7,"name":"a.b","object":null,"time":"1970-01-01T00:00:01.000001Z","uid":1,"gid":2,"#
                 + #""pid":3,"headers":{"z":"1","a":"2"},"redelivered":false,"payload":"é"}"# + "\n")
     }
 
-    @Test func `bytes that are not UTF-8 are printed as base64`() throws {
+    @Test func `in JSON, a payload that is not UTF-8 is in base64`() throws {
         let text = try text(.json, message(object: "o", payload: [0xFF, 0, 1], isRedelivered: true))
         #expect(text.hasSuffix(#""headers":{},"redelivered":true,"payload_base64":"/wAB"}"# + "\n"))
         #expect(text.contains(#""object":"o""#))

@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test func `the text has no partial, invalid or control characters`() {
-        // Each character has three bytes: two bytes of one are cut off.
+        // Each character has three bytes. The first kept character lacks two of them, and is dropped.
         let euros = Array(String(repeating: "€", count: 400).utf8)
         #expect(tail(euros) == String(repeating: "€", count: 341))
         #expect(tail([0x61, 0xFF, 0x62]) == "a\u{FFFD}b")

@@ -206,7 +206,7 @@ import Testing
         #expect(try position(text, at: now) == time(expected))
     }
 
-    @Test func `zones west of UTC are a day behind after midnight`() throws {
+    @Test func `west of UTC, the local day begins some hours after the day in UTC`() throws {
         #expect(try position("yesterday", in: Self.west, at: "2026-11-22T03:00:00Z") == time("2026-11-20T03:30:00Z"))
         #expect(try position("today", in: Self.west, at: "2026-11-22T03:30:00Z") == time("2026-11-22T03:30:00Z"))
         #expect(try position("2026-11-22", in: Self.west) == time("2026-11-22T03:30:00Z"))

@@ -36,11 +36,11 @@ import Testing
     }
 
     @Test(arguments: ["", "relative", ":"])
-    func `nothing is found in no folder`(searchPath: String) {
+    func `a search path without absolute folders has no program`(searchPath: String) {
         #expect(throws: Errno.noSuchFileOrDirectory) { try ProgramFile.find("sh", in: searchPath) }
     }
 
-    @Test func `a path is not searched`() throws {
+    @Test func `a path is used without a search in folders`() throws {
         #expect(try ProgramFile.find(folder.file("second/program"), in: "") == folder.file("second/program"))
         #expect(throws: Errno.permissionDenied) { try ProgramFile.find(folder.file("text"), in: "") }
         #expect(throws: Errno.noSuchFileOrDirectory) { try ProgramFile.find("./nonexistent", in: searchPath) }

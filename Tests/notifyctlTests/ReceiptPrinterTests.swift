@@ -26,7 +26,7 @@ import Testing
                 """)
     }
 
-    @Test func `only a message that reached nothing is reported`() {
+    @Test func `only a message that was neither received nor stored is reported`() {
         #expect(ReceiptPrinter.notice(receipt(.stored), requested: .stored) == nil)
         #expect(ReceiptPrinter.notice(receipt(.volatile, subscribers: 1), requested: .automatic) == nil)
         #expect(

@@ -36,7 +36,7 @@ import Testing
         (1_792_888_200, "2026-10-25T02:30:00.000+02:00"), (1_792_891_800, "2026-10-25T02:30:00.000+01:00"),
         (1_774_745_999, "2026-03-29T01:59:59.000+01:00"), (1_774_746_000, "2026-03-29T03:00:00.000+02:00"),
     ])
-    func `a local time is read as the time that it was printed for`(seconds: Int, text: String) throws {
+    func `a printed local time is read back as the same time`(seconds: Int, text: String) throws {
         #expect(TimeStyle.local(Self.berlin).text(microseconds: UInt64(seconds) * 1_000_000) == text)
         let parser = PositionParser(now: seconds, zone: Self.berlin)
         #expect(try parser.position(text) == .time(Date(timeIntervalSince1970: Double(seconds))))

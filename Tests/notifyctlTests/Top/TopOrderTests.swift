@@ -39,7 +39,7 @@ import Testing
         #expect(order.column == column && order.isDescending)
     }
 
-    @Test func `the view decides the initial column, and the column its direction`() {
+    @Test func `a view has an initial column, and each column an initial direction`() {
         var order = TopOrder(TopSamples.view)
         #expect(order.column == 2 && order.isDescending)
         order.isDescending = false
