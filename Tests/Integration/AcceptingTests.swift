@@ -26,7 +26,7 @@ extension IntegrationTests {
             for client in clients { try RawClient(client).greet() }
         }
 
-        @Test func `the backlog of a passed socket is not shortened`() async throws {
+        @Test func `the backlog of a socket that a service manager passes is not shortened`() async throws {
             let path = folder.file("passed.sock")
             let listener = try Listener(path: path, backlog: SOMAXCONN)
             let run = try NotifydRun(
@@ -118,7 +118,7 @@ extension IntegrationTests {
             #expect(!FileAttributes.exists(path))
             #expect(others.count == 5)
 
-            // The daemon shut down cleanly.
+            // The next start shows that the daemon shut down cleanly.
             let again = try NotifydRun(
                 ["--socket", path, "--database", folder.file("n.db")], managerPath: folder.file("manager"))
             try await again.ready()

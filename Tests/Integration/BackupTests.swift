@@ -28,7 +28,7 @@ extension IntegrationTests {
                 })
         }
 
-        @Test func `a signal ends a backup to a reader that has stalled, also with one processor`() async throws {
+        @Test func `a signal ends a backup whose reader has stalled, even with one processor`() async throws {
             let daemon = try await Daemon.start()
             let client = try RawClient(daemon)
             for _ in 0..<10 { try client.post("a", String(repeating: "x", count: 60_000), durability: .stored) }
@@ -208,7 +208,8 @@ extension IntegrationTests {
             let missing = try await notifyctl.run("backup", daemon.folder.file("no/file"))
             #expect(missing.status == .status(1))
             expectText(missing.errors, "No such file or directory")
-            // The daemon's own files, also files that it may create later, and also by way of a link.
+            // A backup must not replace the daemon's own files or take their paths, even before they exist or through a
+            // link.
             let link = daemon.folder.file("folder")
             #expect(symlink(daemon.folder.path, link) == 0)
             let own = ["", "-wal", "-journal", ".lock", ".reserve"].map { daemon.database + $0 }

@@ -43,7 +43,7 @@ extension IntegrationTests {
             #expect(try after.statistics()["log_messages"] == UInt64(receipts.count))
         }
 
-        @Test func `a drain reports each client's position`() async throws {
+        @Test func `a drain reports each client's last processed request`() async throws {
             let daemon = try await Daemon.start()
             let idle = try RawClient(daemon)
             let busy = try RawClient(daemon)
@@ -96,7 +96,7 @@ extension IntegrationTests {
             withExtendedLifetime(deaf) {}
         }
 
-        @Test func `a second signal and a post during the shutdown have no effect`() async throws {
+        @Test func `a second signal and a post during the shutdown do not disturb it`() async throws {
             let daemon = try await Daemon.start()
             let client = try RawClient(daemon)
             try client.post("a", durability: .stored)

@@ -22,7 +22,7 @@ extension IntegrationTests {
             self.client = client
             notifyctl = Notifyctl(daemon)
             for number in 0..<Self.count {
-                // Takes a sequence that is not in the log.
+                // Uses up a sequence, so that the sequences in the log have holes.
                 try client.post("a", durability: .volatile)
                 try client.post("a", "\(number)", durability: .stored)
             }

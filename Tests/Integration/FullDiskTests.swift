@@ -184,7 +184,7 @@ extension IntegrationTests {
             #expect(try await run.stop() == .status(0))
         }
 
-        /// The space that a change has freed from the reserve may be taken at once.
+        /// An attachment may free a part of the reserve. The test fills the freed space at once.
         @Test func `on a full disk, messages can be deleted after subscriptions were attached`() async throws {
             let run = try start("true", size: "40m", environment: ["NOTIFYD_LOG_CHECKPOINT_BYTES": "1MiB"])
             try await run.ready()

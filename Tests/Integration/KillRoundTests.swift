@@ -96,7 +96,7 @@ extension IntegrationTests {
                 let parts = message.text.split(separator: " ")
                 let place = (round: Int(parts[1]) ?? 0, number: Int(parts[2]) ?? 0)
                 if let before = lastOfPoster.updateValue(place, forKey: parts[0]), before >= place {
-                    journal.reportViolation("\(parts[0]) posted \(place) after \(before), but it was stored before")
+                    journal.reportViolation("\(parts[0]) posted \(place) before \(before), but the log has it later")
                 }
             }
         }

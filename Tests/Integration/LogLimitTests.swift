@@ -49,7 +49,7 @@ extension IntegrationTests {
             #expect(isSmall, "\(last)")
         }
 
-        @Test func `read messages give way to new ones, also in the smallest log`() async throws {
+        @Test func `history gives way to new messages, even in the smallest log`() async throws {
             let daemon = try await Daemon.start(environment: ["NOTIFYD_LOG_MAX_BYTES": "1MiB"])
             let notifyctl = Notifyctl(daemon)
             let body = String(repeating: "x", count: 400_000)
@@ -59,7 +59,7 @@ extension IntegrationTests {
             }
         }
 
-        @Test func `a reload of the minimum of free disk space lets stored posts continue`() async throws {
+        @Test func `after a reload with a lower minimum of free disk space, posts are stored again`() async throws {
             let folder = try TemporaryFolder()
             let file = try folder.write("log: {min_free_bytes: 16TiB}\n", to: "notifyd.yaml")
             let daemon = try await Daemon.start(["--config", file], folder: folder)

@@ -55,7 +55,7 @@ extension IntegrationTests {
             #expect(try RawClient(daemon).statistics()["dropped"] == UInt64(dropped))
         }
 
-        @Test func `roundtrip measures every answer`() async throws {
+        @Test func `'bench roundtrip' measures every answer`() async throws {
             let daemon = try await Daemon.start()
             let result = try await bench(daemon, "roundtrip", "--messages", "301", "--pairs", "2", "--size", "16")
             #expect(try expectFigures(result["round_trips"]) == 301)

@@ -71,7 +71,7 @@ extension IntegrationTests {
             _ = try await notifyctl.run("durable", "create", "mine", "a.*", "--from", "oldest")
             try await daemon.stop()
             try daemon.damage("text 7;")
-            // A part of the log's state.
+            // The boot id is in the log's state. Damage of the state makes the daemon refuse to store.
             let boot = try String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8)
             try daemon.damage(boot.filter { !$0.isWhitespace })
             try await daemon.start()

@@ -188,7 +188,7 @@ extension IntegrationTests {
             #expect(refused.status != .status(0))
         }
 
-        @Test func `a group refuses an exclusive client without --takeover, and the reverse`() async throws {
+        @Test func `without --takeover, a group and an exclusive client refuse each other`() async throws {
             let member = try notifyctl.start(["work", "jobs.>", "--durable", "w", "--group", "--", "cat"])
             try daemon.waitForSubscriptions(1)
             let refused = try notifyctl.start(["subscribe", "jobs.>", "--durable", "w"])

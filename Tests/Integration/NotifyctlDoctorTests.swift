@@ -87,7 +87,7 @@ extension IntegrationTests {
                     """)
         }
 
-        @Test func `a socket that is another file is found`() async throws {
+        @Test func `a regular file in place of the daemon's socket is found`() async throws {
             let path = try folder.write("letter", to: "n.sock")
             expectProblem(try await doctor(), "problem: \(path) is not a socket\n")
         }
@@ -145,7 +145,7 @@ extension IntegrationTests {
         }
 
         @Test(.enabled(if: Requirements.canSwitchUser))
-        func `a socket without the right to connect is found`() async throws {
+        func `a socket that the user may not connect to is found`() async throws {
             let daemon = try await Daemon.start(environment: ["NOTIFYD_SOCKET_MODE": "0600"])
             chmod(daemon.folder.path, 0o755)
             chmod(folder.path, 0o1777)
@@ -232,7 +232,7 @@ extension IntegrationTests {
                     """)
         }
 
-        @Test func `a daemon whose socket was deleted is found instead of another daemon`() async throws {
+        @Test func `a running daemon whose socket file was deleted is found`() async throws {
             let daemon = try await Daemon.start()
             let pid = daemon.process.pid
             unlink(daemon.socket)

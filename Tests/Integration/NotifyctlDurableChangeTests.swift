@@ -156,7 +156,7 @@ extension IntegrationTests {
             #expect(again["last_attached_pid"] as? Int == Int(getpid()))
         }
 
-        @Test func `changes at the same time take place one after another`() async throws {
+        @Test func `resets of a subscription at the same time all succeed`() async throws {
             let script = """
                 for n in 1 2 3 4 5 6 7 8; do notifyctl durable reset mine --to now >/dev/null & pids="$pids $!"; done
                 for pid in $pids; do wait $pid || exit 1; done

@@ -100,7 +100,7 @@ extension IntegrationTests {
             }
         }
 
-        @Test func `remove names the holders, and ends their subscriptions with --force`() async throws {
+        @Test func `'durable remove' names the holders, and ends their subscriptions with --force`() async throws {
             let holder = try RawClient(daemon)
             try holder.subscribe("a", durable: "mine")
             let refused = try await notifyctl.run("durable", "remove", "mine")

@@ -55,10 +55,10 @@ extension IntegrationTests {
             #expect(log.output == lines)
         }
 
-        @Test func `receipts for a reader that has waited are printed while the input waits`() async throws {
+        @Test func `after the reader has stalled, all receipts are printed although no input follows`() async throws {
             let daemon = try await Daemon.start()
             let count = 1000
-            // With these receipts, the pipe to the reader is full.
+            // The name is long, so that the receipts fill the pipe to the reader.
             let name = "a." + String(repeating: "b", count: 200)
             let process = try ChildProcess(
                 "/bin/sh",

@@ -44,7 +44,8 @@ extension IntegrationTests {
             #expect(table.lines.count == 3 && table.lines[1].contains("  a.> b  "))
         }
 
-        /// Posts until a command has printed a line. It counts only posts that are made after its first request.
+        /// Posts until a command has printed a line. The command counts only posts that are made after its first
+        /// request.
         private func postUntilPrinted(
             _ name: String, _ client: RawClient, by command: ChildProcess
         ) async throws -> [Substring] {
@@ -112,7 +113,7 @@ extension IntegrationTests {
             #expect(unknown.status == .status(1) && unknown.errors.contains("no stored message has the sequence"))
         }
 
-        @Test func `'watch' appends to a pipe until its reader is closed`() async throws {
+        @Test func `without a terminal, --watch prints one table after another`() async throws {
             let daemon = try await Daemon.start()
             let process = try Notifyctl(daemon).start(["clients", "--watch"])
             let lines = try await process.waitForLines(5)

@@ -150,7 +150,8 @@ extension IntegrationTests {
             try poster.post("b", "0", durability: .stored)
             var sequences: [UInt64] = []
             for number in 1...4 {
-                // Later than the previous message, also in milliseconds.
+                // Each message is posted at least 2 ms after the previous one, so that their times differ even in
+                // milliseconds.
                 let time = ContinuousClock.now + .milliseconds(2)
                 while ContinuousClock.now < time {}
                 sequences.append(try poster.post("a", "\(number)", durability: .stored).sequence)

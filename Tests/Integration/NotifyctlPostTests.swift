@@ -54,7 +54,7 @@ extension IntegrationTests {
         }
 
         @Test(.enabled(if: Requirements.hasTmux))
-        func `on a terminal, a message that reached nothing is reported`() async throws {
+        func `on a terminal, a message that was neither received nor stored is reported`() async throws {
             try await TmuxTerminal.with(daemon, columns: 200) { terminal in
                 try await terminal.type("notifyctl post b x")
                 try await terminal.press("Enter")
@@ -180,7 +180,7 @@ extension IntegrationTests {
             #expect(errors[2] == "notifyctl: posted 3 lines (3 stored), 2 invalid")
         }
 
-        @Test func `posting of lines ends with the daemon, although the input does not end`() async throws {
+        @Test func `'post --lines' ends after the daemon has ended, even if the input does not end`() async throws {
             let process = try notifyctl.start(["post", "a.b", "--lines"], input: .pipe)
             try process.write("1\n")
             #expect(try await process.waitForLines(1).count == 1)

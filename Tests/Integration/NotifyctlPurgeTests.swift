@@ -48,7 +48,7 @@ extension IntegrationTests {
             }
             let deadline = ContinuousClock.now + .seconds(60)
             while try await waiting() != 1, ContinuousClock.now < deadline {}
-            // The copy is stored with this message at the latest.
+            // The copy for the next delivery is stored together with this message at the latest.
             _ = try poster.post("other", durability: .stored)
             let result = try await notifyctl.run("purge", "jobs.>", "--yes")
             expectText(
@@ -64,7 +64,7 @@ extension IntegrationTests {
         }
 
         @Test(arguments: ["purge a", "dead purge"])
-        func `an answer to a question that was not written deletes nothing`(command: String) async throws {
+        func `if the question can't be written, an answer deletes nothing`(command: String) async throws {
             _ = try await notifyctl.run("post", "a", "1", "--durability", "stored")
             let inner = "notifyctl \(command) 2>/dev/full"
             let result = try await notifyctl.shell("echo yes | script -qec '\(inner)' /dev/null")

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 extension IntegrationTests {
-    /// Daemons that are killed while notifyctl runs, and durable subscribers of notifyctl that are killed.
+    /// The daemon is killed while notifyctl runs, and `notifyctl subscribe --durable` is killed.
     @Suite struct NotifyctlRestartTests {
         @Test func `'subscribe' reports a lost connection and reconnects`() async throws {
             let daemon = try await Daemon.start()

@@ -92,7 +92,7 @@ extension IntegrationTests {
             }
         }
 
-        @Test func `a start is reported as without effect on a durable subscription that exists`() async throws {
+        @Test func `a start that has no effect on an existing durable subscription is reported`() async throws {
             let arguments = ["subscribe", "a", "--durable", "d", "--from", "oldest", "--count", "1"]
             let sequence = try poster.post("a", "1", durability: .stored).sequence
             let created = try notifyctl.start(arguments)

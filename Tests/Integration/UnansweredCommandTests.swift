@@ -34,7 +34,7 @@ extension IntegrationTests {
             try await expectTimeout(Notifyctl(daemon).start(arguments))
         }
 
-        /// Expects that a command ends by itself, and not because the client gives up.
+        /// Sends SIGTERM, and expects that the command ends with this status and these errors within the limit.
         private func expectEnd(_ process: ChildProcess, _ status: Int32, _ errors: String) async throws {
             process.send(SIGTERM)
             #expect(try await process.waitForExit(within: limit) == .status(status))
@@ -100,7 +100,7 @@ extension IntegrationTests {
             ["clients", "--watch"], ["names", "--watch"], ["subscriptions", "--watch"], ["dead", "list", "--watch"],
             ["top"], ["monitor"], ["log", "--follow"], ["subscribe", "a"],
         ])
-        func `a signal ends a command that only reads while the daemon stands still`(
+        func `while the daemon stands still, a signal ends a command that only reads`(
             _ arguments: [String]
         ) async throws {
             let daemon = try await Daemon.start()

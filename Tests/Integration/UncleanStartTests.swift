@@ -6,7 +6,7 @@ import Testing
 extension IntegrationTests {
     /// The gap that a subscriber gets after the daemon was killed and restarted.
     @Suite struct UncleanStartTests {
-        @Test func `the gap after a kill equals the number of posts`() async throws {
+        @Test func `the gap after a kill counts the posts between the last delivery and the kill`() async throws {
             let daemon = try await Daemon.start()
             var configuration = daemon.patientConfiguration
             configuration.backoff = .milliseconds(5) ... .milliseconds(50)

@@ -83,7 +83,7 @@ extension IntegrationTests {
             try await stop(worker)
         }
 
-        @Test func `a stop of wait and its command together is not a failure`() async throws {
+        @Test func `a stop of 'wait' together with its command is not a failure`() async throws {
             #expect(try await notifyctl.run("durable", "create", "w", "jobs.>").status == .status(0))
             try post(1)
             for _ in 0..<2 {

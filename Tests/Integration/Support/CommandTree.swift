@@ -29,7 +29,7 @@ struct CommandTree: Sendable {
         options.contains(String(option)) || commands.contains { $0.hasOption(option) }
     }
 
-    /// Returns the first word that is no command or no option of this program, or nil.
+    /// Describes the first word that is not a command or an option of this program; nil if there is none.
     func problem(_ words: ArraySlice<Substring>) -> String? {
         guard let first = words.first else { return nil }
         if !commands.isEmpty, !first.hasPrefix("-"), first != first.uppercased() {

@@ -19,7 +19,7 @@ struct DescriptorTrace {
     /// A launcher that traces the program that it executes. Each thread has a file of its own, so that no call is
     /// divided into two lines.
     var launcher: [String] {
-        // Not every processor has the calls whose names begin with a question mark here.
+        // With a question mark before its name, strace accepts a call that this processor does not have.
         let calls = (Self.opening + Self.starting).map { "?" + $0 }.joined(separator: ",")
         return ["strace", "-D", "-qq", "-ff", "-o", folder.file("trace"), "-e", "trace=\(calls)"]
     }
@@ -47,8 +47,8 @@ struct DescriptorTrace {
         fileprivate(set) var threads: [Int]
         fileprivate(set) var lines: [String]
 
-        /// The calls that opened a descriptor which a program would inherit, except those of other libraries for files
-        /// that every process may read, and that they close at once.
+        /// The calls that opened a descriptor which a program would inherit. Calls of other libraries are left out if
+        /// they open a file that every process may read, and the library closes it at once.
         var inheritable: [String] {
             lines.filter { line in !line.contains("CLOEXEC") && !exceptions.contains { line.contains($0) } }
         }

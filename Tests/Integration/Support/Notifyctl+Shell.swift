@@ -48,6 +48,6 @@ extension Daemon {
             found = try client.statistics()["subscriptions"]
             if found == wanted { return }
         }
-        throw TimedOut(description: "\(String(describing: found)) subscriptions are live instead of \(wanted)")
+        throw TimedOut(description: "\(String(describing: found)) subscriptions exist instead of \(wanted)")
     }
 }
