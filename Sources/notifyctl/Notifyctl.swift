@@ -128,8 +128,8 @@ struct Notifyctl: AsyncParsableCommand {
         }
     }
 
-    /// The parser's message, with the expected form added if the argument is a number. The messages about arguments in
-    /// other forms describe the form after the quoted option.
+    /// The parser's message, with the expected form appended if the argument must be a number. The messages about other
+    /// arguments have the expected form already, after the quoted option.
     static func completed(_ message: String) -> String {
         guard message.hasPrefix("The value '"), message.hasSuffix("'"),
             let option = message.dropLast().lastIndex(of: "'"), message[..<option].hasSuffix("' is invalid for ")

@@ -1,7 +1,7 @@
 import ArgumentParser
 import NotifyClient
 
-/// Posts messages to a number of subscriptions of the same name.
+/// Posts messages under one name to several subscriptions, and measures the receipts and the deliveries.
 struct BenchFanOut: Sendable {
     /// The measurements of the posters and of the receivers.
     struct Result: Sendable {

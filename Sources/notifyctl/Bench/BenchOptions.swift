@@ -45,7 +45,7 @@ struct BenchOptions: ParsableArguments {
         if let name { try UserNames.check([name]) }
     }
 
-    /// Checks a number of clients.
+    /// Refuses a number of clients that is not 1 to 1000, or that exceeds the number of messages.
     func check(_ option: String, _ count: Int) throws {
         guard 1...1_000 ~= count else { throw ValidationError("\(option) must be 1 to 1000") }
         guard count <= messages else { throw ValidationError("\(option) must not exceed --messages") }

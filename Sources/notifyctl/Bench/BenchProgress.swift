@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The messages that the clients of a benchmark have posted and received so far, for the line of progress.
+/// The numbers of messages that all clients of a benchmark have posted and received so far, for the line of progress.
 enum BenchProgress {
     static let posted = Atomic<UInt64>(0)
     static let received = Atomic<UInt64>(0)

@@ -22,7 +22,7 @@ struct DeadLetterOptions: ParsableArguments {
     /// Each given sequence once, in order; nil if all dead letters are selected.
     var selected: [UInt64]? { sequences.isEmpty ? nil : Set(sequences).sorted() }
 
-    /// The line to print if no dead letter is selected.
+    /// The line to print if there is no selected dead letter.
     var emptyNotice: String {
         let user = uid.map(UserNames.text)
         if durable == nil, sequences.isEmpty {

@@ -1,5 +1,6 @@
-/// Formats the reason of a failed delivery. A reason that `notifyctl work` reports begins with a line about the exit
-/// status or signal of the command. Further lines are the end of the command's standard error.
+/// Formats the reason of a failed delivery. A reason from `notifyctl work` or `wait` begins with a line about the end
+/// of the command: its exit status, its signal or the timeout. Further lines are the end of the command's standard
+/// error.
 enum FailureReason {
     private static let lineCharacters = 100
 

@@ -40,7 +40,7 @@ struct SocketFile {
                 : "run notifyctl as uid \(status.st_uid), or have that user run chmod a+x '\(directory)'")
     }
 
-    /// The outermost directory above a path that satisfies the condition; nil if none does.
+    /// Of the directories above a path that satisfy the condition, the outermost one; nil if none does.
     static func outermostDirectory(above path: String, where condition: (String) -> Bool) -> String? {
         var directories = [AccessProblem.directory(of: path)]
         while let last = directories.last, last != "/", last != "." {

@@ -5,8 +5,8 @@ import SystemPackage
 /// it from systemd.
 enum SocketLock {
     /// The process that holds the lock of a socket; nil if none does, or if this user may not read the file. Also nil
-    /// if the file belongs to another user than root or this one: that user could have written any number to it.
-    /// Changes nothing.
+    /// if another user could have written any number to the file: the file belongs neither to root nor to this user, or
+    /// has several hard links. Changes nothing.
     static func holder(ofSocket path: String) -> Int32? {
         // Non-blocking: if the file is a named pipe, opening it would wait for a writer.
         guard

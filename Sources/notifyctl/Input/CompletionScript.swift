@@ -1,4 +1,4 @@
-/// Adds commands after `help` to the completion scripts of the parser, which lack them.
+/// The parser's completion scripts complete nothing after `help`. Adds the completion of commands there.
 enum CompletionScript {
     struct Command {
         var name: String

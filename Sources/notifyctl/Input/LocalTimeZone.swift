@@ -23,8 +23,8 @@ struct LocalTimeZone: Sendable {
 
     /// Converts a local time, in seconds since 1970-01-01T00:00:00.
     func moments(ofLocal local: Int) -> Moments {
-        // An offset is less than a day. So the outer offsets are those before and after all changes near the local
-        // time. The set also has the offsets between two changes.
+        // An offset is less than a day. So the outer offsets are in force before and after all changes near the local
+        // time. The set also has the offsets that are in force between two changes.
         let outer = [offset(local - 86_400), offset(local + 86_400)]
         let offsets = Set(outer + outer.map { offset(local - $0) })
         let found = offsets.map { local - $0 }.filter { $0 + offset($0) == local }.sorted()
@@ -43,7 +43,7 @@ struct LocalTimeZone: Sendable {
     private func change(near local: Int) -> Int {
         var low = local - 86_400
         let before = offset(low)
-        // In steps of 15 minutes, because another change may follow within hours.
+        // Searches in steps of 15 minutes, because another change may follow within hours.
         var high = low
         while high < local + 86_400, offset(high) == before { (low, high) = (high, high + 900) }
         while low + 1 < high {

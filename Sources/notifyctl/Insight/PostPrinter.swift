@@ -32,7 +32,8 @@ struct PostPrinter: Sendable {
         }
     }
 
-    /// Requests the next posts. Without a connection, or while the daemon does not answer, waits and tries again.
+    /// Requests the next posts. Returns none if the connection is lost or the daemon does not answer, so that the
+    /// caller tries again.
     private func posts(_ client: NotificationClient) async throws -> [Administration.MonitoredPost] {
         do {
             return try await client.administration.monitoredPosts(to: patterns)

@@ -57,8 +57,8 @@ struct TraceCommand: AsyncParsableCommand {
     /// The sequences of stored dead letters, by subscription.
     typealias DeadLetters = [Administration.Trace.Subscription: UInt64]
 
-    /// Finds the dead letters of a message, except those that this user may not read. The daemon reports a dead letter
-    /// as acknowledged, so only the subscriptions in this state are searched.
+    /// Finds the dead letters of a message, except those that this user may not read. The daemon reports a stored dead
+    /// letter as acknowledged, so only the subscriptions in this state are searched.
     private static func deadLetters(of trace: Administration.Trace, _ client: NotificationClient) async throws
         -> DeadLetters
     {

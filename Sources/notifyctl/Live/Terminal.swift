@@ -37,8 +37,8 @@ final class Terminal: Sendable {
 
     var size: Screen { Screen.of(output) ?? .usual }
 
-    /// Switches to input without echo that arrives key by key. Keys such as Ctrl-C still send signals. May be called
-    /// again, in case another program has changed the terminal meanwhile.
+    /// Switches the terminal to input that arrives key by key and is not echoed. Keys such as Ctrl-C still send
+    /// signals. May be called again, in case another program has changed the terminal meanwhile.
     func takeKeys() {
         _ = state.withLock { takeKeys(&$0) }
     }

@@ -18,7 +18,8 @@ enum Timestamp {
         return "\(clock(Int(seconds) + offset)).\(pad(fraction / 1000, 3))"
     }
 
-    /// A local time, in seconds since 1970-01-01T00:00:00, to the second or to the minute, without its offset.
+    /// The text of a local time, to the second or to the minute, without its offset. The time is given in seconds since
+    /// 1970-01-01T00:00:00.
     static func local(_ seconds: Int, hasSeconds: Bool) -> String {
         String(clock(seconds).prefix(hasSeconds ? 19 : 16).replacing("T", with: " "))
     }

@@ -19,7 +19,8 @@ struct SubscribeCommand: AsyncParsableCommand, ProgramRunning, PatternTaking {
 
             With --group several clients share the messages of a durable subscription: each message goes to one of \
             them. While the subscription is shared, a client without --group is refused. While it is not shared, a \
-            client with --group is refused. --takeover attaches in both cases, and ends the other clients.
+            client with --group is refused. --takeover attaches in both cases, and ends the attachments of the other \
+            clients.
 
             --from is \(PositionArgument.forms). A new durable subscription starts there, and reports deletions after \
             that sequence, or after the first message since that time. An existing one resumes; 'notifyctl durable \

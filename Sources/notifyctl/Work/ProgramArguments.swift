@@ -14,10 +14,10 @@ extension ProgramRunning {
 }
 
 enum ProgramArguments {
-    /// Parses the arguments of notifyctl.
+    /// Parses the arguments of notifyctl. If the arguments before `--` are not complete, those after it may be
+    /// patterns.
     ///
-    /// - Throws: errors of the parser; `ValidationError` if a program follows `--` and the command does not run one. If
-    ///   the arguments before `--` are not complete, the arguments after it may be patterns.
+    /// - Throws: errors of the parser; `ValidationError` if a program follows `--` and the command does not run one.
     static func parse(_ arguments: [String]) throws -> any ParsableCommand {
         guard let end = arguments.firstIndex(of: "--") else { return try Notifyctl.parseAsRoot(arguments) }
         let command: any ParsableCommand
