@@ -14,7 +14,7 @@ import Testing
         #expect(BenchFormat.time(nanoseconds) == text)
     }
 
-    @Test func `numbers are grouped`() {
+    @Test func `numbers have commas between groups of three digits`() {
         #expect([0, 999, 1_000, 1_234_567].map(BenchFormat.grouped) == ["0", "999", "1,000", "1,234,567"])
     }
 
@@ -40,7 +40,7 @@ import Testing
         #expect(!report(mayDrop: false).text.contains("dropped"))
     }
 
-    @Test func `the JSON has the same figures`() throws {
+    @Test func `the JSON of a benchmark has the same figures as its text`() throws {
         let object = try JSONSerialization.jsonObject(with: Data(report(mayDrop: true).json)) as? [String: Any]
         let part = try #require(object?["received"] as? [String: Any])
         #expect(object?["messages"] as? Int == 1_005)

@@ -71,7 +71,7 @@ import Testing
         #expect(failure.hasSuffix("; 2 dead letters not found" + note))
     }
 
-    @Test func `sequences are selected once and in order`() throws {
+    @Test func `each given sequence is selected once, in ascending order`() throws {
         #expect(try DeadLetterOptions.parse(["billing"]).selected == nil)
         #expect(try DeadLetterOptions.parse(["--id", "3", "1", "--id", "3"]).selected == [1, 3])
     }

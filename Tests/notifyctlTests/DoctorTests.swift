@@ -8,7 +8,7 @@ import Testing
 @testable import notifyctl
 
 @Suite struct DoctorTests {
-    @Test func `only an older daemon is a problem`() {
+    @Test func `only an older version of the daemon is a problem`() {
         #expect(Doctor.findings(daemonVersion: NotificationClient.version).isEmpty)
         #expect(Doctor.findings(daemonVersion: "1000.0.0").isEmpty)
         let findings = Doctor.findings(daemonVersion: "0.0.9")

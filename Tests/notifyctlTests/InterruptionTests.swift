@@ -42,7 +42,7 @@ import Testing
         close(write)
     }
 
-    @Test func `cancelled sources end without interrupting`() async throws {
+    @Test func `the sources of an interruption end without interrupting if they are cancelled`() async throws {
         let (read, write) = try makePipe()
         let interruption = Interruption()
         let watching = Task {

@@ -11,7 +11,7 @@ import Testing
         #expect(JobEnvironment.name(ofHeader: key) == name)
     }
 
-    @Test func `the last header of a variable counts, and headers with a NUL are left out`() {
+    @Test func `of headers with the same variable the last counts, and headers with a NUL are left out`() {
         let headers = [("a.b", "1"), ("A-B", "2"), ("a_b", "3\u{0}"), ("nul", "\u{0}"), ("empty", "")]
         #expect(
             JobEnvironment.variables(ofHeaders: headers) == ["NOTIFY_HEADER_A_B": "2", "NOTIFY_HEADER_EMPTY": ""])

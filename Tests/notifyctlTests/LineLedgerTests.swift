@@ -33,7 +33,7 @@ import Testing
         #expect(ledger.status == .success && ledger.failure == nil)
     }
 
-    @Test func `ten invalid lines are reported, and none stops the posting`() {
+    @Test func `at most ten invalid lines are reported, and none stops the posting`() {
         var ledger = ledger(lines: 1...15)
         let reports = (1...14).compactMap { _ in ledger.received(refusal(.payloadTooLarge)) }
         #expect(reports.count == 10 && reports.last == "line 10: refused")
@@ -112,7 +112,7 @@ import Testing
                 == "posted 1 line (1 stored), 2 not posted (lines 3 to 4), none from line 5 on, unknown for 1 (line 2)")
     }
 
-    @Test func `many ranges are cut`() {
+    @Test func `the text of ranges of lines has at most four ranges`() {
         #expect("\(LineRanges([1, 3, 4, 6, 8, 9, 11]))" == "lines 1, 3 to 4, 6, 8 to 9, …")
     }
 }

@@ -98,7 +98,7 @@ import Testing
         "yesterday ", "yesterday12:00", "yesterdayT12:00", "yesterday noon", "yesterday 2026-11-22",
         "todaytoday", "tomorrow", "yesterday yesterday",
     ])
-    func `other texts are refused`(text: String) {
+    func `texts that have no form of a position are refused`(text: String) {
         #expect(position(text) == nil)
     }
 

@@ -47,7 +47,7 @@ import Testing
         ["work", "a", "--durable", "w", "--timeout", "0s", "--", "x"],
         ["subscribe", "a", "--exec", "--durable", "d", "--", "x"], ["wait", "--", "x"],
     ])
-    func `wrong usage is refused`(_ arguments: [String]) {
+    func `invalid or missing arguments before the program are refused`(_ arguments: [String]) {
         #expect(throws: (any Error).self) { try ProgramArguments.parse(arguments) }
     }
 }

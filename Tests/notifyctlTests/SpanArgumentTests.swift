@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test(arguments: ["", "s", "010", "-1s", "1 s", "1S", "1y", "30m1h", "1234567890s", "٣s", "1001d", "86400001s"])
-    func `other texts are refused`(_ text: String) {
+    func `texts that are not spans of at most 1000 days are refused`(_ text: String) {
         #expect(throws: ValidationError.self) { try SpanArgument.span(text) }
         #expect(throws: ValidationError.self) { try SpanArgument.spans("1s,\(text)") }
     }

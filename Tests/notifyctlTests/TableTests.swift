@@ -53,7 +53,7 @@ import Testing
             (0, "0s"), (59, "59s"), (60, "1m0s"), (3_599, "59m59s"), (3_600, "1h0m"), (86_399, "23h59m"),
             (86_400, "1d0h"), (90_000, "1d1h"),
         ] as [(UInt64, String)])
-    func `durations have two units`(seconds: UInt64, text: String) {
+    func `durations are written in their two largest units`(seconds: UInt64, text: String) {
         #expect(Quantities.duration(seconds: seconds) == text)
     }
 

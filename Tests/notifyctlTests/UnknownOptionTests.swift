@@ -16,7 +16,7 @@ import Testing
         ("subscribe a --durible x", "Unknown option '--durible'. Did you mean '--durable'?"),
         ("ping --since 2h", "Unknown option '--since'"),
     ])
-    func `an option known from another program is refused, with a suggestion`(
+    func `an unknown option is refused, with the option that is probably meant`(
         arguments: String, expected: String
     ) throws {
         let words = arguments.split(separator: " ").map(String.init)
