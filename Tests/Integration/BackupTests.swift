@@ -149,7 +149,7 @@ extension IntegrationTests {
             #expect(deaths > 2)
         }
 
-        /// A daemon's folder with a stopped daemon's database of 20 messages, and a backup of the first 10 of them.
+        /// The folder of a stopped daemon, with a database of 20 messages and a backup of the first 10.
         private func makeBackup() async throws -> TemporaryFolder {
             let folder = try TemporaryFolder()
             let daemon = try await Daemon.start(folder: folder)

@@ -79,6 +79,7 @@ extension IntegrationTests {
             try client.subscribe("all.>", as: 1, durable: "client\(number)", from: .oldest)
             let since = try client.subscribe("all.>", as: 2).sequence
             var outcome = Outcome()
+            // The messages from before the volatile subscription, which does not receive them.
             var early: Set<UInt64> = []
             var sent = 0
             while outcome.receipts.count < count || outcome.durable.count < 2 * count {

@@ -224,7 +224,7 @@ extension IntegrationTests {
             try await stop(process)
         }
 
-        @Test func `lines are printed after the name of their message`() async throws {
+        @Test func `with --prefix, each line follows the name of its message`() async throws {
             let worker = try work(["--prefix"], script: "cat; echo error >&2")
             try post("a\nb\n\nrest")
             #expect(
@@ -248,7 +248,7 @@ extension IntegrationTests {
             try await stop(worker)
         }
 
-        @Test func `a command that ignores SIGTERM is killed after its time`() async throws {
+        @Test func `a command that ignores SIGTERM is killed some time after its timeout`() async throws {
             let worker = try work(
                 ["--timeout", "5s", "--max-deliveries", "1"],
                 script: "trap '' TERM; echo $$; while :; do sleep 1000; done")
@@ -275,7 +275,7 @@ extension IntegrationTests {
         }
 
         @Test(arguments: [("--other", "TS"), ("--batch", "B")])
-        func `commands keep the scheduling policy`(option: String, policy: String) async throws {
+        func `commands inherit the scheduling policy of notifyctl`(option: String, policy: String) async throws {
             let process = try shell(
                 "exec chrt \(option) 0 \"$NOTIFYCTL\" work 'jobs.>' --durable w -- sh -c 'ps -o cls= -p $$'")
             try daemon.waitForSubscriptions(1)
@@ -396,7 +396,7 @@ extension IntegrationTests {
             expectText(settings.output, "max deliveries 3\n")
         }
 
-        @Test func `a missing command is a wrong usage`() async throws {
+        @Test func `a missing command is reported as wrong usage`() async throws {
             let result = try await notifyctl.run("work", "a", "--durable", "w", "--")
             #expect(result.status == .status(64))
             expectText(result.errors, "the command to run is missing: add it after '--'")

@@ -23,7 +23,7 @@ extension IntegrationTests {
             environment = ["LD_PRELOAD": library]
         }
 
-        @Test func `notifyctl has its arguments`() async throws {
+        @Test func `notifyctl finds its arguments`() async throws {
             let daemon = try await Daemon.start()
             var notifyctl = Notifyctl(daemon)
             notifyctl.environment = environment
@@ -35,7 +35,7 @@ extension IntegrationTests {
             expectText(wrong.errors, "(see 'notifyctl durable show --help')")
         }
 
-        @Test func `notifyd has its arguments`() async throws {
+        @Test func `notifyd finds its arguments`() async throws {
             let version = try ChildProcess(Programs.notifyd, ["--version"], environment: environment)
             #expect(try await version.waitForExit() == .status(0))
             let output = try await version.standardOutput.wait("end of output") { $0.isAtEnd ? $0 : nil }

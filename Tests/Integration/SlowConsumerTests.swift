@@ -10,7 +10,7 @@ extension IntegrationTests {
         private static let count = 200_000
         private static let buffered = 1000
 
-        /// Starts a daemon with this outbox limit in bytes per connection.
+        /// Starts a daemon with this limit in bytes for the outboxes of a connection and of a user.
         private func start(outboxBytes: Int) async throws -> Daemon {
             let folder = try TemporaryFolder()
             let file = folder.file("notifyd.yaml")

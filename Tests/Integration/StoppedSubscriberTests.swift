@@ -10,7 +10,7 @@ extension IntegrationTests {
         private static let count = 1_000_000
         private static let limit = 64 << 20
 
-        @Test func `a million messages pass a stopped subscriber`() async throws {
+        @Test func `a million messages for a stopped subscriber take little memory, and arrive later`() async throws {
             let daemon = try await Daemon.start()
             let script = Programs.repository + "/Tests/Integration/PythonClient/counting_subscriber.py"
             let warmUp = 1000
