@@ -11,7 +11,7 @@ enum BenchFormat {
         return text
     }
 
-    /// A time with three significant digits and its unit.
+    /// A time with at least three significant digits, and its unit.
     static func time(_ nanoseconds: UInt64) -> String {
         let units: [(limit: UInt64, divisor: Double, name: String)] = [
             (1_000, 1, "ns"), (1_000_000, 1e3, "µs"), (1_000_000_000, 1e6, "ms"),
@@ -20,7 +20,7 @@ enum BenchFormat {
         return "\(significant(Double(nanoseconds) / unit.divisor)) \(unit.name)"
     }
 
-    /// A number with three significant digits, and all digits before the decimal point.
+    /// A number with all digits before the decimal point, and as many decimals as three significant digits need.
     static func significant(_ number: Double) -> String {
         guard number < 100 else { return grouped(UInt64(number.rounded())) }
         let decimals = number < 10 ? 2 : 1

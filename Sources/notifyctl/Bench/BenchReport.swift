@@ -17,7 +17,7 @@ struct BenchReport: Sendable {
     var bytes: Int
     /// The number of clients in each role, such as "subscribers".
     var clients: [(role: String, count: Int)]
-    /// The time at which the first message was posted, in nanoseconds.
+    /// The time just before the first post, in nanoseconds.
     var start: UInt64
     var parts: [Part]
 

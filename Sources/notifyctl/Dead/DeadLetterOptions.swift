@@ -54,7 +54,7 @@ struct DeadLetterOptions: ParsableArguments {
                     of: durable, from: .sequence(sequence), limit: 1, uid: uid)
                 for try await letter in letters where letter.sequence == sequence { try body(letter) }
             } catch let error as NotifyError where error.code == .invalidArgument {
-                // The sequence is beyond the end of the log.
+                // The sequence is beyond the end of the log, so no dead letter has it.
             }
         }
     }

@@ -23,7 +23,7 @@ struct DeadRetryCommand: AsyncParsableCommand {
         let result = try await withNotificationClient(configuration: connection.configuration()) { [letters] client in
             let result = try await client.administration.retryDeadLetters(
                 of: letters.durable, sequences: selected, uid: letters.uid)
-            // A mistyped name is an error.
+            // If no dead letter was found, a mistyped name of the subscription is an error.
             if result.messages == 0, result.kept == 0 { try await letters.checkDurable(client) }
             return result
         }

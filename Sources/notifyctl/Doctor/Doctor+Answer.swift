@@ -63,7 +63,8 @@ extension Doctor {
     private static let longLag = 100_000
     private static let namedLags = 5
 
-    /// A finding that names the durable subscriptions that are far behind, furthest first; empty if there are none.
+    /// A finding that names the durable subscriptions that are far behind, the furthest first; none if no subscription
+    /// is.
     static func findings(lags: [Lag]) -> [Finding] {
         let long = lags.filter { $0.behind >= longLag }.sorted { $0.behind > $1.behind }
         guard !long.isEmpty else { return [] }

@@ -17,7 +17,7 @@ struct Doctor {
 
     private var isOfSystem: Bool { path == Self.systemPath }
 
-    /// Whether this user's units open the socket.
+    /// Whether the socket is the one that this user's units open.
     private var isOfUser: Bool { path == ServiceUnits.userSocketPath }
 
     /// The units that may start the daemon. For the system's socket, these include the units of this user, because

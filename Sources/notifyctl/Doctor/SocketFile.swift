@@ -14,7 +14,7 @@ struct SocketFile {
 
     var exists: Bool { status != nil }
 
-    /// Whether a file that is not a socket is at the path.
+    /// Whether the path has a file that is not a socket.
     var isOtherFile: Bool { status.map { $0.st_mode & S_IFMT != S_IFSOCK } ?? false }
 
     /// The finding that the mode of the socket, or of a directory above it, does not let this user connect.

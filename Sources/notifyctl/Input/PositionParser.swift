@@ -187,7 +187,8 @@ struct PositionParser {
         return fraction(&scanner).map { (seconds, $0) }
     }
 
-    /// Reads a point and the decimals of a second, or nothing, and returns the microseconds; nil without digits.
+    /// Reads a point and the decimals of a second, or nothing, and returns the microseconds; nil if no digit follows
+    /// the point.
     private func fraction(_ scanner: inout TextScanner) -> Int? {
         guard scanner.skip(".") else { return 0 }
         guard let digits = scanner.digits(1...9) else { return nil }

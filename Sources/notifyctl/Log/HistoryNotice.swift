@@ -1,7 +1,7 @@
 import FoundationEssentials
 import NotifyClient
 
-/// The notice of `log` that messages of the requested time were deleted.
+/// The notice of `log` that messages of the requested time may be missing.
 enum HistoryNotice {
     /// The requested range.
     struct Request: Sendable {

@@ -19,8 +19,7 @@ struct TableLayout {
 
     /// - Parameters:
     ///   - kept: A column that is shown even if the style leaves it out by default. If the width is too small, it is
-    ///     left out
-    ///     after all others but the first.
+    ///     left out after all others but the first.
     ///   - skipped: The number of columns to leave out after the first one, for a table that is scrolled sideways.
     init(_ table: Table, _ style: TableStyle, keeping kept: Int? = nil, skipping skipped: Int = 0) {
         guard case .fitting(let limit, let isWide) = style else {

@@ -10,7 +10,7 @@ struct LinePoster: Sendable {
     private static let windowLines = 16_384
     private static let firstPause = Duration.milliseconds(100)
     private static let longestPause = Duration.seconds(1)
-    /// The minimum time for a connection, even if `retryTime` is shorter.
+    /// The minimum time that a line waits for a connection, even if `retryTime` is shorter.
     private static let shortestConnectionWait = Duration.milliseconds(100)
     /// The minimum time for the receipt of a line, even if `retryTime` is shorter. After this time the outcome of the
     /// line is unknown, and the command ends.

@@ -161,7 +161,7 @@ struct SubscribeRunner: Sendable {
     /// The error for a timeout.
     static func timeoutMessage(_ timeout: Duration) -> String { "timed out after \(JobOutcome.text(timeout))" }
 
-    /// Whether the command only creates the durable subscription, because its timeout is 0.
+    /// Whether the command only creates the durable subscription: its timeout is 0, and it takes over no attachment.
     private var isCreationOnly: Bool { durable != nil && timeout == .zero && arrival == nil && !takesOver }
 
     private func show(until interruption: Interruption, _ opening: OpeningEvent) async throws -> Interruption.Reason? {

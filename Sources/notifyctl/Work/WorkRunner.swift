@@ -14,11 +14,11 @@ struct WorkRunner: Sendable {
     let parallel: Int
     let runner: JobRunner
 
-    /// Works until a signal, until the reader of standard output closes it, or until a command can't be started. Then
-    /// waits until the running commands have exited.
+    /// Works until a signal, until standard output is closed by its reader or can't be written, or until a command
+    /// can't be started. Then waits until the running commands have exited.
     ///
-    /// - Throws: `CommandFailure` with `notStarted` if a command can't be started,
-    ///   `StandardOutput.Failure.readerClosed`, and errors of the client.
+    /// - Throws: `CommandFailure` if a command can't be started (`notStarted`) or if the output can't be written;
+    ///   `StandardOutput.Failure.readerClosed`; errors of the client.
     func run() async throws {
         let signals = await Interruption.trapSignals(includingHangup: true)
         let work = Work(self)
