@@ -172,7 +172,7 @@ import Testing
         #expect(message.contains("expected the sequence of a \(thing), such as 4711"))
     }
 
-    @Test func `examples fit on a line of a terminal`() {
+    @Test func `examples in the help have at most 80 columns`() {
         var commands: [any ParsableCommand.Type] = [Notifyctl.self]
         var examples = 0
         while let command = commands.popLast() {
@@ -196,7 +196,7 @@ import Testing
         }
     }
 
-    @Test func `a header is split at its first colon and trimmed`() throws {
+    @Test func `a header argument is split at its first colon, and both parts are trimmed`() throws {
         let headers: [(String, String, String)] = [
             (" K : V w ", "K", "V w"), ("K: V", "K", "V"), ("K:\t", "K", ""), ("k:v:w", "k", "v:w"), ("k:", "k", ""),
         ]

@@ -31,7 +31,7 @@ import Testing
             ])
     }
 
-    @Test func `a group shows its members and settings`() {
+    @Test func `the list and the details of a group have its members and settings`() {
         var entry = entry(pending: 1)
         (entry.sharing, entry.members, entry.waiting, entry.inFlight) = (.group, 3, 2, 7)
         let table = DurableListCommand.table([Administration.DurableSubscription(entry)], now: now)

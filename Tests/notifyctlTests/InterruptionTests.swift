@@ -31,7 +31,7 @@ import Testing
         #expect(interruption.reason == nil)
     }
 
-    @Test func `a closed reader interrupts without a write`() async throws {
+    @Test func `the end of the output's reader interrupts, even if nothing is written`() async throws {
         let (read, write) = try makePipe()
         let interruption = Interruption()
         async let watching: Void = interruption.watchReader(of: write)
@@ -57,7 +57,7 @@ import Testing
         close(write)
     }
 
-    @Test func `the first reason is kept`() async {
+    @Test func `only the first reason of an interruption is kept`() async {
         let interruption = Interruption()
         interruption.interrupt(.signal)
         interruption.interrupt(.timeout)
@@ -76,7 +76,7 @@ import Testing
         #expect(await [first, second] == [.failure, .failure])
     }
 
-    @Test func `a wait for an interruption has a limit`() async {
+    @Test func `a wait for an interruption ends after its limit`() async {
         let (interruption, clock) = (Interruption(), ManualClock())
         async let reason = interruption.wait(atMost: .seconds(2), clock: clock)
         await clock.waitForSleeper(until: .seconds(2))
@@ -84,7 +84,7 @@ import Testing
         #expect(await reason == nil)
     }
 
-    @Test func `a cancelled task does not wait`() async {
+    @Test func `a cancelled task does not wait for an interruption`() async {
         let interruption = Interruption()
         let waiting = Task { await interruption.wait() }
         waiting.cancel()

@@ -75,7 +75,7 @@ import Testing
         #expect(await outcome.settled(by: interruption, clock: clock) == outcome)
     }
 
-    @Test func `other outcomes are not changed`() async {
+    @Test func `only the outcome of a stopped command depends on a stop of notifyctl`() async {
         for outcome in [JobOutcome.done, .givenBack, .failed(reason: "r"), .deadLetter(reason: "r")] {
             #expect(await outcome.settled(by: Interruption(), clock: ManualClock()) == outcome)
         }

@@ -81,7 +81,7 @@ import Testing
         #expect(shell.process.hasEnded())
     }
 
-    @Test func `signals have their default handling, whatever notifyctl ignores and blocks`() async throws {
+    @Test func `a process starts with the default handling of signals that notifyctl ignores or blocks`() async throws {
         signal(SIGPIPE, SIG_IGN)
         var (blocked, before) = (sigset_t(), sigset_t())
         sigemptyset(&blocked)

@@ -34,7 +34,7 @@ import Testing
         #expect(await !window.wait())
     }
 
-    @Test func `a cancelled task does not wait`() async {
+    @Test func `a cancelled task does not wait for outcomes`() async {
         let window = LineWindow(limit: 1)
         window.posted(1)
         let task = Task { await window.wait() }

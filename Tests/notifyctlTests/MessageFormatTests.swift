@@ -103,7 +103,7 @@ import Testing
 
     // MARK: Templates
 
-    @Test func `every field has a name`() throws {
+    @Test func `a template can contain every field`() throws {
         let message = try message(
             object: "o", headers: [("k", "v w"), ("l", "")], payload: Array("é".utf8), isRedelivered: true)
         let fields = [

@@ -23,7 +23,7 @@ import Testing
 
     private var searchPath: String { "\(folder.file("first")):second::\(folder.file("second"))" }
 
-    @Test func `the first folder with the program counts`() throws {
+    @Test func `a program is taken from the first folder that has it`() throws {
         #expect(try ProgramFile.find("program", in: searchPath) == folder.file("second/program"))
         try create("first/program", mode: 0o700)
         #expect(try ProgramFile.find("program", in: searchPath) == folder.file("first/program"))

@@ -48,7 +48,7 @@ import Testing
         #expect(lines(28) == ["NAME         POSTS  PATTERNS", "orde…ope  12345678  orde…k.>", "a                9  a"])
     }
 
-    @Test func `the titles show that columns at the end do not fit and are left out`() {
+    @Test func `if columns do not fit, the last ones are left out, and the titles end with an ellipsis`() {
         #expect(lines(27) == ["NAME               POSTS  …", "orders.…europe  12345678", "a                      9"])
         #expect(lines(21, keeping: 2) == ["NAME      PATTERNS  …", "orde…ope  orde…k.>", "a         a"])
         #expect(lines(29, skipping: 1)[0].hasPrefix("NAME "))

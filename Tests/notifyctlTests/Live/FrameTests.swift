@@ -17,7 +17,7 @@ import Testing
         #expect(output([Frame.Line("abcdefg"), Frame.Line("f")], rows: 1) == "\u{1B}[1;1H\u{1B}[Kabcde")
     }
 
-    @Test func `titles are reversed over the whole width`() {
+    @Test func `titles are in reverse video over the whole width`() {
         #expect(
             output([Frame.Line("ab", isTitle: true)], rows: 1)
                 .hasSuffix("\u{1B}[7m\u{1B}[4m\u{1B}[24mab   \u{1B}[m"))
