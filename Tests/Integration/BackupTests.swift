@@ -114,7 +114,7 @@ extension IntegrationTests {
 
         /// The daemon is killed at each write to the copy.
         @Test(.enabled(if: Requirements.canTrace))
-        func `a kill during a backup leaves no file and harms nothing`() async throws {
+        func `a kill during a backup leaves no partial file, and the log stays intact`() async throws {
             var deaths = 0
             while true {
                 let folder = try TemporaryFolder()

@@ -37,7 +37,7 @@ extension IntegrationTests {
         }
 
         @Test(.enabled(if: Requirements.canSwitchUser))
-        func `names of a user are open to that user and root only`() async throws {
+        func `only a user and root may use the names under the user's uid`() async throws {
             let daemon = try await Daemon.start(environment: ["NOTIFYD_SOCKET_MODE": "0666"])
             chmod(daemon.folder.path, 0o755)
             let root = try RawClient(daemon)

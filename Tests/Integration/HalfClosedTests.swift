@@ -20,7 +20,7 @@ extension IntegrationTests {
             #expect(try RawClient(daemon).statistics()["connections"] == 1)
         }
 
-        @Test func `a client that reads late gets everything`() async throws {
+        @Test func `a client that reads only after it has shut down its socket gets all answers`() async throws {
             let daemon = try await Daemon.start()
             let client = try RawClient(daemon)
             let count: UInt64 = 2_000

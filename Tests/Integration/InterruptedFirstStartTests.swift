@@ -31,7 +31,7 @@ extension IntegrationTests {
         }
 
         /// The start that created the file may have been killed before it flushed the folder.
-        @Test func `the folder of an empty database is flushed`() async throws {
+        @Test func `a start with an empty database file flushes its folder before it writes`() async throws {
             let folder = try TemporaryFolder()
             _ = try folder.write("", to: "notifyd.db")
             let trace = folder.file("trace")

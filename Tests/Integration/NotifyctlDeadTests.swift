@@ -175,7 +175,7 @@ extension IntegrationTests {
             #expect(try await states().map { $0["state"] as? String } == ["acknowledged", "waiting"])
         }
 
-        @Test func `settings are changed and shown`() async throws {
+        @Test func `'durable set' changes settings, and 'durable show' prints them`() async throws {
             _ = try await succeed("durable", "create", "w", "jobs.>", "--group")
             let lines = try await succeed(
                 "durable", "set", "w", "--deadline", "200ms", "--retry-after", "1s,10s", "--max-deliveries", "2",

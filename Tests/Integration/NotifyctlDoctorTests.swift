@@ -313,7 +313,7 @@ extension IntegrationTests {
             #expect(try Data(contentsOf: URL(filePath: folder.file("n.db"))) == before)
         }
 
-        @Test func `a file at the path of the socket is found`() async throws {
+        @Test func `a file that would keep a start from opening the socket is found`() async throws {
             let file = try folder.write("letter", to: "n.sock")
             try await expectAdviceOfStart("\(file) exists and is not a socket: move it away")
         }

@@ -59,7 +59,7 @@ extension IntegrationTests {
             }
         }
 
-        @Test func `a running subscriber continues at the new position`() async throws {
+        @Test func `after a reset, a running subscriber continues at the new position`() async throws {
             let process = try notifyctl.start(["subscribe", "a", "b", "--durable", "mine", "-c", "7"])
             try poster.post("a", "first")
             _ = try await process.standardOutput.wait("the first message") { $0.text == "first\n" ? $0 : nil }
@@ -119,7 +119,7 @@ extension IntegrationTests {
             #expect(try await received(2, "a") == ["5", "8"])
         }
 
-        @Test func `a change survives a kill after the answer`() async throws {
+        @Test func `a reset or edit that was answered survives a kill`() async throws {
             #expect(try await notifyctl.run("durable", "reset", "mine", "--to", "oldest").status == .status(0))
             try await daemon.kill()
             try await daemon.start()
@@ -165,7 +165,7 @@ extension IntegrationTests {
             #expect(result.status == .status(0), "\(result.errors)")
         }
 
-        @Test func `bad input is refused with its reason`() async throws {
+        @Test func `invalid arguments of 'durable' commands are refused with the reason`() async throws {
             let cases: [(arguments: [String], status: Int32, text: String)] = [
                 (["reset", "mine", "--to", "1000"], 64, "sequence 1000 is beyond the end of the log"),
                 (["reset", "mine", "--to", "1000"], 64, "sequence \(sequences[4] + 1) "),

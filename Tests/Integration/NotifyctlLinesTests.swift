@@ -85,7 +85,7 @@ extension IntegrationTests {
             #expect(receipts.allSatisfy { $0.hasPrefix("posted \(name) sequence=") })
         }
 
-        @Test func `--retry ends after its time`() async throws {
+        @Test func `--retry ends after its time while storage fails`() async throws {
             let daemon = try await startFull()
             let result = try await Notifyctl(daemon).run(
                 "post", "a", "--lines", "--durability", "stored", "--retry", "5s", input: .text("one\ntwo\n"))

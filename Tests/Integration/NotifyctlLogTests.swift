@@ -221,7 +221,7 @@ extension IntegrationTests {
             #expect(try await log("a", "--reverse") == (0..<count).reversed().map(String.init))
         }
 
-        @Test func `following prints each message once while others are posted`() async throws {
+        @Test func `'log --follow' prints each message once while others are posted`() async throws {
             let count = 2000
             for index in 0..<count / 2 { try poster.send(post: "a", "\(index)", durability: .stored) }
             let process = try notifyctl.start([
@@ -250,7 +250,7 @@ extension IntegrationTests {
             #expect(try await notifyctl.run("log", "--summary", "--from", "now").lines.count == 1)
         }
 
-        @Test func `a signal before the last message is a failure`() async throws {
+        @Test func `a signal before the last message of --limit is a failure`() async throws {
             try poster.post("a", "1", durability: .stored)
             let process = try notifyctl.start(["log", "a", "--follow", "--limit", "2"])
             _ = try await process.waitForLines(1)
@@ -258,7 +258,7 @@ extension IntegrationTests {
             #expect(try await process.waitForExit() == .status(1))
         }
 
-        @Test func `a signal ends following`() async throws {
+        @Test func `a signal ends 'log --follow'`() async throws {
             let process = try notifyctl.start(["log", "--follow", "--format", "{text}"])
             try poster.post("a", "first", durability: .stored)
             _ = try await process.waitForLines(1)

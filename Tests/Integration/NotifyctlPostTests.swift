@@ -93,7 +93,7 @@ extension IntegrationTests {
             #expect(try reader.message().text == "a\nb")
         }
 
-        @Test func `a closed standard output fails before anything is posted`() async throws {
+        @Test func `a command with a closed standard output fails before anything is posted`() async throws {
             for command in ["post a.b x", "post a.b --lines", "durable create new a", "subscribe a --durable new"] {
                 let result = try await notifyctl.shell("echo x | notifyctl \(command) >&-")
                 #expect(result.status == .status(1), "\(command)")
@@ -125,7 +125,7 @@ extension IntegrationTests {
             #"subscribe "$x""#, #"subscribe a --format "$x""#, #"durable remove "$x""#, #"ping "$x""#, #""$x""#,
             #"ping --socket "$x""#,
         ])
-        func `other arguments must be UTF-8`(command: String) async throws {
+        func `arguments other than the payload must be UTF-8`(command: String) async throws {
             let result = try await notifyctl.shell(#"x=$(printf 'a\377'); notifyctl \#(command)"#)
             #expect(result.status == .status(65), "\(result)")
             #expect(result.errors.split(separator: "\n").count == 1)

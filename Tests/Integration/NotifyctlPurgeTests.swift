@@ -78,7 +78,7 @@ extension IntegrationTests {
             expectText(result.errors, "Unknown option '--yse'")
         }
 
-        @Test func `without a terminal purge requires a confirmation`() async throws {
+        @Test func `without a terminal, 'purge' requires --yes`() async throws {
             _ = try store(1, "a")
             let result = try await notifyctl.run("purge", "a")
             #expect(result.status == .status(64) && result.errors.contains("--yes"))

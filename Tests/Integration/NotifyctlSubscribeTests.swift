@@ -40,7 +40,7 @@ extension IntegrationTests {
             try daemon.waitForSubscriptions(0)
         }
 
-        @Test func `verbose output prints names`() async throws {
+        @Test func `--verbose prints the name before each payload`() async throws {
             let process = try subscribe(">", "-v", "--object", "mine")
             try poster.post("a.b", "theirs", object: "theirs")
             try poster.post("a.b", "one two", object: "mine")
@@ -122,7 +122,7 @@ extension IntegrationTests {
 
         // MARK: Ending
 
-        @Test func `a second signal ends subscribe immediately`() async throws {
+        @Test func `a second signal ends 'subscribe' immediately`() async throws {
             let process = try subscribe("a", "--durable", "mine")
             daemon.process.send(SIGSTOP)
             try daemon.process.waitUntilStopped()
@@ -154,7 +154,7 @@ extension IntegrationTests {
             #expect(output == ["1", "2", "3"])
         }
 
-        @Test func `messages do not extend the timeout`() async throws {
+        @Test func `messages do not extend the timeout of 'subscribe'`() async throws {
             let began = ContinuousClock.now
             let process = try notifyctl.start(["subscribe", "a", "-t", "5s"])
             // Posts until notifyctl ends, because messages must not extend the timeout.
@@ -210,7 +210,7 @@ extension IntegrationTests {
         }
 
         @Test(arguments: [SIGINT, SIGTERM])
-        func `a signal acknowledges the printed messages`(signal: Int32) async throws {
+        func `after a signal, the printed messages are acknowledged`(signal: Int32) async throws {
             let process = try subscribe("a", "--durable", "mine")
             for number in 1...3 { try poster.post("a", "\(number)") }
             #expect(try await process.waitForLines(3) == ["1", "2", "3"])

@@ -94,7 +94,7 @@ extension IntegrationTests {
         }
 
         @Test(.enabled(if: Requirements.hasTmux))
-        func `'watch' scrolls, and restores the terminal`() async throws {
+        func `--watch scrolls on a terminal, and restores it`() async throws {
             let clients = try (0..<12).map { _ in try RawClient(daemon) }
             try await TmuxTerminal.with(daemon, columns: 80, rows: 8) { terminal in
                 try await terminal.type("notifyctl clients --watch --interval 100ms; echo status=$?")
@@ -118,7 +118,7 @@ extension IntegrationTests {
         }
 
         @Test(.enabled(if: Requirements.hasTmux), arguments: ["q", "C-c"])
-        func `'watch' can be left before its first table while the daemon stands still`(_ key: String) async throws {
+        func `--watch can be quit before its first table while the daemon stands still`(_ key: String) async throws {
             let connections = try #require(try poster.statistics()["connections"])
             try await TmuxTerminal.with(daemon) { terminal in
                 // The first table has rates, so it follows after an interval.

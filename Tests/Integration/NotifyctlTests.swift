@@ -97,7 +97,7 @@ extension IntegrationTests {
         @Test(arguments: [
             "ping", "stats", "stats --json", "durable list", "clients", "subscriptions", "top", "names", "monitor",
         ])
-        func `a closed standard output fails immediately`(command: String) async throws {
+        func `a command with a closed standard output fails immediately`(command: String) async throws {
             let daemon = try await Daemon.start()
             let result = try await Notifyctl(daemon).shell("notifyctl \(command) >&-")
             #expect(result.status == .status(1))

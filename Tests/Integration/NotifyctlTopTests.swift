@@ -167,7 +167,7 @@ extension IntegrationTests {
             #expect(!result.output.contains("\u{1B}"))
         }
 
-        @Test func `the first lines have rates`() async throws {
+        @Test func `the first printed report has rates`() async throws {
             let daemon = try await Daemon.start()
             let result = try await Notifyctl(daemon).run("top", "--count", "1", "--interval", "100ms")
             #expect(result.status == .status(0))
@@ -175,7 +175,7 @@ extension IntegrationTests {
             #expect(!result.output.contains("-/s"))
         }
 
-        @Test func `lines are printed until a signal, with rates`() async throws {
+        @Test func `reports with rates are printed until a signal`() async throws {
             let daemon = try await Daemon.start()
             let process = try Notifyctl(daemon).start(["top", "--plain", "--interval", "100ms"])
             _ = try await process.waitForLines(1)
@@ -206,7 +206,7 @@ extension IntegrationTests {
             #expect(try await process.waitForExit() == .status(0))
         }
 
-        @Test func `printing lines continues when the daemon has restarted`() async throws {
+        @Test func `reports are printed again after the daemon has restarted`() async throws {
             let daemon = try await Daemon.start()
             let process = try Notifyctl(daemon).start(["top", "--interval", "100ms"])
             _ = try await process.waitForLines(1)

@@ -22,7 +22,7 @@ extension IntegrationTests {
             return (result.status, result.lines)
         }
 
-        @Test func `a message is printed, and the status without a message is 124`() async throws {
+        @Test func `'wait' prints a message, and exits with 124 if none arrives in time`() async throws {
             let process = try notifyctl.start(["wait", "jobs.>"])
             try daemon.waitForSubscriptions(1)
             try post(["one", "two"])
@@ -34,7 +34,7 @@ extension IntegrationTests {
         }
 
         @Test(arguments: [[], ["--group"]])
-        func `nothing is lost between two waits`(_ options: [String]) async throws {
+        func `with --durable, no message is lost between two waits`(_ options: [String]) async throws {
             let arguments = ["wait", "jobs.>", "--durable", "d", "--timeout", "0"] + options
             let first = try notifyctl.start(arguments)
             #expect(try await first.waitForExit() == .status(124))
@@ -51,7 +51,7 @@ extension IntegrationTests {
             #expect(try await last.waitForExit() == .status(124))
         }
 
-        @Test func `with --from, a stored message is taken`() async throws {
+        @Test func `with --from, 'wait' takes a stored message`() async throws {
             let client = try RawClient(daemon)
             let sequences = try ["one", "two", "three"].map { text in
                 try client.post("jobs.a", text, durability: .stored).sequence
@@ -84,7 +84,7 @@ extension IntegrationTests {
             #expect(try await wait("--takeover").status == .status(124))
         }
 
-        @Test func `the timeout does not limit the command`() async throws {
+        @Test func `the timeout of 'wait' does not limit its command`() async throws {
             try await create()
             try post(["one"])
             let result = try await notifyctl.run(
@@ -128,7 +128,7 @@ extension IntegrationTests {
             #expect(try await take("echo $(cat) $NOTIFY_DELIVERY").lines == ["one 1"])
         }
 
-        @Test func `a signal before the message is a failure`() async throws {
+        @Test func `a signal before the message arrives is a failure`() async throws {
             let process = try notifyctl.start(["wait", "jobs.>"])
             try daemon.waitForSubscriptions(1)
             process.send(SIGTERM)
@@ -158,7 +158,7 @@ extension IntegrationTests {
             #expect(try await process.waitForLines(2).last == "end 1")
         }
 
-        @Test func `a subscription runs the command for each message, and reports failures`() async throws {
+        @Test func `'subscribe --exec' runs the command for each message, and reports failures`() async throws {
             let process = try notifyctl.start(
                 ["subscribe", "jobs.>", "--exec", "--count", "3", "--", "sh", "-c", "read job; echo $job; exit $job"])
             try daemon.waitForSubscriptions(1)

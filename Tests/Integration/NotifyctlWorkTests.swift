@@ -305,7 +305,7 @@ extension IntegrationTests {
             try await stop(process)
         }
 
-        @Test func `a command that takes too long is ended`() async throws {
+        @Test func `a command that runs longer than --timeout is ended`() async throws {
             let worker = try work(["--timeout", "200ms", "--max-deliveries", "1"], script: "sleep 1000")
             try post("one")
             let letters = try await waitForDeadLetters(1)

@@ -222,7 +222,7 @@ extension IntegrationTests {
             expectRefusal(.forbidden) { try bob.post("other") }
         }
 
-        @Test func `settings that wait for the next start are listed by reload`() async throws {
+        @Test func `'reload' lists the settings that wait for the next start`() async throws {
             let daemon = try await Self.start("")
             _ = try daemon.folder.write("limits: {payload_bytes: 5, connections: 500}", to: "n.yaml")
             let reloaded = try await Notifyctl(daemon).run("reload")
@@ -231,7 +231,7 @@ extension IntegrationTests {
             expectText(limits.output, "500")
         }
 
-        @Test func `policy test prints the rule that decides`() async throws {
+        @Test func `'policy test' prints the rule that decides`() async throws {
             let daemon = try await Self.start(Self.rules)
             let file = daemon.folder.file("n.yaml")
             let notifyctl = Notifyctl(daemon)
@@ -252,7 +252,7 @@ extension IntegrationTests {
             expectText(mistake.errors, "expected one of post, subscribe, manage")
         }
 
-        @Test func `check-config reports whether the configuration is valid`() async throws {
+        @Test func `--check-config reports whether the configuration is valid`() async throws {
             let folder = try TemporaryFolder()
             for (text, status, message) in [
                 (Self.rules, Int32(0), "rules of the policy besides the default ones: 11"),

@@ -56,7 +56,7 @@ extension IntegrationTests {
             #expect(FileAttributes(inner)?.kind == S_IFDIR)
         }
 
-        @Test func `a path over 107 bytes is refused`() async throws {
+        @Test func `a socket path over 107 bytes is refused`() async throws {
             let longest = folder.file(String(repeating: "x", count: 107 - folder.path.utf8.count - 1))
             #expect(longest.utf8.count == 107)
             expectText(try await refusal(socket: longest + "x"), "expected a path of at most 107 bytes")

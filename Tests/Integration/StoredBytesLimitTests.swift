@@ -34,7 +34,7 @@ extension IntegrationTests {
             expectText(result.errors, "(limits.per_user.stored_bytes)", sourceLocation: sourceLocation)
         }
 
-        @Test func `the stored bytes are counted across kills and stops and the limit is reloaded`() async throws {
+        @Test func `stored bytes are counted across kills and stops, and a reload changes the limit`() async throws {
             try limit(5000)
             let daemon = try await Daemon.start(["--config", folder.file("notifyd.yaml")], folder: folder)
             for _ in 0..<3 { #expect(try await post(daemon).status == .status(0)) }

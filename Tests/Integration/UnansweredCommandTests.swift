@@ -79,7 +79,7 @@ extension IntegrationTests {
             try await expectEnd(process, of: daemon, 1, errors)
         }
 
-        @Test func `a signal ends a wait while the daemon stands still`() async throws {
+        @Test func `a signal ends 'wait' while the daemon stands still`() async throws {
             let daemon = try await Daemon.start()
             let process = try Notifyctl(daemon).start(["wait", "a", "--durable", "s"])
             try daemon.waitForSubscriptions(1)
@@ -130,7 +130,7 @@ extension IntegrationTests {
             try await expectEnd(process, of: daemon, 0, "")
         }
 
-        @Test func `a signal ends posted lines while the daemon stands still, with the outcome of each`() async throws {
+        @Test func `while the daemon stands still, a signal ends 'post --lines' with each outcome`() async throws {
             let daemon = try await Daemon.start()
             let file = try daemon.folder.write(String(repeating: "line\n", count: 1_000_000), to: "lines")
             let process = try Notifyctl(daemon).start(
@@ -153,7 +153,7 @@ extension IntegrationTests {
             expectText(errors, "none from line \(posted + unknown + unsent + 1) on, unknown for ")
         }
 
-        @Test func `a signal ends posted lines that wait for a connection, with the outcome of each`() async throws {
+        @Test func `a signal ends 'post --lines' during its wait for a connection, with each outcome`() async throws {
             let daemon = try await Daemon.start()
             daemon.process.send(SIGSTOP)
             try daemon.process.waitUntilStopped()

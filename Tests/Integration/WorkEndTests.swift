@@ -75,7 +75,7 @@ extension IntegrationTests {
             #expect(try await notifyctl.run("dead", "list", "--json").objects.isEmpty)
         }
 
-        @Test func `a signal to a command alone is a failure`() async throws {
+        @Test func `a signal that ends only the command is a failure`() async throws {
             let worker = try start(["--retry-after", "10ms"], script: "echo $NOTIFY_DELIVERY; kill -TERM $$")
             try daemon.waitForSubscriptions(1)
             try post(1)
@@ -136,7 +136,7 @@ extension IntegrationTests {
             #expect(try await process.waitForLines(2).last == "end 0")
         }
 
-        @Test func `stalled reports on failures block neither other commands nor the end`() async throws {
+        @Test func `a stalled standard error blocks neither other commands nor the end of 'work'`() async throws {
             // The pipe has no room for a report.
             let process = try shell(
                 """
