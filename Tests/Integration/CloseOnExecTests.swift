@@ -35,7 +35,7 @@ extension IntegrationTests {
         }
 
         /// Expects that all descriptors of a process are close-on-exec. A socket and an epoll descriptor must be among
-        /// them, so that the check is not empty.
+        /// them: without any descriptors, the check would always pass.
         private func expectCloseOnExec(
             _ process: ChildProcess, sourceLocation: SourceLocation = #_sourceLocation
         ) throws {

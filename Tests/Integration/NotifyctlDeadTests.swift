@@ -6,7 +6,7 @@ import Testing
 import WireTestSupport
 
 extension IntegrationTests {
-    /// `notifyctl dead`, `durable set`, and the refusals of a group, with the real daemon.
+    /// `notifyctl dead`, `durable set`, and the refusals by a group, with the real daemon.
     @Suite struct NotifyctlDeadTests: WorkSuite {
         let setUp: CommandSetUp
 
