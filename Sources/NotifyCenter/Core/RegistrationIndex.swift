@@ -1,6 +1,6 @@
-/// The registrations of one scope by name or pattern and by object filter. Each pair of a name or pattern and an object
-/// filter has a linked list of registrations, in order of registration. Adding an entry to a list and removing one take
-/// constant time.
+/// The registrations of one scope, by subject (a name or pattern) and object filter. Each pair of a subject and an
+/// object filter has a linked list of registrations, in order of registration. Adding an entry to a list and removing
+/// one take constant time.
 ///
 /// ```
 /// name, or pattern -> place -> list of registrations without object filter

@@ -24,7 +24,7 @@ struct ResolutionCache: ~Copyable, Sendable {
     static let entryBytes = MemoryLayout<ResolutionCacheEntries.Entry>.stride + 16
     /// The maximum length of a cached key, in bytes. A valid name and a valid object have at most 510 bytes together.
     static let maximumKeyBytes = 1_024
-    /// The average number of misses of which a full cache admits one.
+    /// A full cache admits one miss in this many, on average.
     static let admissionInterval: UInt64 = 16
     private static let evictionsPerInsertion = 4
     private static let stepsPerEviction = 16

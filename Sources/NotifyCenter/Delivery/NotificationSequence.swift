@@ -2,7 +2,8 @@
 ///
 /// Posts are buffered from the creation of the sequence until they are read, according to its ``Buffering``. The
 /// sequence ends when it and its iterators are released, when the task of its only reader is cancelled, or with
-/// ``cancel()``. The end drops buffered elements. A sequence keeps its center alive.
+/// ``cancel()``. With `.once`, it ends after one element. The end drops buffered elements. A sequence keeps its center
+/// alive.
 ///
 /// Each iterator is a reader with its own buffer, and gets all elements posted after its creation. The first iterator
 /// also gets the elements posted since the creation of the sequence. An iterator created after all others have been

@@ -6,7 +6,7 @@ final class ObserverMailbox: ObserverQueue, PostWaiter {
     /// A function that delivers one notification. It starts in the caller's isolation, without a hop.
     typealias Handler = nonisolated(nonsending) @Sendable (Turn) async throws -> Void
 
-    /// The observer that the current task is calling.
+    /// The mailbox of the observer that the current task is calling.
     @TaskLocal static var current: ObserverMailbox?
 
     /// The number of calls after which the task yields.

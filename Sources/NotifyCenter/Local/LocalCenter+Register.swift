@@ -198,7 +198,7 @@ extension LocalCenter {
 
     /// Ends the observations whose owner or instance was released. The next matching post would also end such an
     /// observation, but there may be no such post. Registering an observer calls this after as many additions as there
-    /// were observations at the last call, so that the average cost of an addition is constant.
+    /// were observations at the last call, and after at least 32, so that the average cost of an addition is constant.
     func endOrphans() {
         let candidates = state.withLock { state in
             state.additionsUntilPruning = max(Self.smallestPruningInterval, state.core.registrationCount)

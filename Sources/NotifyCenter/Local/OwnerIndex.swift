@@ -4,8 +4,8 @@ struct OwnerIndex {
     fileprivate struct Record {
         var first: Int32
         var count = 0
-        /// The slot of the last added observation of each place, by the hash value of the place. Empty until the owner
-        /// has a second observation.
+        /// The slot of the last added observation of each ``RepeatedObservation/Place``, by the hash value of the
+        /// place. Empty until the owner has a second observation.
         var latest: [Int: Int32] = [:]
         var reportedPlaces: Set<Int> = []
     }

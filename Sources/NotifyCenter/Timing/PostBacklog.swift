@@ -25,7 +25,9 @@ struct PostBacklog: Sendable {
     }
 
     private let limit: Int
+    /// The urgent entries, of the style ``PostQueue/PostingStyle/soon``.
     private var soon: Deque<Entry> = []
+    /// The entries of the style ``PostQueue/PostingStyle/whenIdle``.
     private var idle: Deque<Entry> = []
     private var lastSerial: UInt64 = 0
     /// The last serial of the current turn. Later entries wait for the next turn.

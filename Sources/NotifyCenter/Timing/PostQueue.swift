@@ -40,7 +40,7 @@ public final class PostQueue: Sendable {
         case whenIdle
     }
 
-    /// The properties to compare. Notifications are coalesced if all of them are equal.
+    /// The properties to compare. Notifications are coalesced if all these properties are equal.
     public struct Coalescing: OptionSet, Sendable, Hashable {
         /// The raw bits.
         public let rawValue: UInt8
@@ -60,8 +60,7 @@ public final class PostQueue: Sendable {
         public static let nothing: Coalescing = []
     }
 
-    /// Selects the notification that is posted in place of several coalesced ones. Its position is that of the first
-    /// one.
+    /// Selects which of several coalesced notifications is posted. It takes the position of the first one.
     public enum Keeping: Sendable, Hashable {
         /// The first enqueued, as Foundation documents.
         case first
@@ -216,7 +215,7 @@ extension PostQueue {
         executor { self.runTurn() }
     }
 
-    /// Posts the notifications that were pending at the end of the turn. A notification stays pending until it is
+    /// Posts the notifications of one turn (see ``PostBacklog/beginTurn()``). A notification stays pending until it is
     /// posted, so an observer of an earlier notification can still dequeue a later one, or enqueue one that coalesces
     /// with it.
     private func runTurn() {

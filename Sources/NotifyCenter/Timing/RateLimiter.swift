@@ -31,7 +31,7 @@ final class RateLimiter: Sendable {
             if case .deliver = arrival { return (true, dropped) }
             return (false, dropped)
         }
-        // Released outside the lock: its deinitializer may post again.
+        // Released outside the lock: the deinitializer of a payload may post again.
         withExtendedLifetime(dropped) {}
         return isAdmitted
     }
