@@ -14,7 +14,7 @@
 /// events.userDidFollow("ann")
 /// ```
 ///
-/// For a protocol `UserEvents` it generates
+/// For a protocol `UserEvents`, the macro generates
 /// - `UserEventsBroadcaster`, a ``Broadcaster`` with
 ///   - `register(_:for:)`: registers a receiver for the given methods, by default for all. Registering the same
 ///     receiver again adds methods. The receiver is held weakly and need not be unregistered;

@@ -136,7 +136,7 @@ extension ProtocolReader {
 // MARK: - Names
 
 extension ProtocolReader {
-    /// Makes the names of the requirements unique, by adding labels or numbers.
+    /// Makes the member names of the requirements unique, by adding labels or numbers.
     private static func distinguish(_ requirements: inout [Requirement]) {
         let sharers = Dictionary(grouping: requirements, by: \.name)
         let isAlone = requirements.map { sharers[$0.name]?.count == 1 }

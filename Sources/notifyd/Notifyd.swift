@@ -69,7 +69,7 @@ struct Notifyd: AsyncParsableCommand {
             """)
     var checkConfig = false
 
-    /// Runs on the main actor, so that no other code runs before the variable is set.
+    /// Runs on the main actor, so that no other code runs before `LIBDISPATCH_LOG` is set.
     @MainActor static func main() async {
         StandardDescriptors.reserve()
         // Dispatch tries to raise the priority of its manager thread, which only root may do. For other users, Dispatch

@@ -93,7 +93,7 @@ extension CompatibleNotificationCenter {
         removeObserver(observer, name: nil, object: nil)
     }
 
-    /// Ends the observations of an observer that observe the given name and the given object. Nil matches any name or
+    /// Ends those observations of an observer that have the given name and the given object. Nil matches any name or
     /// object.
     public func removeObserver(_ observer: Any, name aName: NSNotification.Name?, object: Any?) {
         let name = aName.map { NotificationName($0) }

@@ -13,8 +13,9 @@ final class ReentrantQueueWait: @unchecked Sendable {
 
     /// Guards the variables below.
     private let changes = NSCondition()
-    /// The queue of the waiting thread, and the wait of the thread that waits for it. Both are nil after the wait: a
-    /// task started by the work retains this object, and a chain of posting tasks must not retain all earlier waits.
+    /// The queue of the waiting thread, and the wait for the work that this thread itself runs, if any. Both are nil
+    /// after the wait: a task started by the work retains this object, and a chain of posting tasks must not retain all
+    /// earlier waits.
     private var origin: OperationQueue?
     private var outer: ReentrantQueueWait?
     private var pendingWork: [@Sendable () -> Void] = []

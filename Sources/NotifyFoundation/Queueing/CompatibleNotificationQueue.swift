@@ -17,11 +17,11 @@ import NotifyCenter
 /// If an observer runs the run loop, that nested run posts the notifications that are still pending. Notifications that
 /// an observer dequeues are not posted.
 ///
-/// The run loop is woken by a timer. Foundation on Linux never frees timers: each one leaks about 400 bytes. The main
-/// thread has a permanent timer for each mode. On other threads, a permanent timer would keep the run loop from ending,
-/// so a timer is removed after an idle time: 10 ms for the first timer of a thread, and 10 ms more for each following
-/// one. A thread leaks at least one timer. It leaks a few timers if it enqueues continually, and about a hundred in all
-/// if it enqueues once a second. In the last case, its run loop ends a second later than necessary.
+/// The run loop is woken by a timer. Foundation on Linux never frees timers: each one leaks about 400 bytes. The timers
+/// of the main thread for the default and the common modes are permanent. Any other timer would keep its run loop from
+/// ending, so these timers are removed after an idle time: 10 ms for the first one of a thread, and 10 ms more for each
+/// following one. A thread leaks at least one timer. It leaks a few timers if it enqueues continually, and about a
+/// hundred in all if it enqueues once a second. In the last case, its run loop ends a second later than necessary.
 ///
 /// A queue belongs to the thread that created it and must not be used on another thread.
 public final class CompatibleNotificationQueue: NSObject {
@@ -101,7 +101,7 @@ extension CompatibleNotificationQueue {
     private func dequeue(like pending: PendingNotification, in mask: NotificationCoalescing) {
         if mask.isDisjoint(with: [.onName, .onSender]) { return }
         for list in [\CompatibleNotificationQueue.soon, \.idle] {
-            // Comparing and releasing notifications may run code of the program that uses this queue.
+            // Compared and released outside of mutations: both may run code of the program, which may use this queue.
             let same = self[keyPath: list].entries.values.filter { $0.pending.isSame(as: pending, in: mask) }
             for entry in same.sorted(by: { $0.number < $1.number }) { _ = self[keyPath: list].take(entry.number) }
         }

@@ -6,9 +6,10 @@ import Foundation
 /// each mode reuses one timer, and the timer's block captures no objects.
 ///
 /// A run loop ends when it has no more work, and a timer counts as work. The run loop of the main thread always has
-/// work in the modes that programs use, so its timers are permanent. On other threads a timer is removed after an idle
-/// time, which is 10 ms longer for each following timer. So a thread that pauses for n seconds between two uses in a
-/// mode creates at most about 100 n timers, and its run loop ends at most about n seconds later than necessary.
+/// work in the default and the common modes, so its timers for these modes are permanent. Any other timer is removed
+/// after an idle time, which is 10 ms longer for each following timer. So a thread that pauses for n seconds between
+/// two uses in a mode creates at most about 100 n timers, and its run loop ends at most about n seconds later than
+/// necessary.
 final class RunLoopScheduler {
     /// The scheduler of the current thread.
     static var current: RunLoopScheduler {
