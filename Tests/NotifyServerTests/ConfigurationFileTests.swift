@@ -114,7 +114,7 @@ import TestSupport
         ("socket: 5\n", "socket: expected a path"),
         (
             "socket: relative/n.sock\n",
-            "socket: expected a path of at most 107 bytes, absolute where a file gives it, not relative/n.sock"
+            "socket: expected a path of at most 107 bytes, absolute in a file, not relative/n.sock"
         ),
         ("socket: \"\"\n", "socket: expected a path"),
         ("socket: \"/a\\0b\"\n", "socket: expected a path"),

@@ -129,9 +129,9 @@ struct ConfigurationSetting: Sendable {
     /// Describes a valid value, for the error about an invalid one.
     var expectation: String {
         switch target {
-        case .path: "a path, absolute where a file gives it"
+        case .path: "a path, absolute in a file"
         case .socketPath:
-            "a path of at most \(UnixSocketAddress.maximumPathBytes) bytes, absolute where a file gives it"
+            "a path of at most \(UnixSocketAddress.maximumPathBytes) bytes, absolute in a file"
         case .permissions: "\"0600\" to \"0777\", permissions in octal, in quotes in a file"
         case .logLevel: "one of \(LogLevel.names)"
         case .integer(_, let range): "an integer from \(range.lowerBound) to \(range.upperBound)"

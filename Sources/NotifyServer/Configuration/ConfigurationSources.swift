@@ -75,7 +75,7 @@ package struct ConfigurationSources: Sendable {
             throw ServerError(
                 .configurationInvalid,
                 "the socket path has \(pathBytes) bytes, at most \(UnixSocketAddress.maximumPathBytes) are possible: "
-                    + "choose a shorter one for socket: or --socket")
+                    + "choose a shorter one with the setting socket or --socket")
         }
         let needed = configuration.broker.maximumPayloadBytes + Limits.frameOverheadBytes
         guard configuration.broker.receivedBytesPerUser < needed else { return }

@@ -16,7 +16,7 @@ package struct DefaultPaths: Sendable, Equatable {
     package let configurationPath: String?
 
     /// Why `$XDG_RUNTIME_DIR` is not used, as a line for the log; `nil` if the variable is used or not set. Clients
-    /// also ignore a variable that is not used.
+    /// ignore the variable in the same cases.
     package let runtimeDirectoryProblem: String?
 
     package static let systemSocketPath = "/run/notifyd/notifyd.sock"

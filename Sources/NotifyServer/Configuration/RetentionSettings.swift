@@ -76,7 +76,7 @@ enum RetentionSettings {
     }
 }
 
-/// The limit of a rule as a record gives it.
+/// The limit of a rule, as written in a record.
 private enum RecordLimit<Value: Sendable>: Sendable {
     case unlimited
     case limit(Value)

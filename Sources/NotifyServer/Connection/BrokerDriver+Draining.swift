@@ -3,7 +3,7 @@ import NIOCore
 import NotifyBroker
 import NotifyWire
 
-/// The state of draining: how far the connections of a stopping daemon have ended.
+/// The state of draining: the progress of a stopping daemon in closing its connections.
 struct Drain {
     /// Succeeds when all output is flushed, or after the limit; nil unless the daemon is stopping.
     fileprivate var drained: EventLoopPromise<Void>?

@@ -40,7 +40,7 @@ extension BrokerDriver {
         }
     }
 
-    /// Applies a valid configuration, and repairs the log if its files were deleted or moved away.
+    /// Applies the new configuration if it is valid, and repairs the log if its files were deleted or moved away.
     ///
     /// - Parameters:
     ///   - limits: The new limits; `nil` after an invalid reload.

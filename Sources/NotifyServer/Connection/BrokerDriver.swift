@@ -26,7 +26,7 @@ final class BrokerDriver: BrokerHost {
     private var tickSchedule = TickSchedule()
     /// Limits how many connections end before an interim turn.
     var endings = EndingBudget()
-    /// The connections that interim turns have read since the event loop has polled.
+    /// The connections that interim turns have read since the event loop last polled.
     var readAhead: [ConnectionHandler] = []
     /// The slot at which the next interim turn begins to read.
     var nextReadAhead = 0

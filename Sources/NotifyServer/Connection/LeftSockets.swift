@@ -19,9 +19,10 @@ struct LeftSockets {
     static let socketsPerTurn = 1024
 
     private var sockets: [Socket] = []
-    /// The number of sockets at the end of the array that are not examined yet in this round.
+    /// The number of sockets at the beginning of the array that are not examined yet in this round. A round goes from
+    /// the end to the beginning.
     private var unexamined = 0
-    /// The time of the next turn; nil without sockets.
+    /// The time at which sockets are examined next; nil without sockets.
     private(set) var deadline: Duration?
 
     /// Keeps a copy of a socket with unread bytes. The peer reads them, and then the end of the stream.

@@ -6,7 +6,7 @@
 struct LoopClock {
     /// The longest wait of the loop while a deadline is pending, so that a standstill is recognized.
     static let maximumWait = Duration.milliseconds(500)
-    /// A loop that wakes up this late is busy, and has not stood still.
+    /// A loop that wakes up late by at most this counts as busy: it has not stood still.
     static let tolerance = Duration.milliseconds(250)
 
     /// The time in which the daemon stood still.
