@@ -7,8 +7,8 @@ import Observation
 import Synchronization
 import Testing
 
-/// `@Observable` qualifies what it expands to with `Observation`. A type of this name in an imported module would hide
-/// the standard library's module.
+/// The expansion of `@Observable` qualifies names with `Observation`. A public type of this name in an imported module
+/// would hide the standard library's module.
 @Observable private final class Model {
     var title = "old"
 }

@@ -58,7 +58,7 @@ private final class Answerer: Questions {
         return receivers
     }
 
-    @Test func `without receivers the initial value is the result`() async throws {
+    @Test func `without receivers, a call returns the default result of its rule`() async throws {
         #expect(questions.titles() == [])
         #expect(questions.color(of: 1) == nil)
         #expect(questions.height() == 44)

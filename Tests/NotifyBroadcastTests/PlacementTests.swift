@@ -71,7 +71,7 @@ public enum Space {
 
     private let journal = Journal()
 
-    @Test func `each access level has its broadcaster`() {
+    @Test func `protocols of each access level can be broadcast`() {
         let receiver = Receiver(journal)
         let (ofPublic, ofPackage) = (PublicEventsBroadcaster(), PackageEventsBroadcaster())
         let (ofFile, ofPrivate) = (FileEventsBroadcaster(), PrivateEventsBroadcaster())
