@@ -36,7 +36,7 @@ import Testing
         center.removeObserver(token)
     }
 
-    @Test func `a token removes only its own block, once`() {
+    @Test func `removing a token twice removes only its own block`() {
         let token = observe("first", name)
         center.removeObserver(token)
         let second = observe("second", name)
@@ -58,7 +58,7 @@ import Testing
         #expect(journal.take() == ["here a name with spaces", "there"])
     }
 
-    @Test func `a token is removed for the name and object of its observation only`() {
+    @Test func `removing a token by name and object ends only an observation with both`() {
         let thing = Thing()
         let token = observe("observer", name, object: thing)
         let any = observe("any", name)
@@ -77,7 +77,7 @@ import Testing
         #expect(center.center.observationCount == 0)
     }
 
-    @Test func `an observer passed to its closure is removed entirely, by name or by object`() {
+    @Test func `an observer with a closure is removed from everything, from one name or from one object`() {
         let (plain, another, thing) = (Plain(journal), Plain(journal), Thing())
         func observeAll() {
             center.addObserver(plain, name: name, object: thing) { $0.note($1) }
@@ -169,7 +169,7 @@ import Testing
     }
 
     @Test @MainActor
-    func `an observer passed to its closure observes until it is released, also on the main actor`() {
+    func `an observer with a closure observes until it is released, also on the main actor`() {
         var plain: Plain? = Plain(journal)
         var isolated: Isolated? = Isolated(journal)
         if let plain { center.addObserver(plain, name: name, object: nil) { $0.note($1) } }

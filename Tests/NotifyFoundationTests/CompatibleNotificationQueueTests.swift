@@ -201,7 +201,7 @@ import Testing
         #expect(notes == ["loop", "there 1"])
     }
 
-    @Test func `a notification for another mode waits until the loop runs in it`() {
+    @Test func `a notification for another mode waits until the loop runs in that mode`() {
         let mode = RunLoop.Mode("a mode of our own")
         let notes = posted { queue, journal in
             queue.enqueue(

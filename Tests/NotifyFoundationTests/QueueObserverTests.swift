@@ -97,7 +97,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `a task that outlives its block can post to the first queue`() async {
+    func `a task that outlives its block can post to the queue of the block's poster`() async {
         let (first, second) = (serialQueue(), serialQueue())
         let back = NSNotification.Name("back")
         let isOver = LateValue<Bool>()

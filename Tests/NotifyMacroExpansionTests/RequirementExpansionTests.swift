@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    @Test func `result variables have types that variables can have`() {
+    @Test func `the types of result variables lack '!' and 'sending'`() {
         for (type, plain) in [("Int!", "Int?"), ("sending Int", "Int")] {
             expect(
                 "@Combined(.reduce(1, f)) func f() -> \(type)",

@@ -57,7 +57,7 @@ import Testing
     ]
 
     @Test(arguments: mistakes)
-    func `errors have a place`(_ text: String, _ error: YAMLError) {
+    func `a parse error has the line and column of the mistake`(_ text: String, _ error: YAMLError) {
         #expect(throws: error) { try Node.parse(text) }
     }
 

@@ -20,7 +20,7 @@ import Testing
         #expect(try await iterator.next()?.seconds == 3)
     }
 
-    @Test func `each iterator receives all messages, and copies of it share them`() async throws {
+    @Test func `each iterator receives all messages, and copies of an iterator share them`() async throws {
         let sequence = center.messages(for: EventDidEnd.self)
         var (first, second) = (sequence.makeAsyncIterator(), sequence.makeAsyncIterator())
         var copy = first
@@ -75,7 +75,7 @@ import Testing
         #expect(try await smallest.next()?.seconds == 5)
     }
 
-    @Test func `a sequence can be limited to one subject or to a type of subjects`() async throws {
+    @Test func `a sequence has the messages of one subject or of any subject`() async throws {
         var byIdentifier = center.messages(of: event, for: .didEnd).makeAsyncIterator()
         var byType = center.messages(of: event, for: EventDidEnd.self).makeAsyncIterator()
         var ofAny = center.messages(of: Event.self, for: .didEnd).makeAsyncIterator()
@@ -87,7 +87,7 @@ import Testing
         #expect(try await ofAny.next()?.seconds == 1)
     }
 
-    @Test func `a sequence does not retain its subject, and is empty without it`() async throws {
+    @Test func `a sequence does not retain its subject, and is empty once the subject is released`() async throws {
         var event: Event? = Event()
         weak let weakEvent = event
         let sequence = center.messages(of: event, for: EventDidEnd.self)
