@@ -49,7 +49,7 @@ import TestSupport
     }
 
     @Test(arguments: ["state", "none/state"])
-    func `a check of the start finds a full disk before the default folder exists`(_ directory: String) throws {
+    func `a check of the start reports a full disk even if the default folder is missing`(_ directory: String) throws {
         let check = try DaemonProcess(
             ["--check-start", "--socket", folder.file("n.sock")],
             environment: environment.merging([

@@ -49,7 +49,7 @@ import TestSupport
     }
 
     @Test
-    func `the units keep the shared memory with the used sequences`() throws {
+    func `the units keep the shared memory with the lowest unused sequence`() throws {
         for scope in ["system", "user"] {
             #expect(try !service(scope).contains("\nRemoveIPC=yes\n"))
         }

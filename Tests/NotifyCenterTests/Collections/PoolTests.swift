@@ -30,7 +30,7 @@ import Testing
 }
 
 @Suite struct ReusableBufferTests {
-    @Test func `values are kept in order and filtered`() {
+    @Test func `filtering keeps the order of the values, and calls the predicate once for each`() {
         var buffer = ReusableBuffer<Int>()
         for value in 0..<100 { buffer.append(value) }
         var asked: [Int] = []
@@ -46,7 +46,7 @@ import Testing
         #expect(isEmpty)
     }
 
-    @Test func `large memory is released`() {
+    @Test func `memory above the limit is released`() {
         var buffer = ReusableBuffer<Int>()
         buffer.append(1)
         let small = buffer.values.baseAddress

@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func `every hash has its own key`() {
+    @Test func `every new hash function has its own key`() {
         let bytes: [UInt8] = Array("orders.created".utf8)
         #expect(bytes.withUnsafeBytes { KeyedHash()($0) } != bytes.withUnsafeBytes { KeyedHash()($0) })
     }

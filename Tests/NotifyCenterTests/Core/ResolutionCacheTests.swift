@@ -76,7 +76,7 @@ import Testing
         #expect(core.cached(String(repeating: "n", count: 512), String(repeating: "o", count: 513)) == nil)
     }
 
-    @Test func `long keys are charged for their memory`() {
+    @Test func `the memory of long keys counts towards the limit`() {
         let core = TestCore()
         _ = core.resolve(String(repeating: "n", count: 40))
         #expect(core.cachedBytes == Self.entryBytes)
@@ -164,7 +164,7 @@ import Testing
         #expect(core.resolve("a.c") === first)
     }
 
-    @Test func `a resolution is charged until its last name is removed`() throws {
+    @Test func `the memory of a resolution counts until its last name is removed`() throws {
         let core = TestCore()
         let id = try core.add("a.*", slot: 1)
         _ = core.resolve("other")
@@ -260,7 +260,7 @@ import Testing
         }
     }
 
-    @Test func `only later matching changes affect a post`() throws {
+    @Test func `a post is affected only by matching changes after its version`() throws {
         var log = ChangeLog()
         #expect(isUnchanged(log, since: 0, "a"))
         append(.pattern(NamePattern("a.*")), to: &log)

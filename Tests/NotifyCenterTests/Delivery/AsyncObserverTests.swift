@@ -131,7 +131,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func `concurrent calls without a limit may wait for each other`() async {
+    @Test func `as many concurrent calls as the default limit may wait for each other`() async {
         let begun = Collector<Void>()
         let token = center.observe(name, on: .concurrently) { [journal] in
             begun.add(())
@@ -287,7 +287,7 @@ import Testing
         #expect(journal.values == [])
     }
 
-    @Test func `a replaced key drops buffered messages`() {
+    @Test func `an observation replaced by its key drops its buffered messages`() {
         let work = Lock<[@Sendable () -> Void]>([])
         let executor = ObserverExecutor.queue { job in work.withLock { $0.append(job) } }
         let tokens = [0, 10].map { increment in

@@ -58,7 +58,7 @@ import Testing
         #expect(await read(2, &second) == [2, 3])
     }
 
-    @Test func `a reader made after all others ended continues`() async {
+    @Test func `a reader made after all others have ended continues where the last one stopped`() async {
         let sequence = center.notifications(for: name)
         do {
             var other = sequence.makeAsyncIterator()

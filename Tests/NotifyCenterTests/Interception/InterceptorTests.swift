@@ -230,7 +230,7 @@ import Testing
         withExtendedLifetime((first, observer)) {}
     }
 
-    @Test func `the captures of an interceptor are released with it and may end another`() {
+    @Test func `the captures of an interceptor are released with it and may end another interceptor`() {
         var captured: InterceptionToken? = watch("captured")
         let gone = Weak(captured)
         let token = center.intercept { [captured] notification, next in

@@ -45,7 +45,7 @@ import Testing
         #expect(center.observationCount == 0)
     }
 
-    @Test func `cancelling twice has no effect on others`() {
+    @Test func `cancelling a token twice does not affect other observations`() {
         let first = center.observe(name) { [journal] _ in journal.note("first") }
         first.cancel()
         let second = center.observe(name) { [journal] _ in journal.note("second") }

@@ -145,7 +145,7 @@ import Testing
 
     // MARK: Coalescing
 
-    @Test func `an equal name and object are coalesced, keeping the first`() {
+    @Test func `of notifications with an equal name and object, the first may be kept`() {
         #expect(queue.enqueue(first, object: "a", payload: 1) == .queued)
         #expect(queue.enqueue(second, object: "a", payload: 2) == .queued)
         #expect(queue.enqueue(first, object: "a", payload: 3, coalescing: all, keeping: .first) == .coalesced)

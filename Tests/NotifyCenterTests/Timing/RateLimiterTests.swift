@@ -256,7 +256,7 @@ import Testing
         #expect(await calls.values(2) == ["line 1", "line 3"])
     }
 
-    @Test func `a replaced key drops the pending notification`() async {
+    @Test func `an observation replaced by its key drops its pending notification`() async {
         let first = observe([debounced, .key("key")])
         center.post(name, payload: 1)
         await waitForSleeper(until: 100)

@@ -202,7 +202,7 @@ import WireTestSupport
         #expect(try reader.take() == [.deliver])
     }
 
-    @Test func `the store receives the sequences in use before any peer does`() throws {
+    @Test func `the store learns which sequences are used before a peer gets them`() throws {
         let host = DriverHarness()
         let (poster, reader) = (try host.connect(), try host.connect())
         try reader.send(Subscribe(request: 1, subscription: 1, patterns: ["a"]))

@@ -6,14 +6,14 @@ import Testing
 struct LoopClockTests {
     private func time(_ clock: inout LoopClock, _ monotonic: Duration) -> Duration { clock.read(monotonic).time }
 
-    @Test func `without a timer, all time counts`() {
+    @Test func `without a timer, no gap between readings is a standstill`() {
         var clock = LoopClock()
         #expect(time(&clock, .seconds(100)) == .seconds(100))
         #expect(time(&clock, .seconds(500)) == .seconds(500))
         #expect(clock.stoodStill == .zero)
     }
 
-    @Test func `a gap that ends later than the timer is not counted`() {
+    @Test func `a gap between readings that outlasts the timer is a standstill, and not counted`() {
         var clock = LoopClock()
         _ = clock.read(.seconds(100))
         clock.wakesUp(at: .milliseconds(100_500))
@@ -22,7 +22,7 @@ struct LoopClockTests {
         #expect(clock.stoodStill == .seconds(60))
     }
 
-    @Test func `a timer may be late by the tolerance`() {
+    @Test func `a timer that is late by the tolerance is no standstill`() {
         var clock = LoopClock()
         _ = clock.read(.seconds(100))
         clock.wakesUp(at: .milliseconds(100_500))
@@ -39,7 +39,7 @@ struct LoopClockTests {
         }
     }
 
-    @Test func `a timer that was reached does not count again`() {
+    @Test func `a timer that was reached does not make a later gap a standstill`() {
         var clock = LoopClock()
         _ = clock.read(.seconds(100))
         clock.wakesUp(at: .milliseconds(100_500))
@@ -47,7 +47,7 @@ struct LoopClockTests {
         #expect(time(&clock, .seconds(900)) == .seconds(900))
     }
 
-    @Test func `the earliest of several timers counts`() {
+    @Test func `a gap that outlasts the earliest of several timers is a standstill`() {
         var clock = LoopClock()
         _ = clock.read(.seconds(100))
         clock.wakesUp(at: .milliseconds(100_400))

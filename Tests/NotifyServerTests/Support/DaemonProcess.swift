@@ -68,7 +68,7 @@ final class DaemonProcess {
         let descriptor = errors.fileHandleForReading.fileDescriptor
         var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         guard poll(&entry, 1, 300_000) == 1 else {
-            Issue.record("the daemon said nothing for five minutes")
+            Issue.record("the daemon printed nothing for five minutes")
             kill(process.processIdentifier, SIGKILL)
             return false
         }
