@@ -2,7 +2,7 @@ import NotifyWire
 import WireTestSupport
 
 /// Very many connections whose client shuts down its direction, thousands at once. Then connections with sockets full
-/// of requests do the same, which the daemon reads to the end.
+/// of requests do the same; the daemon reads these connections to the end.
 final class HalfCloseAttack: Attack {
     private static let endedAtOnce = 5_000
     private static let fullSockets = 2_000

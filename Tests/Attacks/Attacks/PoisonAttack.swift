@@ -65,7 +65,8 @@ private final class PoisonPoster: PoisonRole {
     }
 }
 
-/// Fails every job for good. Once its share for failed jobs is used up, it posts messages within its own limit.
+/// Rejects every job as a dead letter. Once its user's share for failed jobs is used up, it posts messages within the
+/// limit of this user.
 private final class PoisonedWorker: PoisonRole {
     private static let posts = 2_000
     private static let payload = 100

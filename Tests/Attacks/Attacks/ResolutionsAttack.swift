@@ -1,8 +1,8 @@
 import NotifyWire
 import TestSupport
 
-/// Subscriptions with many patterns of "a" and "*" tokens that share prefixes, so that resolving a new name follows all
-/// of these patterns, and batches of posts that each have a new name.
+/// Subscriptions with many patterns of "a" and "*" tokens that share prefixes, so resolving a new name follows all of
+/// these patterns. Posts in batches; each post has a new name.
 final class ResolutionsAttack: Attack {
     private static let tokens = 18
     private static let posts = 400

@@ -83,7 +83,7 @@ struct Row: Sendable {
         /// A row proves nothing if the daemon refused too much of the attack, so such a row counts as broken.
         static func effect(_ measurement: Measurement, of kind: AttackKind) -> [String] {
             let admitted = Int(measurement.figures["admitted"] ?? 0)
-            return admitted >= kind.leastAdmitted ? [] : ["only \(admitted) of \(kind.size) were let in"]
+            return admitted >= kind.leastAdmitted ? [] : ["only \(admitted) of \(kind.size) were admitted"]
         }
 
         static func latency(_ measurement: Measurement) -> [String] {

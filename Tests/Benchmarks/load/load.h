@@ -16,7 +16,7 @@ enum { NAME_BYTES = 11 };
 struct load {
     const char *socket, *durability;
     long subscribers, messages, payload, window, batch;
-    long names;           // posts are spread over so many; 0: all have NAME
+    long names;           // how many names the posts have; 0: all have NAME
     long members;         // of the group that gets the messages; 0: one client alone gets them
     long each;            // the subscriptions of each subscriber's connection; all after the first are to '>'
     int pid;
@@ -32,8 +32,8 @@ struct connection {
     uint64_t count;       // deliveries or receipts so far
     uint64_t sequence;    // of the last delivery
     uint64_t acknowledged;
-    uint8_t *received;    // for members: the numbers of payloads that any of them has received; NULL for others
-    uint64_t messages;    // the number of these
+    uint8_t *received;    // for members: which payload numbers one of them has received; NULL for others
+    uint64_t messages;    // the number of flags in `received`
 };
 
 struct connection connect_to(const char *path);
@@ -81,6 +81,5 @@ struct result replay(struct load *load);
 
 // spawn.c
 
-// Runs the program repeatedly for the given time, with so many bytes on its standard input. Returns the runs per
-// second.
+// Runs the program repeatedly for `seconds`, with `size` bytes on its standard input. Returns the runs per second.
 double spawn_all(long seconds, long size, const char *program);

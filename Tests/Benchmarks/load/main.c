@@ -7,16 +7,17 @@
 //   load subscriptions SOCKET SUBSCRIPTIONS
 //   load spawn SECONDS PAYLOAD PROGRAM
 //
-// With --each, every subscriber's connection has so many matching subscriptions, and still gets each message once.
+// With --each, every subscriber's connection has SUBSCRIPTIONS matching subscriptions, and still gets each message
+// once.
 //
-// `names` spreads its posts over so many names, which match no subscription.
+// `names` spreads its posts over NAMES names, which match no subscription.
 //
 // At most WINDOW messages are in flight, written BATCH at a time. With a WINDOW of 1, and for `durable`, load prints
 // the times from the write of a message to its receipt. `replay` stores the messages first, and measures their delivery
-// to a durable subscription with that window after a client attaches; with --group, after so many clients attach that
-// share the messages. `subscriptions` creates durable subscriptions without clients. `spawn` needs no daemon: it runs
-// PROGRAM repeatedly with a payload on its standard input, and prints the runs per second. PID is the process id of the
-// daemon, whose processor time and memory are read from /proc.
+// to a durable subscription with that window after a client attaches. With --group, MEMBERS clients attach and share
+// the messages. `subscriptions` creates durable subscriptions without clients. `spawn` needs no daemon: it runs PROGRAM
+// repeatedly with a payload on its standard input, and prints the runs per second. PID is the process id of the daemon,
+// whose processor time and memory are read from /proc.
 //
 // With --rounds, each line of the standard input starts a round of MESSAGES on the same connections, and a line is
 // printed when the round is complete. A batch is then written only when all deliveries and receipts of the previous

@@ -40,7 +40,7 @@ package struct FuzzTarget: Sendable {
             try require("\(first)" == "\(second)", "loading twice gives two errors: \(first), \(second)")
             try check("\(first)")
         default:
-            throw Violation("loading twice gives an error once")
+            throw Violation("only one of two loads gives an error")
         }
     }
 

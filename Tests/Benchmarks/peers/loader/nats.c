@@ -1,5 +1,6 @@
-// NATS: core subjects without receipts, and JetStream with a stream in files, whose acknowledgements are the receipts,
-// and a durable push consumer for each subscriber, which acknowledges everything up to its last message.
+// NATS in two modes: core subjects without receipts, and JetStream. The stream of JetStream is in files, and its
+// acknowledgements are the receipts. Each subscriber has a durable push consumer, and acknowledges all messages up to
+// the last one that it received.
 #define _GNU_SOURCE
 #include "peers.h"
 #include <stdio.h>
@@ -59,7 +60,7 @@ static void subscribe_durable(struct connection *c) {
     snprintf(text, sizeof text, "{\"stream_name\":\"S\",\"config\":{\"durable_name\":\"c%ld\",\"deliver_subject\":"
              "\"deliver.%ld\",\"deliver_policy\":\"all\",\"ack_policy\":\"all\",\"max_ack_pending\":-1,"
              "\"ack_wait\":600000000000,\"replay_policy\":\"instant\"}}", c->number, c->number);
-    c->state = calloc(1, LINE_BYTES);              // where the last message is acknowledged
+    c->state = calloc(1, LINE_BYTES);              // the acknowledgement of the last message
     request(c, subject, answer, text);
 }
 
@@ -74,7 +75,7 @@ static size_t post_stored(char *at, long payload, size_t *payload_at) {
     return write_post(at, payload, payload_at, "receipts ");
 }
 
-// Whether a message is a receipt: {"stream":"S","seq":N}.
+// Counts a receipt, {"stream":"S","seq":N}. Fails if it is an error.
 static void take_receipt(struct connection *c, const char *body, size_t size) {
     if (memmem(body, size, "\"error\"", 7)) fail("%.*s", (int)size, body);
     c->count++;
@@ -98,7 +99,7 @@ static size_t take(struct connection *c, const char *bytes, size_t size) {
     if (!end) return 0;
     if (bytes[0] == 'M') return take_message(c, bytes, end, size - (end + 1 - bytes));
     if (bytes[0] == '-') fail("%.*s", (int)(end - bytes), bytes);
-    return end + 1 - bytes;                        // PING: the server waits longer than a load lasts
+    return end + 1 - bytes;                        // PING: unanswered, since the server waits longer than a load lasts
 }
 
 static void acknowledge(struct connection *c) {

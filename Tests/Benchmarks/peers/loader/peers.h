@@ -46,13 +46,13 @@ extern const struct protocol notifyd_volatile, notifyd_stored, notifyd_synced, n
 // connection.c
 
 extern const struct protocol *protocol;
-// The state of each message that is in flight.
+// The payload size of the posted messages, in bytes.
 extern long payload_bytes;
 
 // Connects to a path, or to HOST:PORT.
 struct connection connect_to(const char *address, long number);
 void send_all(int fd, const void *bytes, size_t count);
-// Reads exactly so many bytes. The connection must be blocking.
+// Reads exactly `count` bytes. The connection must be blocking.
 void read_exactly(int fd, void *bytes, size_t count);
 // Reads a line up to its newline, and replaces the newline by a zero. The connection must be blocking.
 void read_line(int fd, char *line, size_t capacity);
@@ -76,6 +76,6 @@ struct measurement {
 };
 
 struct session open_session(const char *address, long subscribers);
-// Posts for so many seconds, at least three messages, and waits until every subscriber has all messages and every
-// receipt has arrived.
+// Posts for `seconds`, but at least three messages, and waits until every subscriber has all messages and every receipt
+// has arrived.
 struct measurement measure(struct session *session, int pid, double seconds, long window);

@@ -1,5 +1,5 @@
-// Redis in two modes: PUBLISH and SUBSCRIBE, whose replies are ignored; and streams, whose replies are the receipts,
-// with a consumer group for each subscriber, which acknowledges every message.
+// Redis in two modes: PUBLISH and SUBSCRIBE, and streams. The replies to PUBLISH are ignored. The replies of a stream
+// are the receipts, and each subscriber has a consumer group of its own and acknowledges every message.
 #define _GNU_SOURCE
 #include "peers.h"
 #include <stdio.h>
@@ -69,7 +69,7 @@ static size_t post_stream(char *at, long payload, size_t *payload_at) {
 struct token {
     const char *bytes;
     long number;          // size of the bytes, or of an array
-    size_t size;          // of it all; 0: not complete
+    size_t size;          // of the line and the bytes; 0: not complete
 };
 
 static struct token token_at(const char *at, size_t size) {

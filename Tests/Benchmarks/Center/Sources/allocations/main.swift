@@ -61,7 +61,7 @@ func coreNames(_ count: Int) -> CoreNames {
 /// The cases. `prepare` creates a center and returns the function to measure, which makes one post.
 let cases: [(title: String, prepare: @MainActor () -> () -> Void)] = [
     (
-        "nobody",
+        "no observer",
         {
             let center = center(0); return { center.post(name) }
         }

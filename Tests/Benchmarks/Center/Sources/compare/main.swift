@@ -9,7 +9,7 @@ let rounds = arguments.first.flatMap { Int($0) } ?? 21
 let text = arguments.dropFirst().first
 var load = [Double](repeating: 0, count: 3)
 getloadavg(&load, 3)
-print("Nanoseconds for each, \(rounds) rounds in turns; \(load[0]) processes ran in the last minute.\n")
+print("Nanoseconds per operation, in \(rounds) rounds; the load average of the last minute is \(load[0]).\n")
 
 Case.printTitles()
 let cases =

@@ -3,7 +3,7 @@ import Foundation
 /// Prints the CPU time per post in nanoseconds: the minimum of several rounds, each of which posts every name at least
 /// once.
 func printTable(counts: [Int]) {
-    print("Nanoseconds for each post, in brackets as a multiple of the first line's.\n")
+    print("Nanoseconds per post; in brackets, the multiple of the first line.\n")
     print("names".padded(10) + Workload.all.map { $0.title.padded(20) }.joined())
     var first: [Double] = []
     for count in counts {
