@@ -129,7 +129,7 @@ import TestSupport
         expectRefusal(.configurationInvalid, message, "notifyd.yaml:") { _ = try rules(text) }
     }
 
-    @Test func `a list in place of a value is refused, and the error of an unknown key lists the known`() {
+    @Test func `a list in place of a value is refused, and the error of an unknown key lists all keys`() {
         expectRefusal(.configurationInvalid, "notifyd.yaml:2: unknown key \"log.rule\", expected one of rules") {
             _ = try rules("log:\n  rule: []")
         }

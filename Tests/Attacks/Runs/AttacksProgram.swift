@@ -63,7 +63,7 @@ struct DaemonOptions: ParsableArguments {
 struct RunCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run",
-        abstract: "Run every row, all mixed attacks together, and random mixtures until the time has passed.")
+        abstract: "Run every row, all attacks of the mixtures at once, and random mixtures until the time has passed.")
 
     @Argument(help: "How long to run, in minutes; every row and all attacks together are always run once.") var minutes:
         Int
@@ -112,7 +112,7 @@ struct RowCommand: ParsableCommand {
 
 struct TogetherCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "together", abstract: "Run all attacks that are mixed at once, by two users.")
+        commandName: "together", abstract: "Run all attacks of the mixtures at once, by two users.")
 
     @Option(help: "How long the attacks run, in seconds.") var seconds = 120
     @OptionGroup var daemon: DaemonOptions
