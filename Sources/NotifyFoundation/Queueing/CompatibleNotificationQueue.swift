@@ -10,9 +10,10 @@ import NotifyCenter
 /// NotificationQueue.default.enqueue(Notification(name: .didChange, object: self), postingStyle: .asap)
 /// ```
 ///
-/// The thread that enqueued notifications posts them when it runs its run loop in one of the given modes, in the order
-/// in which they were enqueued. (Foundation on Linux begins with the last.) Threads that don't run a run loop, such as
-/// those of Swift tasks, never post their notifications. A queue stays alive until all its notifications are posted.
+/// A notification is posted by the thread that enqueued it, when this thread runs its run loop in one of the given
+/// modes. Notifications are posted in the order in which they were enqueued. (Foundation on Linux begins with the last
+/// one.) Threads that don't run a run loop, such as those of Swift tasks, never post their notifications. A queue stays
+/// alive until all its notifications are posted.
 ///
 /// If an observer runs the run loop, that nested run posts the notifications that are still pending. Notifications that
 /// an observer dequeues are not posted.

@@ -45,8 +45,9 @@ enum AttackKind: String, CaseIterable {
     case names, resolutions, requests, fanOut, unread, stoppedDurable, stoppedVolatile, patterns, bursts, attaching
     case siblings, keepLatest, flood, members, crowd, abandoned, storm, halfClose, poison
 
-    /// The attacks that are mixed with others. Not mixed are crowd, abandoned, storm and halfClose, each of which uses
-    /// up its user's share of the memory by itself, and poison, which needs a third user and a limit.
+    /// The attacks that are mixed with others. The others run only by themselves: crowd, abandoned, storm and
+    /// halfClose, because each uses up its user's share of the memory, and poison, because it needs a third user and a
+    /// limit.
     static let mixed = allCases.filter { ![.crowd, .abandoned, .storm, .halfClose, .poison].contains($0) }
 
     func begin(_ target: Target) throws -> any Attack {
