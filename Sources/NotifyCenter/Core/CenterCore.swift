@@ -179,7 +179,7 @@ extension CenterCore {
             return nil
         }
         guard let record = scopes[scope].end(id) else { return nil }
-        // Cheaper than finding the entries that each remaining pattern matches.
+        // Removing all entries is cheaper than finding those that each remaining pattern matches.
         cache.removeAll()
         return EndedRegistration(record: record, scope: scope)
     }

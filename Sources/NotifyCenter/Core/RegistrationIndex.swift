@@ -368,8 +368,8 @@ extension RegistrationIndex {
 
     /// Recomputes ``overlap``, unless the trie has more nodes than `maximumTightenedNodes`, or more than
     /// `nodesPerRemoval` for each link removed since the last time. Links of rejected subscriptions count as removed.
-    /// So does a link that is added to the list of an object filter while the pattern has a longer list for another
-    /// object.
+    /// So does a link that is added to a list with an object filter, if the pattern still has a longer one: only the
+    /// lengths of the lists are compared.
     ///
     /// - Returns: The number of visited nodes.
     mutating func tightenOverlap() -> Int {

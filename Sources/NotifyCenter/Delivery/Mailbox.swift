@@ -11,7 +11,7 @@ struct Mailbox<Element: Sendable>: Sendable {
 
     enum Put {
         case stored
-        /// Stored after dropping this element.
+        /// Stored. This element was dropped to make room.
         case replaced(Element)
         /// Not stored, because the mailbox is full or closed.
         case refused

@@ -33,7 +33,7 @@ package enum MainQueue {
 }
 
 #if !canImport(Darwin)
-    /// Runs jobs in place, as jobs of the main actor. Must only get jobs on the main queue.
+    /// Runs jobs in place, as jobs of the main actor. Jobs must be enqueued on the main queue.
     private final class MainQueueExecutor: TaskExecutor {
         static let shared = MainQueueExecutor()
 

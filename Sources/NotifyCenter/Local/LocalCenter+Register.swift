@@ -45,7 +45,7 @@ extension LocalCenter {
 
     /// Work to do after the lock is released.
     struct DeferredWork {
-        /// Work that few registrations cause.
+        /// Work that only few registrations need.
         struct Others {
             var retained: [RetainedNotifications.Entry] = []
             var ofReleasedOwner: [Observer] = []

@@ -1,6 +1,6 @@
 extension String {
-    /// The text with control characters, line separators and characters that change the direction of text escaped, so
-    /// that it can neither add a line nor change other text on a terminal.
+    /// The text with these characters escaped: control characters, line separators, and characters that change the
+    /// direction of text. So it can neither add a line nor change other text on a terminal.
     var singleLine: String {
         var line = ""
         for scalar in unicodeScalars {
