@@ -62,7 +62,7 @@ import Testing
         #expect(try log("max_backlog: \(text)").maximumBacklog == limit)
     }
 
-    @Test func `other limits are read`() throws {
+    @Test func `the limits of the log and the expiry of subscriptions are read`() throws {
         #expect(try log("max_bytes: unlimited").maximumBytes == nil)
         #expect(try log("min_free_bytes: 0").minimumFreeBytes == 0)
         #expect(try log("min_free_bytes: 1GiB").minimumFreeBytes == 1 << 30)

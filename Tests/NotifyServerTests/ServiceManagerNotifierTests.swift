@@ -14,7 +14,7 @@ import TestSupport
         folder = try TemporaryFolder()
     }
 
-    @Test func `every state is sent to a path`() throws {
+    @Test func `every state is sent to a socket at a path`() throws {
         let receiver = try DatagramReceiver(path: folder.file("notify"))
         let notifier = ServiceManagerNotifier(context: context(["NOTIFY_SOCKET": folder.file("notify")]))
         #expect(notifier.isActive)

@@ -382,7 +382,7 @@ import WireTestSupport
         #expect(host.log.lines.contains { $0.contains("draining timed out after") })
     }
 
-    @Test func `logs follow the level`() throws {
+    @Test func `connections and refusals are logged at debug, requests at trace, until the level changes`() throws {
         let host = DriverHarness(level: .trace)
         let client = try host.connect(uid: 7, pid: 4711)
         try client.send(Subscribe(request: 1, subscription: 1, patterns: ["user.8.x"]))

@@ -8,7 +8,7 @@ struct ReadBufferTests {
         buffer.withVeryUnsafeBytes { UInt(bitPattern: $0.baseAddress) }
     }
 
-    @Test(arguments: [1, 1024, ReadBuffer.capacity]) func `the capacity is the read limit`(limit: Int) {
+    @Test(arguments: [1, 1024, ReadBuffer.capacity]) func `a buffer has room for the limit of a read`(limit: Int) {
         var shared = ReadBuffer()
         let buffer = shared.take(limit: limit)
         #expect(buffer.readableBytes == 0 && buffer.writableBytes == limit)
