@@ -6,15 +6,14 @@ import SystemPackage
 /// the same connection are also made in the pages that SQLite has already copied.
 final class DatabaseCopy {
     private static let pagesPerStep: Int32 = 32
-    /// The most restarts of the copy, as `countRestarts` counts them. SQLite restarts the copy after the rollback of a
-    /// transaction that has written pages.
+    /// The most restarts of the copy. SQLite restarts it after the rollback of a transaction that has written pages.
     private static let maximumRestarts = 100
 
     private let file: DatabaseFile
     private let target: DatabaseConnection
     /// Nil once the copy is complete or has failed.
     private var handle: OpaquePointer?
-    private var remaining = Int32.max
+    private var copied: Int32 = 0
     private var restarts = 0
 
     /// Begins to copy to a new file, which is removed when this object is released. The source must stay open until
@@ -49,7 +48,8 @@ final class DatabaseCopy {
         while let handle {
             switch sqlite3_backup_step(handle, Self.pagesPerStep) {
             case SQLITE_DONE: try finishCopying()
-            case SQLITE_OK: try countRestarts(remaining: sqlite3_backup_remaining(handle))
+            case SQLITE_OK:
+                try countRestarts(copied: sqlite3_backup_pagecount(handle) - sqlite3_backup_remaining(handle))
             default:
                 // SQLite reports the error of a step only at the end.
                 try finishCopying()
@@ -66,11 +66,10 @@ final class DatabaseCopy {
         guard sqlite3_backup_finish(finished) == SQLITE_OK else { throw SQLiteFailure(target.handle) }
     }
 
-    private func countRestarts(remaining now: Int32) throws {
-        // A restart increases the number of remaining pages. A commit that adds more pages than two steps copy is also
-        // counted here.
-        if now > remaining, now - remaining > Self.pagesPerStep { restarts += 1 }
-        remaining = now
+    /// Counts a restart if fewer pages are copied than before: without one, each step adds to them.
+    private func countRestarts(copied now: Int32) throws {
+        if now < copied { restarts += 1 }
+        copied = now
         guard restarts <= Self.maximumRestarts else {
             throw StoreError(.inputOutput, "commits fail again and again: correct the storage first")
         }

@@ -20,8 +20,11 @@ final class MessageScan {
     private var segment: SegmentRow?
     private var isAfterLastSegment = false
     private var counts: [SegmentEntry.Key: Count] = [:]
-    /// The number of messages of the segment whose name, user or size is unknown, because they are damaged.
+    /// The number of messages of the segment whose name and user are unknown, because they are damaged. They are not in
+    /// `counts`.
     private var unknown: UInt64 = 0
+    /// The number of damaged messages of the segment that are in `counts`, but without their size.
+    private var unsized: UInt64 = 0
     /// The number of unreadable ranges before the segment.
     private var rangesBefore = 0
     /// The messages that belong to no sound segment.
@@ -99,7 +102,7 @@ final class MessageScan {
         guard let key else { return unknown += 1 }
         counts[key, default: Count()].messages += 1
         counts[key]?.bytes += bytes ?? 0
-        if bytes == nil { unknown += 1 }
+        if bytes == nil { unsized += 1 }
     }
 
     private func addStray() {
@@ -109,7 +112,7 @@ final class MessageScan {
 
     private func nextSegment() throws {
         counts = [:]
-        unknown = 0
+        (unknown, unsized) = (0, 0)
         segment = nil
         rangesBefore = messages?.unreadable.count ?? 0
         while let row = try segments?.next() {
@@ -144,7 +147,7 @@ final class MessageScan {
             let found = left.removeValue(forKey: entry.key) ?? Count()
             let isCountRight = found.messages == UInt64(entry.messages)
             if found.messages > entry.messages { return "counts fewer messages than it has" }
-            if isCountRight, unknown == 0, found.bytes != entry.bytes {
+            if isCountRight, unknown == 0, unsized == 0, found.bytes != entry.bytes {
                 return "counts a different number of bytes than it has"
             }
             missing += UInt64(entry.messages) - found.messages
