@@ -80,6 +80,16 @@ final class LostFilesTests {
         }
     }
 
+    @Test(arguments: [Loss.deleted, .replaced, .cut, .walCut])
+    func `the error of a stop says what to do with a lost file before the next start`(_ loss: Loss) throws {
+        try loss.apply(to: folder)
+        let error = try #require(throws: StoreError.self) { try store.close(nextSequence: 2) }
+        #expect(error.code == .inputOutput)
+        #expect(error.message.hasPrefix("the database '\(folder.database)' could not be closed cleanly: "))
+        #expect(error.message.contains(loss.words) && error.message.contains("before the next start"), "\(error)")
+        #expect(!error.message.contains("SIGHUP"), "the daemon ends: \(error)")
+    }
+
     @Test(arguments: ["", "-wal"])
     func `commits resume once a moved file is back at its path`(suffix: String) async throws {
         let path = folder.database + suffix
@@ -123,7 +133,10 @@ final class LostFilesTests {
         _ = try folder.write("theirs", to: "log.db-wal")
         #expect(await store.commit([StoredMessage(2)]).failure != nil)
         let error = try #require(throws: StoreError.self) { try store.close(nextSequence: 3) }
-        #expect(error.message.contains("was deleted or moved away"))
+        #expect(
+            error.message
+                == "the database '\(folder.database)' could not be closed cleanly: it was deleted or moved away: move it "
+                + "back before the next start, which otherwise begins with an empty log")
         #expect(try String(contentsOfFile: folder.file("log.db-wal"), encoding: .utf8) == "theirs")
 
         try moveFile(folder.file("elsewhere"), to: folder.database)
@@ -247,7 +260,7 @@ final class LostFilesTests {
         var record = try DurableRecord(id: 8, uid: 9, name: "eight", SubscriptionFilter("a.*"), cursor: 4)
         let copies = (2...4).map { sequence in
             DurableChange.keep(
-                id: 8, Redelivery(sequence: sequence, failures: 1, delayMicroseconds: 60_000_000, bytes: 0),
+                id: 8, Redelivery(sequence: sequence, failures: 1, delayMicroseconds: 3_600_000_000, bytes: 0),
                 reason: "why")
         }
         await store.commit((2...4).map { StoredMessage($0, "a.b") }, changes: [.create(record)])
@@ -266,7 +279,7 @@ final class LostFilesTests {
         let again = try Store.open(path: folder.database)
         let rows = again.recovered.redeliveries[8] ?? []
         #expect(rows.map(\.sequence) == (isReset ? [] : [2, 4]))
-        #expect(rows.allSatisfy { $0.failures == 1 && (1...60_000_000).contains($0.delayMicroseconds) })
+        #expect(rows.allSatisfy { $0.failures == 1 && (1...3_600_000_000).contains($0.delayMicroseconds) })
         try again.close(nextSequence: 5)
         #expect(try FileCheck.run(path: folder.database).findings.isSound)
     }

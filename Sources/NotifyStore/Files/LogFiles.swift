@@ -139,7 +139,6 @@ struct LogFiles {
 extension LogFiles.Damage: CustomStringConvertible {
     /// The problem and its solution, in one line without a final period.
     var description: String {
-        let name = file == .database ? "the database '\(path)'" : "the write-ahead log '\(path)' of the database"
         let renewal =
             file == .database
             ? "reload notifyd (SIGHUP) for a new log with the newest messages, which are in memory"
@@ -158,10 +157,24 @@ extension LogFiles.Damage: CustomStringConvertible {
 
     var storageFailure: StorageFailure { StorageFailure(kind: .inputOutput, message: description) }
 
-    /// The problem and its consequence for the next start, for the message of the daemon's end.
+    /// The problem, and what to do before the next start, for the message of the daemon's end.
     var finalDescription: String {
-        guard file == .database, kind == .missing else { return "\(self); the next start recovers as after a crash" }
-        return "the database was deleted or moved away: move it back before the next start, which otherwise begins "
-            + "with a new, empty log without its messages"
+        let after = "; the next start recovers as after a crash"
+        return switch kind {
+        case .missing where file == .database:
+            "it was deleted or moved away: move it back before the next start, which otherwise begins with an empty log"
+        case .replaced where file == .database:
+            "it was replaced by another file: move the original back before the next start"
+        case .truncated(let from, let to):
+            "\(name) was truncated from \(from) to \(to) bytes: restore a copy before the next start"
+        case .unreachable(let error):
+            "\(name) can't be accessed: \(AccessProblem.describe(error, opening: path))\(after)"
+        case .missing: "\(name) was deleted or moved away\(after)"
+        case .replaced: "\(name) was replaced by another file\(after)"
+        }
+    }
+
+    private var name: String {
+        file == .database ? "the database '\(path)'" : "the write-ahead log '\(path)' of the database"
     }
 }

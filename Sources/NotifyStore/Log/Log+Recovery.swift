@@ -77,7 +77,7 @@ extension Log {
             // The refused batch is removed even if the files were moved away, because they may be moved back before the
             // next start.
             try? undoRefusedBatch()
-            throw damage.storageFailure
+            throw damage
         }
         try undoRefusedBatch()
         try inRepeatableTransaction(.full) { statements in
