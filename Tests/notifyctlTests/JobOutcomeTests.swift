@@ -19,8 +19,8 @@ import Testing
             (.exited(143), .stopped(reason: "exit status 143")), (.exited(130), .stopped(reason: "exit status 130")),
             (.exited(129), .stopped(reason: "exit status 129")), (.exited(137), .failed(reason: "exit status 137")),
             (.signaled(63), .failed(reason: "ended by signal 63 (unknown)")),
-        ] as [(JobProcess.Termination, JobOutcome)])
-    func `the termination of a command decides the answer`(_ end: JobProcess.Termination, _ outcome: JobOutcome) {
+        ] as [(ProgramProcess.Termination, JobOutcome)])
+    func `the termination of a command decides the answer`(_ end: ProgramProcess.Termination, _ outcome: JobOutcome) {
         #expect(JobOutcome(end) == outcome)
     }
 
@@ -38,7 +38,7 @@ import Testing
         #expect(JobOutcome(.exited(0), timedOutAfter: .seconds(30)) == .done)
         #expect(JobOutcome(.exited(75), timedOutAfter: .seconds(30)) == .givenBack)
         #expect(JobOutcome(.exited(65), timedOutAfter: .seconds(30)) == .deadLetter(reason: "exit status 65"))
-        for end in [JobProcess.Termination.exited(1), .exited(127), .exited(143), .signaled(15)] {
+        for end in [ProgramProcess.Termination.exited(1), .exited(127), .exited(143), .signaled(15)] {
             #expect(JobOutcome(end, timedOutAfter: .seconds(30)) == .failed(reason: "timed out after 30 s"))
         }
         #expect(

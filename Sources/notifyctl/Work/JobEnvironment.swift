@@ -1,4 +1,3 @@
-import Glibc
 import NotifyClient
 
 /// The environment variables that describe a message to its command.
@@ -8,19 +7,7 @@ enum JobEnvironment {
     ]
     private static let headerPrefix = "NOTIFY_HEADER_"
 
-    private static let inherited = Array(entries(inheritedFrom: own).joined())
-
-    /// The environment of this process: each entry is a name, `=` and a value, all of any bytes except NUL.
-    private static var own: [[UInt8]] {
-        var entries: [[UInt8]] = []
-        // No other thread changes the environment: notifyctl sets its variables before it starts threads.
-        var entry = environ
-        while let bytes = entry.pointee {
-            entries.append(Array(UnsafeRawBufferPointer(start: bytes, count: strlen(bytes))))
-            entry += 1
-        }
-        return entries
-    }
+    private static let inherited = Array(entries(inheritedFrom: OwnEnvironment.entries).joined())
 
     /// The entries that a command inherits, unchanged, each with a final NUL. The variables of another message are
     /// removed, because notifyctl may itself run as the command of a message. `LIBDISPATCH_LOG` is removed, because

@@ -30,7 +30,7 @@ enum JobOutcome: Equatable {
 
     /// - Parameter timeout: The time after which the command was ended; nil if it ended before. The exit statuses 0, 65
     ///   and 75 are an answer even after the timeout.
-    init(_ termination: JobProcess.Termination, timedOutAfter timeout: Duration? = nil) {
+    init(_ termination: ProgramProcess.Termination, timedOutAfter timeout: Duration? = nil) {
         switch termination {
         case .exited(0): self = .done
         case .exited(Self.temporaryFailure): self = .givenBack

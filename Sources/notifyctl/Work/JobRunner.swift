@@ -29,7 +29,7 @@ final class JobRunner: Sendable {
         /// The tasks that wait until there are no runs.
         var idleWaiters: [CheckedContinuation<Void, Never>] = []
         /// The running commands.
-        var processes: [ObjectIdentifier: JobProcess] = [:]
+        var processes: [ObjectIdentifier: ProgramProcess] = [:]
         /// The signals that were passed on.
         var signals: Set<Int32> = []
     }
@@ -90,7 +90,7 @@ final class JobRunner: Sendable {
 
     private func outcome(of message: NotificationClient.Message) async -> JobOutcome {
         let pipes: [JobOutput.Pipe]
-        let process: JobProcess
+        let process: ProgramProcess
         do {
             guard let opened = try await openPipes(for: message) else { return .givenBack }
             pipes = opened
@@ -131,7 +131,7 @@ final class JobRunner: Sendable {
     /// Starts the command, and closes the ends of the pipes that belong to the command.
     private func start(
         _ message: NotificationClient.Message, _ pipes: [JobOutput.Pipe]
-    ) async throws -> JobProcess {
+    ) async throws -> ProgramProcess {
         defer { for pipe in pipes { try? pipe.writeEnd.close() } }
         let input = try message.withPayload { (bytes) throws(Errno) in try PayloadFile.open(bytes) }
         defer { try? input.close() }
@@ -143,7 +143,7 @@ final class JobRunner: Sendable {
             do {
                 // The file of the program may be on a disk that does not respond.
                 let process = try await Blocking.run { [path, arguments] in
-                    try JobProcess.start(
+                    try ProgramProcess.start(
                         path, arguments: arguments, environment: environment, input: input, output: output,
                         error: error)
                 }
@@ -158,7 +158,7 @@ final class JobRunner: Sendable {
     }
 
     /// Waits until the command has ended, and ends it at the timeout or if the task is cancelled.
-    private func outcome(of process: JobProcess) async -> JobOutcome {
+    private func outcome(of process: ProgramProcess) async -> JobOutcome {
         defer { ended(process) }
         return await withTaskCancellationHandler {
             guard let timeout else { return JobOutcome(await process.waitForEnd()) }
@@ -177,7 +177,7 @@ final class JobRunner: Sendable {
     /// Ends a command: by SIGTERM, and by SIGKILL if the command still runs after `grace`.
     ///
     /// - Returns: False if the command had ended before.
-    private static func terminate(_ process: JobProcess) -> Bool {
+    private static func terminate(_ process: ProgramProcess) -> Bool {
         guard process.send(SIGTERM) else { return false }
         Task {
             try? await Task.sleep(for: grace)
@@ -187,14 +187,14 @@ final class JobRunner: Sendable {
     }
 
     /// Passes on the signals that arrived while the command was started.
-    private func started(_ process: JobProcess) {
+    private func started(_ process: ProgramProcess) {
         running.withLock { running in
             running.processes[ObjectIdentifier(process)] = process
             for signal in running.signals { process.send(signal) }
         }
     }
 
-    private func ended(_ process: JobProcess) {
+    private func ended(_ process: ProgramProcess) {
         _ = running.withLock { $0.processes.removeValue(forKey: ObjectIdentifier(process)) }
     }
 

@@ -3,8 +3,8 @@ import Glibc
 import Synchronization
 import SystemPackage
 
-/// A command that was started, in a process group of its own.
-final class JobProcess: Sendable {
+/// A process in which this process runs another program.
+final class ProgramProcess: Sendable {
     enum Termination: Equatable {
         case exited(Int32)
         case signaled(Int32)
@@ -19,10 +19,13 @@ final class JobProcess: Sendable {
     /// The pidfd, which `ExitWatcher` closes; -1 if the kernel has refused it.
     let descriptor: Int32
     private let identifier: pid_t
+    /// Whether the process is the leader of a process group of its own.
+    private let hasOwnGroup: Bool
     private let state = Mutex(State())
 
-    private init(_ identifier: pid_t) {
+    private init(_ identifier: pid_t, hasOwnGroup: Bool) {
         self.identifier = identifier
+        self.hasOwnGroup = hasOwnGroup
         descriptor = notifyctl_pidfd_open(identifier)
     }
 
@@ -36,12 +39,14 @@ final class JobProcess: Sendable {
     ///   - input: Standard input for the program.
     ///   - output: Standard output for the program.
     ///   - error: Standard error for the program.
+    ///   - hasOwnGroup: Whether the program gets a process group of its own. If so, Ctrl-C at the terminal does not
+    ///     reach it. Otherwise it is in the process group of this process.
     ///   - watcher: Reaps the process when it has ended.
     /// - Throws: The reason why the program could not be started.
     static func start(
         _ path: String, arguments: [UInt8], environment: [UInt8], input: FileDescriptor, output: FileDescriptor,
-        error: FileDescriptor, watcher: ExitWatcher = .shared
-    ) throws(Errno) -> JobProcess {
+        error: FileDescriptor, hasOwnGroup: Bool = true, watcher: ExitWatcher = .shared
+    ) throws(Errno) -> ProgramProcess {
         var actions = posix_spawn_file_actions_t()
         try check(posix_spawn_file_actions_init(&actions))
         defer { posix_spawn_file_actions_destroy(&actions) }
@@ -58,14 +63,15 @@ final class JobProcess: Sendable {
         sigfillset(&signals)
         try check(posix_spawnattr_setsigdefault(&attributes, &signals))
         try check(posix_spawnattr_setpgroup(&attributes, 0))
-        let flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP
+        let group = hasOwnGroup ? POSIX_SPAWN_SETPGROUP : 0
+        let flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | group
         try check(posix_spawnattr_setflags(&attributes, Int16(flags)))
         var child: pid_t = 0
         try check(
             withStrings(arguments) { arguments in
                 withStrings(environment) { posix_spawn(&child, path, &actions, &attributes, arguments, $0) }
             })
-        let process = JobProcess(child)
+        let process = ProgramProcess(child, hasOwnGroup: hasOwnGroup)
         watcher.watch(process)
         return process
     }
@@ -101,12 +107,12 @@ final class JobProcess: Sendable {
         }
     }
 
-    /// Sends a signal to the process group.
+    /// Sends a signal to the process or, if it has a process group of its own, to the group.
     ///
-    /// - Returns: False if the process was reaped: another group may then have the id.
+    /// - Returns: False if the process was reaped: another process or group may then have the id.
     @discardableResult
     func send(_ signal: Int32) -> Bool {
-        state.withLock { $0.termination == nil && kill(-identifier, signal) == 0 }
+        state.withLock { $0.termination == nil && kill(hasOwnGroup ? -identifier : identifier, signal) == 0 }
     }
 
     /// Whether the process has ended. Reaps a process that has ended.

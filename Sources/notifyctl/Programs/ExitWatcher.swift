@@ -39,7 +39,7 @@ final class ExitWatcher: Sendable {
     }
 
     /// Reaps the process as soon as it ends.
-    func watch(_ process: JobProcess) {
+    func watch(_ process: ProgramProcess) {
         guard process.descriptor >= 0 else { return Self.check(process) }
         let context = Unmanaged.passRetained(process)
         // At most one event: a process that is being started may still have a copy of the closed descriptor.
@@ -57,7 +57,7 @@ final class ExitWatcher: Sendable {
             let count = epoll_wait(poll, &events, Int32(events.count), -1)
             for event in events.prefix(Int(max(count, 0))) {
                 guard let context = event.data.ptr else { continue }
-                let process = Unmanaged<JobProcess>.fromOpaque(context).takeRetainedValue()
+                let process = Unmanaged<ProgramProcess>.fromOpaque(context).takeRetainedValue()
                 close(process.descriptor)
                 // If a debugger traces the process, the parent can reap it only after the debugger has.
                 if !process.hasEnded() { check(process) }
@@ -66,7 +66,7 @@ final class ExitWatcher: Sendable {
     }
 
     /// Checks periodically whether the process has ended.
-    private static func check(_ process: JobProcess) {
+    private static func check(_ process: ProgramProcess) {
         Task {
             while !process.hasEnded() { try? await Task.sleep(for: interval) }
         }

@@ -5,17 +5,17 @@ import Testing
 
 @testable import notifyctl
 
-@Suite struct JobProcessTests {
+@Suite struct ProgramProcessTests {
     private static func strings(_ strings: [String]) -> [UInt8] { strings.flatMap { Array($0.utf8) + [0] } }
 
     /// A shell that runs a script, with pipes for standard input and output.
     private final class Shell: Sendable {
-        let process: JobProcess
+        let process: ProgramProcess
         private let output: FileDescriptor
 
         init(
             _ script: String, _ arguments: [String] = [], environment: [String] = [], input text: String = "",
-            watcher: ExitWatcher = .shared
+            hasOwnGroup: Bool = true, watcher: ExitWatcher = .shared
         ) throws {
             let (input, writeEnd) = try FileDescriptor.pipe(options: .closeOnExec)
             defer { try? input.close() }
@@ -23,10 +23,10 @@ import Testing
             let (readEnd, output) = try FileDescriptor.pipe(options: .closeOnExec)
             defer { try? output.close() }
             self.output = readEnd
-            process = try JobProcess.start(
+            process = try ProgramProcess.start(
                 "/bin/sh", arguments: strings(["sh", "-c", script, "sh"] + arguments),
                 environment: strings(environment), input: input, output: output, error: .standardError,
-                watcher: watcher)
+                hasOwnGroup: hasOwnGroup, watcher: watcher)
         }
 
         deinit { try? output.close() }
@@ -107,6 +107,12 @@ import Testing
         }
     }
 
+    @Test func `signals reach a process without a process group of its own`() async throws {
+        let shell = try Shell("exec sleep 1000", hasOwnGroup: false)
+        #expect(shell.process.send(SIGTERM))
+        #expect(await shell.process.waitForEnd() == .signaled(SIGTERM))
+    }
+
     @Test func `the start of a file that can't be run throws the reason`() throws {
         let folder = try TemporaryFolder()
         #expect(chmod(try folder.write("true", to: "text"), 0o700) == 0)
@@ -115,7 +121,7 @@ import Testing
             (folder.file("text"), .execFormatError), ("/etc/passwd/x", .notDirectory),
         ] as [(String, Errno)] {
             #expect(throws: error) {
-                try JobProcess.start(
+                try ProgramProcess.start(
                     path, arguments: Self.strings([path]), environment: [], input: .standardInput,
                     output: .standardOutput, error: .standardError)
             }
