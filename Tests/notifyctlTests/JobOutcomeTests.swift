@@ -19,6 +19,7 @@ import Testing
             (.exited(143), .stopped(reason: "exit status 143")), (.exited(130), .stopped(reason: "exit status 130")),
             (.exited(129), .stopped(reason: "exit status 129")), (.exited(137), .failed(reason: "exit status 137")),
             (.signaled(63), .failed(reason: "ended by signal 63 (unknown)")),
+            (.unknown, .failed(reason: "its exit status is unknown")),
         ] as [(ProgramProcess.Termination, JobOutcome)])
     func `the termination of a command decides the answer`(_ end: ProgramProcess.Termination, _ outcome: JobOutcome) {
         #expect(JobOutcome(end) == outcome)

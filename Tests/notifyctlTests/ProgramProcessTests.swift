@@ -107,6 +107,15 @@ import Testing
         }
     }
 
+    @Test func `a process that was reaped elsewhere has ended with an unknown status`() async throws {
+        // To the kernel, a process that is not a child is the same as a child that was reaped.
+        let process = ProgramProcess(getpid(), hasOwnGroup: true)
+        defer { close(process.descriptor) }
+        #expect(process.hasEnded())
+        #expect(await process.waitForEnd() == .unknown)
+        #expect(!process.send(SIGCONT), "the id may be that of another process")
+    }
+
     @Test func `signals reach a process without a process group of its own`() async throws {
         let shell = try Shell("exec sleep 1000", hasOwnGroup: false)
         #expect(shell.process.send(SIGTERM))

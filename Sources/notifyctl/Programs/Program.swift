@@ -13,7 +13,7 @@ enum Program {
         let (process, output) = try await Blocking.run { try start(command) }
         return switch await process.waitForEnd() {
         case .exited(let status): (status, output)
-        case .signaled: (-1, output)
+        case .signaled, .unknown: (-1, output)
         }
     }
 

@@ -1,5 +1,6 @@
 import CGNU
 import Glibc
+import NotifySystem
 import Synchronization
 import SystemPackage
 
@@ -8,6 +9,8 @@ final class ProgramProcess: Sendable {
     enum Termination: Equatable {
         case exited(Int32)
         case signaled(Int32)
+        /// The process has ended, but was reaped elsewhere, so its exit status is lost.
+        case unknown
     }
 
     private struct State {
@@ -23,7 +26,7 @@ final class ProgramProcess: Sendable {
     private let hasOwnGroup: Bool
     private let state = Mutex(State())
 
-    private init(_ identifier: pid_t, hasOwnGroup: Bool) {
+    init(_ identifier: pid_t, hasOwnGroup: Bool) {
         self.identifier = identifier
         self.hasOwnGroup = hasOwnGroup
         descriptor = notifyctl_pidfd_open(identifier)
@@ -126,10 +129,19 @@ final class ProgramProcess: Sendable {
         return true
     }
 
+    /// Reaps the process.
+    ///
+    /// - Returns: Nil if the process still runs.
     private func reap() -> Termination? {
         var info = siginfo_t()
-        guard waitid(P_PID, id_t(identifier), &info, WEXITED | WNOHANG) == 0, info._sifields._sigchld.si_pid != 0
-        else { return nil }
+        while waitid(P_PID, id_t(identifier), &info, WEXITED | WNOHANG) != 0 {
+            switch Errno.last {
+            case .interrupted: continue
+            case .noChildProcess: return .unknown
+            case let error: preconditionFailure("can't wait for process \(identifier): \(error)")
+            }
+        }
+        guard info._sifields._sigchld.si_pid != 0 else { return nil }
         let status = info._sifields._sigchld.si_status
         return info.si_code == CLD_EXITED ? .exited(status) : .signaled(status)
     }

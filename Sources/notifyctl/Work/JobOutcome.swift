@@ -45,6 +45,7 @@ enum JobOutcome: Equatable {
         case .signaled(let signal):
             let reason = "ended by signal \(signal) (\(Self.name(ofSignal: signal)))"
             self = Self.stopSignals.contains(signal) ? .stopped(reason: reason) : .failed(reason: reason)
+        case .unknown: self = .failed(reason: "its exit status is unknown")
         }
     }
 
