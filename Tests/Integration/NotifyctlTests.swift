@@ -71,7 +71,7 @@ extension IntegrationTests {
             let daemon = try await Daemon.start()
             let result = try await Notifyctl(daemon).shell(
                 """
-                notifyctl stats --format openmetrics \(options) | python3 -c '
+                notifyctl stats --format openmetrics \(options) | \(Requirements.systemPython) -c '
                 import sys
                 from prometheus_client.openmetrics import parser
                 print(len(list(parser.text_string_to_metric_families(sys.stdin.read()))))'

@@ -18,7 +18,10 @@ enum Requirements {
     static let hasTmux = succeeds("tmux", ["-V"])
 
     /// Whether the OpenMetrics parser of Prometheus is installed.
-    static let hasPrometheusClient = succeeds("python3", ["-c", "import prometheus_client.openmetrics.parser"])
+    static let hasPrometheusClient = succeeds(systemPython, ["-c", "import prometheus_client.openmetrics.parser"])
+
+    /// The Python of the system, for which the packages of the distribution are. Another one may precede it in PATH.
+    static let systemPython = "/usr/bin/python3"
 
     /// Returns a launcher that runs a program as another user. The program may read all files, because the build folder
     /// may be accessible only to root. For writing, the program has only the rights of the user.
