@@ -85,7 +85,6 @@ enum FaultyDisk {
         for (path, changes) in unflushed.sorted(by: { $0.key < $1.key }) {
             try changes.contents(using: &generator).write(to: URL(fileURLWithPath: path))
         }
-        try? FileManager.default.removeItem(atPath: folder + "/notifyd.db-shm")
     }
 
     /// The number of operations since the fault was set.
