@@ -44,10 +44,4 @@ import Testing
             }
         }
     }
-
-    @Test func `a volatile subscription with a limit of zero is refused`() async throws {
-        let client = NotificationClient(configuration: .test("/nowhere"))
-        let error = await #expect(throws: NotifyError.self) { _ = try await client.subscribe(to: ["a"], limit: 0) }
-        #expect(error?.code == .invalidArgument)
-    }
 }
