@@ -123,7 +123,7 @@ extension IntegrationTests {
         }
 
         @Test(.enabled(if: Requirements.canSwitchUser))
-        func `another user's clients and subscriptions are listed only with the right to manage`() async throws {
+        func `clients and subscriptions of others are listed only with the right to manage everything`() async throws {
             let daemon = try await Daemon.start(environment: ["NOTIFYD_SOCKET_MODE": "0666"])
             chmod(daemon.folder.path, 0o755)
             let root = try RawClient(daemon)

@@ -150,7 +150,7 @@ struct AccessControl {
         }
     }
 
-    /// The end of the error messages for requests that need the right to manage.
+    /// The end of the error messages for requests that need a right to manage.
     private static let manageAdvice = "; run the command as root, or add a rule in policy.d that allows the request"
 
     /// - Throws: `forbidden` unless the identity may manage the durable subscriptions of `uid`.

@@ -159,7 +159,8 @@ struct Monitors {
             throw WireError(
                 .limitReached,
                 "too many clients monitor posts: the limit is \(Self.maximumCount) in total and, without the right to "
-                    + "manage, \(Self.maximumCountOfOthers), of which \(Self.maximumCountPerUser) for each user")
+                    + "manage everything, \(Self.maximumCountOfOthers), of which \(Self.maximumCountPerUser) for each "
+                    + "user")
         }
         all.append(
             Monitor(

@@ -8,7 +8,7 @@ struct BenchCommand: ParsableCommand {
         discussion: """
             Every client has a connection of its own. The percentiles are exact to 1%. Clients and daemon share the \
             processors, so a client's work lowers the rates, too. Stored messages of a benchmark stay in the log as history: \
-            'notifyctl purge' removes them, as root or with the right to manage.
+            'notifyctl purge' removes them, as root or with the right to manage their names.
 
             EXAMPLES
               notifyctl bench post

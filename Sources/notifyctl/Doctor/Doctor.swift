@@ -37,7 +37,7 @@ struct Doctor {
                 let statistics = try await client.administration.statistics()
                 let durables = try await client.administration.durableSubscriptions()
                 // An older daemon may not know these requests. Any other daemon may refuse them to a user without the
-                // right to manage, so errors are ignored.
+                // right to manage everything, so errors are ignored.
                 let isOlder = Self.isOlder(statistics.version)
                 return (
                     statistics, durables, isOlder ? nil : try? await client.administration.check(),

@@ -5,7 +5,7 @@ import NotifyClient
 struct DurableListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "List the durable subscriptions of this user or, with the right to manage, of every user.",
+        abstract: "List the durable subscriptions of this user or, with the right to manage everything, of every user.",
         discussion: """
             Prints one line for each subscription. The columns after its name and user are:
 

@@ -8,7 +8,8 @@ struct DurableOptions: ParsableArguments {
     @Option(
         name: .customLong("user"),
         help: ArgumentHelp(
-            "The owner, by name or uid. To name another user, you need the right to manage.", valueName: "user"),
+            "The owner, by name or uid. To name another user, you need the right to manage everything.",
+            valueName: "user"),
         completion: .shellCommand("cut -d : -f 1 /etc/passwd"), transform: { try UserNames.uid(argument: $0) })
     var uid: UInt32?
 }

@@ -5,7 +5,7 @@ import NotifyClient
 struct ClientsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "clients",
-        abstract: "List the connected clients of this user or, with the right to manage, of every user.",
+        abstract: "List the connected clients of this user or, with the right to manage everything, of every user.",
         discussion: """
             Prints one line for each client: the number of its connection, its user and process, the program that this \
             process runs now, the messages that were dropped because the client was too slow, and the memory of the \

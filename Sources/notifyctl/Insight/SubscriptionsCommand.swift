@@ -4,7 +4,7 @@ import NotifyClient
 struct SubscriptionsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "subscriptions",
-        abstract: "List the subscriptions of this user or, with the right to manage, of every user.",
+        abstract: "List the subscriptions of this user or, with the right to manage everything, of every user.",
         discussion: """
             Prints one line for each durable subscription and for each volatile subscription of a connected client: \
             its durable name, its user, the process of its client and the program of that process, how far it is \

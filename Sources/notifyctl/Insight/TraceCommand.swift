@@ -22,8 +22,8 @@ struct TraceCommand: AsyncParsableCommand {
 
             A dead letter that is deleted, or that you may not read, is shown as acknowledged. A dead letter that \
             still exists is shown as a dead letter, even if the message was acknowledged after a reset. Without the \
-            right to manage, the lines are those of this user's subscriptions. Volatile messages, and deliveries to \
-            volatile subscriptions, can't be traced: see 'notifyctl monitor'.
+            right to manage everything, the lines are those of this user's subscriptions. Volatile messages, and \
+            deliveries to volatile subscriptions, can't be traced: see 'notifyctl monitor'.
 
             \(TimeOptions.discussion) \(TableOptions.discussion)
 

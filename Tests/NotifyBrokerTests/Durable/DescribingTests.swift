@@ -142,7 +142,7 @@ struct DescribingTests {
         #expect(describe(client, host)?.attachedPID == 20)
     }
 
-    @Test func `describing another user's subscription requires the right to manage`() {
+    @Test func `describing another user's subscription requires the right to manage everything`() {
         let host = TestHost()
         let client = host.connect()
         client.subscribe(1, ["a"], durable: "d")

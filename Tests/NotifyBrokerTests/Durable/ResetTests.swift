@@ -202,7 +202,7 @@ struct ResetTests {
         #expect(host.durable("d")?.firstMember != nil, "the client stays attached")
     }
 
-    @Test func `resetting another user's subscription requires the right to manage`() {
+    @Test func `resetting another user's subscription requires the right to manage everything`() {
         let (host, client, _, _) = host()
         let (stranger, root) = (host.connect(uid: 2000), host.connect(uid: 0))
         reset(stranger, to: .oldest, uid: 1000)

@@ -131,7 +131,7 @@ struct MonitorTests {
     }
 
     @Test(arguments: [(UInt32(0), UInt64(0)), (1, 3)])
-    func `a monitor without the right to manage is limited by posts under other names, too`(
+    func `a monitor that may not manage everything is limited by posts under other names, too`(
         _ uid: UInt32, _ skippedCount: UInt64
     ) {
         let host = TestHost()

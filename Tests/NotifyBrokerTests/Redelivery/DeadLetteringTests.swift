@@ -273,7 +273,7 @@ struct DeadLetteringTests: JobsTests {
         #expect(host.store.copies.values.allSatisfy { $0.isEmpty })
     }
 
-    @Test func `dead letters are purged by sequence, and only by clients with the right to manage`() throws {
+    @Test func `dead letters are purged by sequence, and only by clients that may manage everything`() throws {
         let client = attach()
         post("one", "two")
         for message in client.takeMessages() { client.reject(1, message.sequence, .dead) }

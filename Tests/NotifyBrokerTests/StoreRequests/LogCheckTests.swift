@@ -184,7 +184,7 @@ struct LogCheckTests {
         #expect(!host.core.broker.storeRequests.isWorking(on: .check))
     }
 
-    @Test func `a check needs the right to manage, and ends when the daemon stops`() throws {
+    @Test func `a check needs the right to manage everything, and ends when the daemon stops`() throws {
         let host = TestHost()
         let user = host.connect(uid: 1001)
         for isFull in [false, true] { user.send(CheckRequest(request: user.nextRequest(), isFull: isFull)) }
