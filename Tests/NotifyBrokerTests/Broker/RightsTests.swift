@@ -84,13 +84,23 @@ struct RightsTests {
         #expect(host.store.messages.isEmpty)
     }
 
-    @Test func `root may subscribe with a leading wildcard and to the daemon's names`() {
+    @Test func `root receives all names, but those of the daemon only without a leading wildcard`() throws {
         let host = TestHost()
-        let client = host.connect(uid: 0)
-        client.subscribe(1, [">", "*.x"], durable: "all")
-        client.subscribe(2, ["notifyd.>"], durable: "own")
+        let (root, other) = (host.connect(uid: 0), host.connect(uid: 1000))
+        root.subscribe(1, [">", "*.x"], durable: "all")
+        root.subscribe(2, ["notifyd.>"], durable: "own")
+        other.subscribe(1, ["jobs"], durable: "jobs")
         host.run()
-        #expect(client.takeErrors().isEmpty)
+        #expect(root.takeErrors().isEmpty)
+        for name in ["user.1000.x", "a.x", "jobs"] { other.post(name) }
+        host.run()
+        let received = root.takeMessages()
+        #expect(received.map(\.name) == ["user.1000.x", "a.x", "jobs"] && received.allSatisfy { $0.subscription == 1 })
+        other.reject(1, try #require(other.takeMessages().first).sequence, .dead)
+        host.advance(.milliseconds(60))
+        host.run()
+        let letters = root.takeMessages()
+        #expect(letters.map(\.name) == ["notifyd.dead.1000"] && letters.map(\.subscription) == [2])
     }
 
     @Test func `only root removes and lists durable subscriptions of other users`() {

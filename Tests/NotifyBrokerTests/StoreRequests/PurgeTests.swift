@@ -145,8 +145,9 @@ struct PurgeTests {
         #expect(worker.takeMessages().map(\.delivery) == [2])
         _ = purge(root, ["jobs.>"])
         host.run()
-        let gaps = worker.take().filter { if case .gap = $0 { true } else { false } }
-        #expect(gaps.count == 1)
+        let gaps = worker.take().compactMap { if case .gap(let gap) = $0 { gap } else { nil } }
+        #expect(gaps.map(\.reason) == [.deleted] && gaps.map(\.range.first) == [message.sequence])
+        #expect(host.durable("jobs")?.redeliveryCount == 1)
         worker.reject(1, message.sequence, delay: .zero)
         host.runTicks()
         host.advance(.milliseconds(60))
@@ -154,7 +155,7 @@ struct PurgeTests {
         host.advance(.seconds(100))
         host.run()
         #expect(!host.warnings.contains { $0.contains("damaged") })
-        #expect(worker.takeMessages().isEmpty && host.durable("jobs")?.redeliveryCount == 0)
+        #expect(worker.take().isEmpty && host.durable("jobs")?.redeliveryCount == 0)
     }
 
     @Test func `a copy that is purged while it is read is no damage`() throws {
