@@ -5,7 +5,7 @@ import Testing
 @testable import notifyctl
 
 extension IntegrationTests {
-    /// A daemon that is suspended, and then continued.
+    /// A daemon that does not answer for a while, because it is suspended or killed.
     @Suite struct FrozenDaemonTests {
         @Test func `requests fail within their time limit, and later ones succeed`() async throws {
             let daemon = try await Daemon.start()
@@ -37,9 +37,12 @@ extension IntegrationTests {
             let daemon = try await Daemon.start()
             var configuration = NotificationClient.Configuration(socketPath: daemon.socket)
             configuration.requestTimeout = .milliseconds(400)
+            let reporter = ConnectionReporter()
+            configuration.onConnectionChange = reporter.handler
             let pipe = Pipe()
             let printer = PostPrinter(
-                patterns: [">"], json: false, times: .utc, limit: 1, output: pipe.fileHandleForWriting.fileDescriptor)
+                patterns: [">"], json: false, times: .utc, limit: 1, reporter: reporter,
+                output: pipe.fileHandleForWriting.fileDescriptor)
             try await withNotificationClient(configuration: configuration) { client in
                 try await client.ping(timeout: .seconds(60))
                 daemon.process.send(SIGSTOP)
@@ -52,6 +55,39 @@ extension IntegrationTests {
                         #expect(error?.code == .timedOut)
                     }
                     daemon.process.send(SIGCONT)
+                    group.addTask {
+                        while !Task.isCancelled { _ = try? await client.post("a", "x") }
+                    }
+                    try await group.next()
+                    group.cancelAll()
+                }
+            }
+            try pipe.fileHandleForWriting.close()
+            let line = try #require(try pipe.fileHandleForReading.readToEnd())
+            expectText(String(decoding: line, as: UTF8.self), " a 1B durability=")
+        }
+
+        @Test func `a monitor continues although the daemon is away for longer than a request waits`() async throws {
+            let daemon = try await Daemon.start()
+            var configuration = NotificationClient.Configuration(socketPath: daemon.socket)
+            configuration.connectionWait = .milliseconds(400)
+            let reporter = ConnectionReporter()
+            configuration.onConnectionChange = reporter.handler
+            let pipe = Pipe()
+            let printer = PostPrinter(
+                patterns: [">"], json: false, times: .utc, limit: 1, reporter: reporter,
+                output: pipe.fileHandleForWriting.fileDescriptor)
+            try await withNotificationClient(configuration: configuration) { client in
+                try await client.ping(timeout: .seconds(60))
+                try await daemon.kill()
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    group.addTask { try await printer.run(client, until: Interruption()) }
+                    // The request of the monitor fails before the last of these pings.
+                    for _ in 0..<3 {
+                        let error = await #expect(throws: NotifyError.self) { try await client.ping() }
+                        #expect(error?.code == .notConnected || error?.code == .connectionLost)
+                    }
+                    try await daemon.start()
                     group.addTask {
                         while !Task.isCancelled { _ = try? await client.post("a", "x") }
                     }

@@ -23,6 +23,20 @@ extension IntegrationTests {
             #expect(try await process.waitForLines(2) == ["1", "2"])
         }
 
+        @Test func `lists are printed again after the daemon has restarted`() async throws {
+            let daemon = try await Daemon.start()
+            let process = try Notifyctl(daemon).start(["clients", "--watch", "--interval", "100ms"])
+            _ = try await process.waitForLines(2)
+            try await daemon.kill()
+            _ = try await process.standardError.wait("the disconnection") { $0.lineCount > 0 ? true : nil }
+            let printed = process.standardOutput.current.lineCount
+            try await daemon.start()
+            _ = try await process.waitForLines(printed + 6)
+            #expect(process.standardError.current.lines.count == 2)
+            process.send(SIGINT)
+            #expect(try await process.waitForExit() == .status(0))
+        }
+
         @Test func `a killed subscriber gets every message in order, also when the daemon is killed`() async throws {
             let seed = UInt64.random(in: .min ... .max)
             print("killed subscribers: seed \(seed)")

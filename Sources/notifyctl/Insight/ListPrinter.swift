@@ -36,6 +36,7 @@ struct ListPrinter<Item: Sendable>: Sendable {
             try await show(on: terminal, configuration)
             return 0
         }
+        configuration.onConnectionChange = ConnectionReporter().handler
         try await Interruption.run { [configuration] _ in _ = try await print(configuration) }
         return 0
     }
@@ -77,13 +78,18 @@ struct ListPrinter<Item: Sendable>: Sendable {
         var earlier = earlier
         var isFirst = true
         while true {
-            let look = try await look(client)
-            var output = StandardOutput()
-            append(look, earlier, isFirst: isFirst, to: &output)
-            try output.flush()
-            if let emptyNotice, look.items.isEmpty, !options.watch { StandardError.write(emptyNotice) }
-            (earlier, isFirst) = (look, false)
-            guard options.watch else { return look.items.count }
+            do {
+                let look = try await look(client)
+                var output = StandardOutput()
+                append(look, earlier, isFirst: isFirst, to: &output)
+                try output.flush()
+                if let emptyNotice, look.items.isEmpty, !options.watch { StandardError.write(emptyNotice) }
+                (earlier, isFirst) = (look, false)
+                guard options.watch else { return look.items.count }
+            } catch let error as NotifyError where !isFirst && error.isTransient {
+                // The daemon may have restarted, so the next list has no rates.
+                earlier = nil
+            }
             try await Task.sleep(for: options.intervalOrDefault)
         }
     }

@@ -47,8 +47,9 @@ struct MonitorCommand: AsyncParsableCommand, PatternTaking {
 
     func run() async throws {
         var configuration = connection.configuration()
-        configuration.onConnectionChange = ConnectionReporter().handler
-        let printer = PostPrinter(patterns: patterns, json: json, times: time.style, limit: count)
+        let reporter = ConnectionReporter()
+        configuration.onConnectionChange = reporter.handler
+        let printer = PostPrinter(patterns: patterns, json: json, times: time.style, limit: count, reporter: reporter)
         try await Interruption.run(incomplete: count == nil ? nil : .incomplete) { [configuration] interruption in
             try await withNotificationClient(configuration: configuration) { client in
                 try await printer.run(client, until: interruption)

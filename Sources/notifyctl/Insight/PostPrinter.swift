@@ -11,6 +11,8 @@ struct PostPrinter: Sendable {
     let times: TimeStyle
     /// The number of posts to print; nil for no limit.
     let limit: Int?
+    /// The connection of the client.
+    let reporter: ConnectionReporter
     var output = STDOUT_FILENO
 
     func run(_ client: NotificationClient, until interruption: Interruption) async throws {
@@ -32,12 +34,13 @@ struct PostPrinter: Sendable {
         }
     }
 
-    /// Requests the next posts. Returns none if the connection is lost or the daemon does not answer, so that the
-    /// caller tries again.
+    /// Requests the next posts. Returns none if the connection is lost, is not restored yet, or the daemon does not
+    /// answer, so that the caller tries again.
     private func posts(_ client: NotificationClient) async throws -> [Administration.MonitoredPost] {
         do {
             return try await client.administration.monitoredPosts(to: patterns)
-        } catch  where [.connectionLost, .timedOut].contains(error.code) {
+        } catch {
+            guard reporter.wasConnected, error.isTransient else { throw error }
             return []
         }
     }
