@@ -30,4 +30,9 @@ import Testing
         #expect(tail(Array("\r\n  a\tb\u{1B}[0m\u{0}\u{85}c\r\n\n ".utf8)) == "a b\u{FFFD}[0m\u{FFFD}\u{FFFD}c")
         #expect(tail(Array(" \n\t ".utf8)) == "")
     }
+
+    @Test func `a carriage return ends a line`() {
+        let parts = ["\r10%\r20%", "\r\rfailed\r\n\r\nwhy\r\r\n\r"].map { Array($0.utf8) }
+        #expect(tail(parts[0], parts[1]) == "10%\n20%\nfailed\n\nwhy")
+    }
 }

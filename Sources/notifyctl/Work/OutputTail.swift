@@ -14,18 +14,21 @@ final class OutputTail: Sendable {
     }
 
     /// The bytes as text, without a partial character at the beginning, and without white space at both ends. U+FFFD
-    /// replaces invalid UTF-8, and control characters other than line feeds. A space replaces a tab, and carriage
-    /// returns are removed.
+    /// replaces invalid UTF-8, and control characters other than line feeds. A space replaces a tab. A carriage
+    /// return before a line feed is removed, and another one ends a line.
     var text: String { Self.text(bytes.withLock { $0 }) }
 
     static func text(_ bytes: [UInt8]) -> String {
         let isCut = bytes.count == maximumBytes
         let whole = isCut ? bytes.drop { UTF8.isContinuation($0) } : bytes[...]
         var scalars = String.UnicodeScalarView()
+        // Elsewhere than before a line feed, carriage returns divide the updates of a progress display.
+        var isReturned = false
         for scalar in String(decoding: whole, as: UTF8.self).unicodeScalars {
+            if isReturned, scalar != "\r", scalar != "\n" { scalars.append("\n") }
+            isReturned = scalar == "\r"
             switch scalar {
             case "\n": scalars.append(scalar)
-            // A carriage return before a line feed is redundant. Elsewhere it would move the cursor back.
             case "\r": continue
             case "\t": scalars.append(" ")
             default: scalars.append(scalar.properties.generalCategory == .control ? "\u{FFFD}" : scalar)
