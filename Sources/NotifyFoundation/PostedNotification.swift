@@ -56,6 +56,13 @@ extension PostedNotification {
         self.init(notification, message: posted.message)
     }
 
+    /// The notification for the hooks of the underlying center.
+    var local: LocalNotification {
+        LocalNotification(
+            name: NotificationName(notification.name),
+            object: notification.object.flatMap { NotificationObject(ofPost: $0) }, payload: self)
+    }
+
     /// Returns the message for an observer of a type: the posted message if it has this type, or else the result of
     /// `make`.
     ///

@@ -38,6 +38,13 @@ extension LocalCenter {
             names, object: object, owner: owner, place: SourcePlace(fileID: fileID, line: line),
             receiver: receiver)
     }
+
+    /// Reports an error that an observer throws after the post has returned.
+    package func report(
+        _ error: any Error, for notification: LocalNotification, fileID: StaticString = #fileID, line: UInt = #line
+    ) {
+        report(error, at: SourcePlace(fileID: fileID, line: line), for: notification)
+    }
 }
 
 extension ObservationHandle {

@@ -30,9 +30,8 @@ extension CompatibleNotificationCenter {
 
         /// Creates a message from a notification. The default implementation returns nil.
         ///
-        /// - Returns: The message, or nil if the notification lacks required contents. If it is nil, the observer is
-        ///   not called. If, in addition, the post came from the main actor, the hook `failed` of the `LocalCenter`
-        ///   underneath is called.
+        /// - Returns: The message, or nil if the notification lacks required contents. If it is nil, the hook `failed`
+        ///   of the `LocalCenter` underneath is called instead of the observer.
         @MainActor static func makeMessage(_ notification: Notification) -> Self?
 
         /// Creates a notification from a message. The center sets the notification's name and object. The default
@@ -125,9 +124,16 @@ extension CompatibleNotificationCenter {
         let call: @MainActor @Sendable (PostedNotification) throws -> Void = { posted in
             observer(try posted.message(or: { Message.makeMessage($0) }))
         }
-        let observation = observe(Message.name, object: subject) { activity, posted in
+        let observation = observe(Message.name, object: subject) { [weak center = self.center] activity, posted in
             if try MainActor.runIfCurrent({ try call(posted) }) { return }
-            Task.detached { @MainActor in if activity.isActive { try call(posted) } }
+            Task.detached { @MainActor [weak center] in
+                guard activity.isActive else { return }
+                do {
+                    try call(posted)
+                } catch {
+                    center?.report(error, for: posted.local)
+                }
+            }
         }
         return ObservationToken(observation)
     }

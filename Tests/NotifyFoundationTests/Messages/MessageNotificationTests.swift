@@ -141,6 +141,18 @@ import Testing
         withExtendedLifetime(token) {}
     }
 
+    @Test func `a notification from another thread that makes no message is reported`() async {
+        center.center.hooks.failed = { [journal] in journal.note("\($0.notification.name): \($0.error)") }
+        let token = center.addObserver(of: event, for: .didMove) { [journal] _ in journal.note("called") }
+        await onThreads(1) { [center, event] _ in
+            center.post(name: EventDidMove.name, object: event, userInfo: ["column": 1])
+        }
+        // This task runs on the main actor after the conversion.
+        await Task.detached { @MainActor in }.value
+        #expect(journal.take() == ["EventDidMove: makeMessage(_:) of EventDidMove returned nil"])
+        withExtendedLifetime(token) {}
+    }
+
     @Test func `an observer removed before its asynchronous call is not called`() async {
         let token = center.addObserver(of: event, for: .didMove) { [journal] _ in journal.note("called") }
         let isPosted = DispatchSemaphore(value: 0)
