@@ -62,13 +62,17 @@ extension Broker {
         }
     }
 
-    /// The maximum number of users in one report, to keep it readable.
+    /// The maximum number of users in one report: a report has at most 65,535 counters, about 30 of them for each user.
     private static let reportedUsers = 1_000
 
     /// The usage and limits of memory, connections and the log in total, and of every resource for each of the first
-    /// 1,000 `users`.
+    /// 1,000 `users`. If there are more users, a counter has the number of the others.
     func limits(of users: [UInt32], now: BrokerTime) -> [StatisticsReport.Counter] {
-        var counters = (usesInTotal + [logUse].compactMap { $0 }).flatMap { $0.counters(prefix: "") }
+        var totals = usesInTotal + [logUse].compactMap { $0 }
+        if users.count > Self.reportedUsers {
+            totals.append(ResourceUse("unlisted_users", users.count - Self.reportedUsers, limit: nil))
+        }
+        var counters = totals.flatMap { $0.counters(prefix: "") }
         for (uid, limits) in access.limits(of: users.prefix(Self.reportedUsers)) {
             counters += uses(of: uid, limits, now: now).flatMap { $0.counters(prefix: "user.\(uid).") }
         }

@@ -82,7 +82,8 @@ extension NotificationClient.Administration {
     }
 
     /// Reads the use of each limited resource: the totals of the daemon, and the amounts of this user or, if this user
-    /// may manage everything, of the first 1,000 users.
+    /// may manage everything, of the first 1,000 users. If there are more users, the use of `unlisted_users` is the
+    /// number of the others.
     ///
     /// - Throws: ``NotifyError``.
     public nonisolated(nonsending) func resourceUse() async throws(NotifyError) -> [ResourceUse] {

@@ -8,7 +8,8 @@ struct StatsCommand: AsyncParsableCommand {
         discussion: """
             With --limits each line is 'NAME USED of LIMIT', or 'NAME USED' for a resource without a limit of its own. \
             The lines are those of the whole daemon and of this user or, with the right to manage everything, of the \
-            first 1,000 users. The limit of user.UID.memory_bytes depends on the memory that the other users hold.
+            first 1,000 users. If there are more users, unlisted_users is the number of the others. The limit of \
+            user.UID.memory_bytes depends on the memory that the other users hold.
 
             With --format openmetrics the output is OpenMetrics text, which Prometheus reads. The names of the metrics \
             begin with notifyd_.

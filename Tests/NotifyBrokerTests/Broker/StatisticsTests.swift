@@ -81,6 +81,15 @@ struct StatisticsTests {
         #expect(rootReport["log_bytes"] == nil, "the size of the file is a counter of the statistics")
     }
 
+    @Test(arguments: [(999, nil), (1_000, nil), (1_001, 1)] as [(UInt32, UInt64?)])
+    func `a report of limits has at most 1,000 users, and the number of the others`(users: UInt32, others: UInt64?) {
+        let host = TestHost()
+        let counters = host.core.broker.limits(of: Array(1...users), now: host.now)
+        #expect(counters.count { $0.name.hasSuffix(".subscriptions") } == min(users, 1_000))
+        #expect(counters.first { $0.name == "unlisted_users" }?.value == others)
+        #expect(counters.count <= UInt16.max)
+    }
+
     @Test func `drops reported by clients are counted`() {
         let host = TestHost()
         let client = host.connect()
