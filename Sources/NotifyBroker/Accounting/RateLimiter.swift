@@ -13,7 +13,8 @@ struct RateLimiter {
     private var posts: [UInt32: TokenBucket] = [:]
     private var connects: [UInt32: TokenBucket] = [:]
     private var queues: [UInt32: Queue] = [:]
-    /// The time at which ``takeReady(now:)`` must be called; nil if there is none.
+    /// The time at which ``takeReady(now:)`` must be called; nil if there is none. May be too early, because removing
+    /// a connection does not postpone it: ``takeReady(now:)`` does.
     private(set) var nextDeadline: Duration?
 
     /// Takes a token for a post. If no token is available, the connection waits until ``takeReady(now:)`` returns it.

@@ -21,7 +21,8 @@ extension DurableSubscription {
     }
 
     /// Whether many redeliveries wait for a batch, or are in the batch in flight. If so, no messages move because of
-    /// deadlines, ended members or a held cursor until the outcome of the batch.
+    /// deadlines, ended members or a held cursor until the outcome of the batch. Messages still move because a client
+    /// rejects them or extends their deadline: the broker pauses the connection instead.
     var isSaving: Bool {
         _redeliveries.unsavedCount >= Self.slice || _redeliveries.uncopiedBytes >= Self.sliceBytes
     }

@@ -138,6 +138,7 @@ extension Broker {
         case .keepLatest:
             if scheduler.mayReduce(now: now.monotonic) {
                 scheduler.reduced(bytes: egress[slot].droppableBytes, now: now.monotonic)
+                // Not counted by name (see `NameCounts.Entry.dropped`).
                 dropped = egress[slot].keepLatest()
             } else if egress[slot].droppableBytes <= 2 * limit {
                 // Reductions are rate-limited. The outbox is checked again at its next flush.

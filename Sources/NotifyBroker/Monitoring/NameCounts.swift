@@ -8,7 +8,7 @@ struct NameCounts {
         var posts: UInt64 = 0
         var payloadBytes: UInt64 = 0
         /// Messages dropped because a connection was too slow. Excludes messages that the overflow policy `keepLatest`
-        /// drops.
+        /// replaces by later ones, because the connection has requested only the latest.
         var dropped: UInt64 = 0
         /// The number of connections to which the latest post was sent, and of durable subscriptions for which it was
         /// stored.

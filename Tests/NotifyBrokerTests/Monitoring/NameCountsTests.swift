@@ -34,11 +34,10 @@ struct NameCountsTests {
             ])
     }
 
-    @Test func `messages dropped from an outbox are counted under their name`() {
-        var configuration = BrokerConfiguration()
-        configuration.outboxBytesPerConnection = 4096
-        let host = TestHost(configuration)
-        let (poster, slow) = (host.connect(), host.connect())
+    /// Posts volatile messages of two names to a subscriber that reads nothing, and returns the names' counts.
+    private func namesAfterOverflow(_ host: TestHost, _ policy: OverflowPolicy) -> [NameEntry] {
+        let poster = host.connect()
+        let slow = host.connect(Peer(uid: 1000, gid: 0, pid: 0), greeting: Hello(overflow: policy, instance: .next()))
         slow.subscribe(1, [">"])
         host.run()
         _ = names(poster, host)
@@ -47,11 +46,32 @@ struct NameCountsTests {
             let payload = [UInt8](repeating: 0, count: 200)
             poster.post(index.isMultiple(of: 2) ? "a" : "b", payload: payload, .volatile, receipt: false)
             host.run()
+            // The time until outboxes may be reduced to the latest messages again.
+            host.advance(.milliseconds(1))
         }
-        let listed = names(poster, host)
+        return names(poster, host)
+    }
+
+    private func hostWithSmallOutboxes() -> TestHost {
+        var configuration = BrokerConfiguration()
+        configuration.outboxBytesPerConnection = 4096
+        return TestHost(configuration)
+    }
+
+    @Test func `messages dropped from an outbox are counted under their name`() {
+        let host = hostWithSmallOutboxes()
+        let listed = namesAfterOverflow(host, .dropOldest)
         #expect(listed.map(\.name) == ["a", "b"])
         #expect(listed.allSatisfy { $0.dropped > 0 })
         #expect(listed.reduce(0) { $0 + $1.dropped } == host.counter("dropped"))
+    }
+
+    @Test func `messages replaced by later ones as requested are not counted under their name`() throws {
+        let host = hostWithSmallOutboxes()
+        let listed = namesAfterOverflow(host, .keepLatest)
+        #expect(listed.map(\.name) == ["a", "b"])
+        #expect(listed.allSatisfy { $0.dropped == 0 })
+        #expect(try #require(host.counter("dropped")) > 0)
     }
 
     @Test func `names that a client may not receive are not listed`() {

@@ -249,4 +249,17 @@ struct HostileMembersTests {
         let durable = try #require(host.durable("jobs"))
         #expect(durable.unacknowledged == 2 && durable.redeliveryCount == 0)
     }
+
+    @Test func `a member may acknowledge at most two windows of messages whose deadline has passed`() {
+        let member = MemberID(rawValue: 1)
+        let most = 2 * UInt64(Limits.maximumWindow)
+        var messages = Redeliveries()
+        for sequence in 1...most + 2 {
+            messages.add(sequence, .hold(member, deadline: nil), failures: 0, bytes: 1, holder: member)
+        }
+        for sequence in 1...most + 2 {
+            messages.change(sequence, to: .wait(microseconds: 1, now: .test()), failures: 1)
+        }
+        #expect(messages.held[member]?.sorted() == Array(3...most + 2))
+    }
 }
