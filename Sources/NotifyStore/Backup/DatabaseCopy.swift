@@ -66,9 +66,9 @@ final class DatabaseCopy {
         guard sqlite3_backup_finish(finished) == SQLITE_OK else { throw SQLiteFailure(target.handle) }
     }
 
-    /// Counts a restart if fewer pages are copied than before: without one, each step adds to them.
+    /// Counts a restart if no more pages are copied than before: without one, each step adds to them.
     private func countRestarts(copied now: Int32) throws {
-        if now < copied { restarts += 1 }
+        if now <= copied { restarts += 1 }
         copied = now
         guard restarts <= Self.maximumRestarts else {
             throw StoreError(.inputOutput, "commits fail again and again: correct the storage first")
