@@ -11,6 +11,10 @@ import Testing
 struct FileCheckTests {
     private static let messages = (1...10).map { StoredMessage($0, $0 % 3 == 0 ? "b" : "a", object: "x") }
 
+    /// Damages a message, except for the checksum of its key, and deletes another one of its segment.
+    private static let damagedAndMissing =
+        "UPDATE messages SET payload = x'00' WHERE sequence = 1; DELETE FROM messages WHERE sequence = 2"
+
     /// A closed log with two closed segments of four messages, two more messages, and two subscriptions.
     private static func makeLog(in folder: TemporaryFolder) async throws {
         var options = StoreOptions.withoutTimer
@@ -51,6 +55,7 @@ struct FileCheckTests {
             ("UPDATE messages SET checksums = checksums + (1 << 40) WHERE sequence = 2", "", 10, 2),
             ("UPDATE messages SET sequence = 11 WHERE sequence = 10", "", 9, 2),
             ("DELETE FROM messages WHERE sequence = 2", "lacks 1 messages", 9, 2),
+            (damagedAndMissing, "lacks 1 messages", 8, 2),
             ("UPDATE segments SET last = last + 1 WHERE first = 1", "segment that begins at 1 is damaged", 10, 2),
             ("UPDATE segments SET messages = -1 WHERE first = 1", "segment that begins at 1 is damaged", 10, 2),
             ("DELETE FROM segments WHERE first = 1", "4 messages from 1 to 4 are in no sound segment", 10, 2),
@@ -117,6 +122,7 @@ struct FileCheckTests {
             ("UPDATE names SET name = 'c' WHERE id = 2", (1...9, 3, true), (9...9, 1, true)),
             ("DELETE FROM messages WHERE sequence = 7", (1...8, 2, true), (7...8, 1, true)),
             ("DELETE FROM messages WHERE sequence = 2", (1...4, 2, true), nil),
+            (damagedAndMissing, (1...4, 2, true), nil),
         ] as [(String, (ClosedRange<UInt64>, UInt64, Bool), (ClosedRange<UInt64>, UInt64, Bool)?)])
     func `a repair records the losses of subscriptions`(
         damage: String, lossy: (ClosedRange<UInt64>, UInt64, Bool), other: (ClosedRange<UInt64>, UInt64, Bool)?
