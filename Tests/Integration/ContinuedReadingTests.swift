@@ -5,7 +5,7 @@ import Testing
 
 extension IntegrationTests {
     /// A consumer leaves its loop repeatedly. The daemon sends no more messages than the window allows.
-    @Suite(.timeLimit(.minutes(10))) struct ContinuedReadingTests {
+    @Suite(.timeLimit(.minutes(25))) struct ContinuedReadingTests {
         /// The way in which the consumer leaves its loop.
         enum Leaving: CaseIterable, Sendable {
             case breaking, prefix, throwing, cancelling

@@ -6,7 +6,7 @@ import WireTestSupport
 
 extension IntegrationTests {
     /// `notifyctl durable show`, `reset` and `edit`.
-    @Suite(.timeLimit(.minutes(5))) struct NotifyctlDurableChangeTests: CommandSuite {
+    @Suite(.timeLimit(.minutes(25))) struct NotifyctlDurableChangeTests: CommandSuite {
         let setUp: CommandSetUp
         private let sequences: [UInt64]
 

@@ -123,7 +123,7 @@ extension IntegrationTests {
             }
         }
 
-        @Test(.timeLimit(.minutes(1)))
+        @Test(.timeLimit(.minutes(25)))
         func `'durable list' shows how many messages each subscription is behind`() async throws {
             for (name, pattern) in [("all", ">"), ("some", "a.*")] {
                 #expect(try await notifyctl.run("durable", "create", name, pattern).status == .status(0))

@@ -20,7 +20,7 @@ extension IntegrationTests {
         }
 
         @Test(
-            .timeLimit(.minutes(5)),
+            .timeLimit(.minutes(25)),
             arguments: [
                 (NotificationClient.SubscriptionKind.durable("w"), 1), (.durable("w"), 4),
                 (.durable("w", sharing: .group), 1), (.durable("w", sharing: .group), 4),

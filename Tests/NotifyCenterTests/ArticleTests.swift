@@ -2,7 +2,7 @@ import NotifyCenter
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(10))) struct ArticleTests {
+@Suite(.timeLimit(.minutes(25))) struct ArticleTests {
     /// The file with the article's code, compiled with the imports that the article shows.
     private let code = #filePath.replacing("ArticleTests.swift", with: "ArticleCode.swift")
 

@@ -4,7 +4,7 @@ import Testing
 
 /// Uses the interface of NotificationClient without another module of the package, with member import visibility and in
 /// every isolation.
-@Suite(.timeLimit(.minutes(10))) struct AloneImportTests {
+@Suite(.timeLimit(.minutes(25))) struct AloneImportTests {
     private static let deliveries: [FakeDaemon.Delivery] = [
         .init(name: "orders.created", payload: "1"), .init(name: "orders.paid", payload: "2"),
     ]

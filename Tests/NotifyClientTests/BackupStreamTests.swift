@@ -4,7 +4,7 @@ import Testing
 
 @testable import NotifyClient
 
-@Suite(.timeLimit(.minutes(10))) struct BackupStreamTests {
+@Suite(.timeLimit(.minutes(25))) struct BackupStreamTests {
     @Test func `a write to a full non-blocking output waits for room`() async throws {
         let pipe = Pipe()
         let output = pipe.fileHandleForWriting.fileDescriptor

@@ -6,7 +6,7 @@ import Testing
 
 @testable import NotifyClient
 
-@Suite(.timeLimit(.minutes(10))) struct BackupTests {
+@Suite(.timeLimit(.minutes(25))) struct BackupTests {
     private let folder: TemporaryFolder
 
     init() throws {

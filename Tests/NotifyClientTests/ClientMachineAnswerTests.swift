@@ -4,7 +4,7 @@ import Testing
 
 @testable import NotifyClient
 
-@Suite(.timeLimit(.minutes(10))) struct ClientMachineAnswerTests {
+@Suite(.timeLimit(.minutes(25))) struct ClientMachineAnswerTests {
     /// Takes the messages that have arrived.
     private func messages(
         _ harness: MachineHarness, _ subscription: MachineHarness.Subscribed, count: Int

@@ -6,7 +6,7 @@ import Testing
 @testable import NotifyClient
 
 /// Durable subscriptions that are reset or edited.
-@Suite(.timeLimit(.minutes(10))) struct ClientMachineChangingTests {
+@Suite(.timeLimit(.minutes(25))) struct ClientMachineChangingTests {
     private let durable = NotificationClient.SubscriptionKind.durable("d", from: .oldest)
 
     private func change(_ harness: MachineHarness, _ number: UInt32, request: UInt64 = 0, isEdited: Bool = false) {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NotifyClient
 
-@Suite(.timeLimit(.minutes(10))) struct ClientMachineDurableTests {
+@Suite(.timeLimit(.minutes(25))) struct ClientMachineDurableTests {
     private func durable(window: Int? = nil) -> NotificationClient.SubscriptionKind {
         .durable("d", from: .oldest, window: window)
     }

@@ -5,7 +5,7 @@ import Testing
 @testable import NotifyClient
 
 /// Back-pressure, and reports of messages that the client dropped.
-@Suite(.timeLimit(.minutes(10))) struct ClientMachineFlowTests {
+@Suite(.timeLimit(.minutes(25))) struct ClientMachineFlowTests {
     private static let pauseReading = NotificationClient.SubscriptionKind.volatile(
         bufferedMessages: 4, whenFull: .pauseReading)
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NotifyClient
 
-@Suite(.timeLimit(.minutes(10))) struct ClientMachinePostTests {
+@Suite(.timeLimit(.minutes(25))) struct ClientMachinePostTests {
     private func receipt(_ harness: MachineHarness, _ requests: UInt64...) {
         harness.receive { buffer in
             for request in requests {

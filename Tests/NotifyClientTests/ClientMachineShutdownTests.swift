@@ -4,7 +4,7 @@ import Testing
 @testable import NotifyClient
 
 /// The shutdown of a client by a service group before the consumers of its subscriptions.
-@Suite(.timeLimit(.minutes(10))) struct ClientMachineShutdownTests {
+@Suite(.timeLimit(.minutes(25))) struct ClientMachineShutdownTests {
     private func shutDown(_ harness: MachineHarness) -> (service: Outcome, end: Outcome) {
         let (service, end) = (ReplySlot<Void>(), ReplySlot<Void>())
         harness.process { [now = harness.now] in $0.awaitServiceEnd(service, now: now, &$1) }

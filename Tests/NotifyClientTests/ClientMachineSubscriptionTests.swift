@@ -4,7 +4,7 @@ import Testing
 
 @testable import NotifyClient
 
-@Suite(.timeLimit(.minutes(10))) struct ClientMachineSubscriptionTests {
+@Suite(.timeLimit(.minutes(25))) struct ClientMachineSubscriptionTests {
     // MARK: Volatile
 
     @Test func `a delivery reaches every matching volatile subscription and no other`() async throws {

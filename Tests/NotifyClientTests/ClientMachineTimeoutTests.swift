@@ -5,7 +5,7 @@ import Testing
 @testable import NotifyClient
 
 /// Requests that the daemon does not answer. They have a time limit of 8 s, so the limit is checked every second.
-@Suite(.timeLimit(.minutes(10))) struct ClientMachineTimeoutTests {
+@Suite(.timeLimit(.minutes(25))) struct ClientMachineTimeoutTests {
     private func ready(postWindow: UInt32 = 8) throws -> MachineHarness {
         var configuration = NotificationClient.Configuration.manual
         configuration.requestTimeout = .seconds(8)

@@ -6,7 +6,7 @@ import WireTestSupport
 
 @testable import NotifyClient
 
-@Suite(.timeLimit(.minutes(10))) struct DeadLetterTests {
+@Suite(.timeLimit(.minutes(25))) struct DeadLetterTests {
     /// Appends the dead letter of a message "job" with the object "o" and the header "k".
     private static func write(_ sequence: UInt64, reason: String, to buffer: inout ByteBuffer) throws {
         let stamp = Stamp(sequence: sequence - 100, timeMicroseconds: 2_500_000, uid: 7, gid: 8, pid: 9)

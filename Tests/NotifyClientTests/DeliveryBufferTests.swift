@@ -2,7 +2,7 @@ import Testing
 
 @testable import NotifyClient
 
-@Suite(.timeLimit(.minutes(10))) struct DeliveryBufferTests {
+@Suite(.timeLimit(.minutes(25))) struct DeliveryBufferTests {
     private func buffer(messages: Int? = nil, bytes: Int = .max, limit: Int? = nil) -> DeliveryBuffer {
         DeliveryBuffer(
             policy: messages.map { .dropOldest(.init(messages: $0, bytes: bytes)) } ?? .windowed, limit: limit)

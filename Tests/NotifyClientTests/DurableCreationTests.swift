@@ -4,7 +4,7 @@ import Testing
 @testable import NotifyClient
 
 /// Creating a durable subscription without receiving its messages.
-@Suite(.timeLimit(.minutes(10))) struct DurableCreationTests {
+@Suite(.timeLimit(.minutes(25))) struct DurableCreationTests {
     @Test func `a created subscription is not attached`() async throws {
         try await FakeDaemon.run { daemon in
             try await withNotificationClient(configuration: .test(daemon.path)) { client in

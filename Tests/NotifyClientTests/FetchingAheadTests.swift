@@ -4,7 +4,7 @@ import Testing
 @testable import NotifyClient
 
 /// Messages that an exclusive subscription fetches before a handler is free.
-@Suite(.timeLimit(.minutes(10))) struct FetchingAheadTests {
+@Suite(.timeLimit(.minutes(25))) struct FetchingAheadTests {
     private static let parallel = 2
     private static let window = UInt32(parallel + SubscriptionSpec.fetchedAhead)
 

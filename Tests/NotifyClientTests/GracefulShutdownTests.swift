@@ -6,7 +6,7 @@ import Testing
 @testable import NotifyClient
 
 /// Shutdowns of a service group with a client and a service that consumes one of its subscriptions.
-@Suite(.timeLimit(.minutes(10))) struct GracefulShutdownTests {
+@Suite(.timeLimit(.minutes(25))) struct GracefulShutdownTests {
     enum Order: CaseIterable { case clientFirst, consumerFirst }
     enum Form: CaseIterable { case scoped, batches, closure, withoutLeaving }
 

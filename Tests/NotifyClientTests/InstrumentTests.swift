@@ -8,7 +8,7 @@ import Tracing
 
 @testable import NotifyClient
 
-@Suite(.timeLimit(.minutes(10))) struct InstrumentTests {
+@Suite(.timeLimit(.minutes(25))) struct InstrumentTests {
     private let metrics = TestMetrics()
     private let tracer = InMemoryTracer()
 

@@ -5,7 +5,7 @@ import Testing
 @testable import NotifyClient
 
 /// Volatile subscriptions that begin with stored messages.
-@Suite(.timeLimit(.minutes(10))) struct LogSnapshotTests {
+@Suite(.timeLimit(.minutes(25))) struct LogSnapshotTests {
     private func buffer(
         _ first: UInt64, _ last: UInt64, bound: Int = 100, limit: Int? = nil, reportsEarlierDeletions: Bool = false
     ) -> DeliveryBuffer {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import NotifyClient
 
-@Suite(.timeLimit(.minutes(10))) struct LoggingTests {
+@Suite(.timeLimit(.minutes(25))) struct LoggingTests {
     private struct Record: Sendable {
         var level: Logger.Level
         var message: String

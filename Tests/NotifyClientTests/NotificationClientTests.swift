@@ -9,7 +9,7 @@ import Testing
 @testable import NotifyClient
 
 /// The client over a real socket. The test acts as the daemon.
-@Suite(.timeLimit(.minutes(10))) struct NotifyClientTests {
+@Suite(.timeLimit(.minutes(25))) struct NotifyClientTests {
     @Test func `time limits may be infinite`() async throws {
         try await FakeDaemon.run { daemon in
             var configuration = NotificationClient.Configuration.test(daemon.path)

@@ -5,7 +5,7 @@ import Testing
 @testable import NotifyClient
 
 /// The types from which a payload can be created, and to which it can be converted.
-@Suite(.timeLimit(.minutes(10))) struct PayloadTests {
+@Suite(.timeLimit(.minutes(25))) struct PayloadTests {
     private struct Order: Codable, Equatable {
         var number: Int
     }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NotifyClient
 
-@Suite(.timeLimit(.minutes(10))) struct PipelineBufferTests {
+@Suite(.timeLimit(.minutes(25))) struct PipelineBufferTests {
     private func fill(_ buffer: PipelineBuffer, _ indices: UInt64...) {
         var outcomes = PostOutcomes()
         for index in indices {

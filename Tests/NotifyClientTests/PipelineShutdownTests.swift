@@ -5,7 +5,7 @@ import Testing
 @testable import NotifyClient
 
 /// Graceful shutdowns of a service that uses a pipeline. The client is connected.
-@Suite(.timeLimit(.minutes(10))) struct PipelineShutdownTests {
+@Suite(.timeLimit(.minutes(25))) struct PipelineShutdownTests {
     private func shutDown(
         capacity: Int,
         _ service:

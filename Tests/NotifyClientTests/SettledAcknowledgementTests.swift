@@ -5,7 +5,7 @@ import Testing
 
 /// A member of a group acknowledges a message after its connection was lost, and leaves the subscription. The message
 /// is settled if the daemon will not deliver it again, for example because another member has acknowledged it.
-@Suite(.timeLimit(.minutes(10))) struct SettledAcknowledgementTests {
+@Suite(.timeLimit(.minutes(25))) struct SettledAcknowledgementTests {
     /// Leaves the subscription. The daemon reports `state` for the message, or for nil that the message is not stored.
     ///
     /// - Returns: The code of the error; nil for success.

@@ -5,7 +5,7 @@ import Testing
 @testable import NotifyClient
 
 /// Graceful shutdowns of a service that reads the log.
-@Suite(.timeLimit(.minutes(10))) struct ShutdownReadingTests {
+@Suite(.timeLimit(.minutes(25))) struct ShutdownReadingTests {
     /// Answers the next request for a position, for a log with the sequences 1 to 9.
     private static func answerFind(_ connection: FakeConnection) async throws {
         let find: Find = try await connection.expect()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NotifyClient
 
-@Suite(.timeLimit(.minutes(10))) struct StatisticsTests {
+@Suite(.timeLimit(.minutes(25))) struct StatisticsTests {
     /// Reads statistics on a queue that a test can suspend.
     private actor Reader {
         private final class Executor: SerialExecutor {

@@ -4,7 +4,7 @@ import Testing
 @testable import NotifyClient
 
 /// The time limits of single calls. The daemon greets the client, and then answers only pings and detach requests.
-@Suite(.timeLimit(.minutes(10))) struct TimeLimitTests {
+@Suite(.timeLimit(.minutes(25))) struct TimeLimitTests {
     struct Request: CustomTestStringConvertible, Sendable {
         let testDescription: String
         let code: NotifyError.Code

@@ -7,7 +7,7 @@ import Testing
 
 @testable import NotifyClient
 
-@Suite(.timeLimit(.minutes(10))) struct WorkTests {
+@Suite(.timeLimit(.minutes(25))) struct WorkTests {
     private struct Broken: Error, CustomStringConvertible {
         var description: String { "exit status 3" }
     }

@@ -214,7 +214,7 @@ import Testing
         #expect(journal.take() == ["added"])
     }
 
-    @Test(.timeLimit(.minutes(10))) func `canonically equivalent names are equal`() async {
+    @Test(.timeLimit(.minutes(25))) func `canonically equivalent names are equal`() async {
         let (composed, decomposed) = (NSNotification.Name("caf\u{E9}"), NSNotification.Name("cafe\u{301}"))
         let tokens = [observe("composed", composed), observe("decomposed", decomposed)]
         let sequence = center.notifications(named: decomposed)

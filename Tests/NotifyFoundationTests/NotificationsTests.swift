@@ -58,7 +58,7 @@ import Testing
         #expect(await take(2, of: sequence) == [1, 3])
     }
 
-    @Test(.timeLimit(.minutes(10))) func `a waiting reader gets posted notifications`() async {
+    @Test(.timeLimit(.minutes(25))) func `a waiting reader gets posted notifications`() async {
         let sequence = center.notifications(named: name, bufferSize: 1000)
         async let numbers = take(1000, of: sequence)
         for number in 0..<1000 {
@@ -69,7 +69,7 @@ import Testing
         #expect(sequence.droppedCount == 0)
     }
 
-    @Test(.timeLimit(.minutes(10))) func `a cancelled reader ends`() async {
+    @Test(.timeLimit(.minutes(25))) func `a cancelled reader ends`() async {
         let sequence = center.notifications(named: name)
         let reader = Task {
             for await _ in sequence {}
@@ -86,7 +86,7 @@ import Testing
         #expect(await late.value)
     }
 
-    @Test(.timeLimit(.minutes(10)))
+    @Test(.timeLimit(.minutes(25)))
     func `a reader ends when the underlying center removes all observations`() async {
         let sequence = center.notifications(named: name)
         async let numbers = take(2, of: sequence)

@@ -96,7 +96,7 @@ import Testing
         #expect(journal.take() == ["there", "back true", "there again"])
     }
 
-    @Test(.timeLimit(.minutes(10)))
+    @Test(.timeLimit(.minutes(25)))
     func `a task that outlives its block can post to the queue of the block's poster`() async {
         let (first, second) = (serialQueue(), serialQueue())
         let back = NSNotification.Name("back")

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// `notifyd --check` and `notifyd --repair`: output and exit status.
-@Suite(.timeLimit(.minutes(10))) struct DatabaseCheckCommandTests {
+@Suite(.timeLimit(.minutes(25))) struct DatabaseCheckCommandTests {
     private let folder: TemporaryFolder
 
     init() throws {

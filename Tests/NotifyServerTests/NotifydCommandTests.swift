@@ -6,7 +6,7 @@ import TestSupport
 @testable import NotifyServer
 
 /// The program `notifyd` itself: options, exit status, signals.
-@Suite(.timeLimit(.minutes(10)), .serialized) struct NotifydCommandTests {
+@Suite(.timeLimit(.minutes(25)), .serialized) struct NotifydCommandTests {
     private let folder: TemporaryFolder
 
     init() throws {

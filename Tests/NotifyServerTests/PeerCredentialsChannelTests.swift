@@ -8,7 +8,7 @@ import TestSupport
 
 @testable import NotifyServer
 
-@Suite(.timeLimit(.minutes(10))) struct PeerCredentialsChannelTests {
+@Suite(.timeLimit(.minutes(25))) struct PeerCredentialsChannelTests {
     @Test func `credentials are known in the channel initializer`() async throws {
         let folder = try TemporaryFolder()
         let listening = try ListeningSocket.bind(path: folder.file("n.sock"), mode: 0o600)

@@ -13,7 +13,7 @@ import WireTestSupport
 @testable import NotifyServer
 
 /// A daemon that is started again with another wall clock.
-@Suite(.timeLimit(.minutes(10))) struct ServerClockTests {
+@Suite(.timeLimit(.minutes(25))) struct ServerClockTests {
     /// The clocks of a start, in seconds.
     struct Clocks: Sendable {
         var wall = 1_700_000_000

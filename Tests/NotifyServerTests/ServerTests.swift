@@ -9,7 +9,7 @@ import TestSupport
 
 @testable import NotifyServer
 
-@Suite(.timeLimit(.minutes(10))) struct ServerTests {
+@Suite(.timeLimit(.minutes(25))) struct ServerTests {
     private let folder: TemporaryFolder
 
     init() throws {

@@ -7,7 +7,7 @@ import TestSupport
 
 @testable import NotifyServer
 
-@Suite(.timeLimit(.minutes(10))) struct ServiceManagerNotifierTests {
+@Suite(.timeLimit(.minutes(25))) struct ServiceManagerNotifierTests {
     private let folder: TemporaryFolder
 
     init() throws {

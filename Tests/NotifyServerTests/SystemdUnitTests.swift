@@ -5,7 +5,7 @@ import TestSupport
 @testable import NotifyServer
 
 /// Checks the files in `systemd/` with the tools of systemd, if they are installed.
-@Suite(.timeLimit(.minutes(10))) struct SystemdUnitTests {
+@Suite(.timeLimit(.minutes(25))) struct SystemdUnitTests {
     private static let units = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("systemd").path
 

@@ -8,7 +8,7 @@ import Testing
 @testable import NotifyStore
 
 /// Databases in which bits were flipped on disk.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(25)))
 struct DamageTests {
     @Test(arguments: [
         "payload = x'00'", "key = key + (1 << 32)", "key = key + (76 << 32)", "key = key - 1", "time = time + 1",

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The losses of new durable subscriptions: messages that were deleted before the subscription was created.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(25)))
 struct EarlierDeletionTests {
     let folder: TemporaryFolder
 

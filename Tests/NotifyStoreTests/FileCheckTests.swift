@@ -7,7 +7,7 @@ import Testing
 @testable import NotifyStore
 
 /// The check and the repair of a log that no daemon uses.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(25)))
 struct FileCheckTests {
     private static let messages = (1...10).map { StoredMessage($0, $0 % 3 == 0 ? "b" : "a", object: "x") }
 

@@ -8,7 +8,7 @@ import Testing
 @testable import NotifyStore
 
 /// Rows with impossible numbers but correct checksums, which a crafted file can contain.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(25)))
 struct ForgedRowTests {
     enum Forgery: CaseIterable, Sendable {
         case cursor, seenThrough, acknowledged, lastUse, loss

@@ -7,7 +7,7 @@ import Testing
 @testable import NotifyStore
 
 /// Starts on a full disk. The log opens, refuses commits, and works once there is disk space.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(25)))
 struct FullDiskStartTests {
     let folder: TemporaryFolder
 

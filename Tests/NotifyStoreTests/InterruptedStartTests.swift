@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Interrupts a start at each of its file operations. The next start must complete the work.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(25)))
 struct InterruptedStartTests {
     enum Interruption: CaseIterable, Sendable {
         case death

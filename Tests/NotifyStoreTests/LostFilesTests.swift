@@ -7,7 +7,7 @@ import Testing
 
 /// A log whose files are deleted, replaced or truncated while the log is open. A commit must succeed only if the next
 /// start will find its messages.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(25)))
 final class LostFilesTests {
     let folder: TemporaryFolder
     let store: Store

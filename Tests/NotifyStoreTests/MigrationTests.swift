@@ -6,7 +6,7 @@ import Testing
 @testable import NotifyStore
 
 /// Databases of earlier versions.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(25)))
 struct MigrationTests {
     let folder: TemporaryFolder
 

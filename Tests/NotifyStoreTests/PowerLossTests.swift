@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// Loses power while durable subscriptions are reset and edited, and while backups are made.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(25)))
 struct PowerLossTests {
     /// The contents of the log after a commit.
     private struct Snapshot: Equatable {

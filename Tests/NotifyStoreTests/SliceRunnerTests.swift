@@ -7,7 +7,7 @@ import Testing
 @testable import NotifyStore
 
 /// The order of sliced work and requests on the store's queue.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(25)))
 struct SliceRunnerTests {
     /// The names of the slices and requests that have run on the queue, in order.
     private final class Record: Sendable {

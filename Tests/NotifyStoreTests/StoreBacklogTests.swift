@@ -7,7 +7,7 @@ import Testing
 @testable import NotifyStore
 
 /// Counting the messages that subscriptions have not acknowledged.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(25)))
 struct StoreBacklogTests {
     let folder: TemporaryFolder
 

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// The limits of the log's size and of the free space on its disk.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(25)))
 struct StoreCapacityTests {
     let folder: TemporaryFolder
 

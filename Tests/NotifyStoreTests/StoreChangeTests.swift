@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Resets and edits of durable subscriptions, and the records of attachments.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(25)))
 struct StoreChangeTests {
     private let folder: TemporaryFolder
 

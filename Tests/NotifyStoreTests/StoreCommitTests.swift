@@ -5,7 +5,7 @@ import NotifyWire
 import Testing
 import TestSupport
 
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(25)))
 struct StoreCommitTests {
     let folder: TemporaryFolder
 

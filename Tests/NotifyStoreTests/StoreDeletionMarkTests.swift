@@ -8,7 +8,7 @@ import Testing
 @testable import NotifyStore
 
 /// The deletions that readers of pages learn of: messages that were deleted before the reader could read them.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(25)))
 struct StoreDeletionMarkTests {
     private let folder: TemporaryFolder
 

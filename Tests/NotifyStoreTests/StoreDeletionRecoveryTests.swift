@@ -9,7 +9,7 @@ import Testing
 @testable import NotifyStore
 
 /// The deletions before a start are known after the start.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(25)))
 struct StoreDeletionRecoveryTests {
     private let folder: TemporaryFolder
 

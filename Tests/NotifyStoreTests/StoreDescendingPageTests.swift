@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Pages that begin with the newest messages.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(25)))
 struct StoreDescendingPageTests {
     let folder: TemporaryFolder
 

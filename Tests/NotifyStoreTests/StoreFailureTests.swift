@@ -6,7 +6,7 @@ import NotifyWire
 import Testing
 import TestSupport
 
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(25)))
 struct StoreFailureTests {
     let folder: TemporaryFolder
     let filter: SubscriptionFilter

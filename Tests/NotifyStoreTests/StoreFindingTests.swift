@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Finding the first message at or after a time.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(25)))
 struct StoreFindingTests {
     let folder: TemporaryFolder
 

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// Compares the store with an array after random commits, failures, pages and restarts.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(25)))
 struct StoreModelTests {
     private static let filters: [(String, String?)] = [
         (">", nil), ("a.*", nil), ("a.*.x", nil), ("b.3.x", nil), ("*.1.>", nil), ("c.>", "o1"), (">", "o2"),

@@ -6,7 +6,7 @@ import NotifyWire
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(25)))
 struct StoreRecoveryTests {
     let folder: TemporaryFolder
 

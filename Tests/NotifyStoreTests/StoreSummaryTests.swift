@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// The summary of the log: the number and bytes of the stored messages of each name.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(25)))
 struct StoreSummaryTests {
     let folder: TemporaryFolder
 

@@ -2,7 +2,7 @@ import Testing
 
 @testable import notifyctl
 
-@Suite(.timeLimit(.minutes(10))) struct ArrivalTests {
+@Suite(.timeLimit(.minutes(25))) struct ArrivalTests {
     @Test func `a message that arrives before the timeout is taken`() async {
         let arrival = Arrival()
         #expect(arrival.take())

@@ -3,7 +3,7 @@ import Testing
 
 @testable import notifyctl
 
-@Suite(.timeLimit(.minutes(10))) struct InputReaderTests {
+@Suite(.timeLimit(.minutes(25))) struct InputReaderTests {
     @Test func `input is returned as it arrives, up to its end`() async throws {
         let (input, output) = try makePipe()
         defer { close(input) }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import notifyctl
 
-@Suite(.timeLimit(.minutes(10))) struct InterruptionTests {
+@Suite(.timeLimit(.minutes(25))) struct InterruptionTests {
     @Test func `the timeout interrupts, also a timeout of zero`() async throws {
         for timeout in [Duration.zero, .milliseconds(20)] {
             let start = ContinuousClock.now

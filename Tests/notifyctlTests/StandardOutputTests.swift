@@ -3,7 +3,7 @@ import Testing
 
 @testable import notifyctl
 
-@Suite(.timeLimit(.minutes(10))) struct StandardOutputTests {
+@Suite(.timeLimit(.minutes(25))) struct StandardOutputTests {
     private func withPipe(_ body: (_ read: Int32, _ write: Int32) async throws -> Void) async throws {
         signal(SIGPIPE, SIG_IGN)
         let (read, write) = try makePipe()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import NotifyCenter
 
-@Suite(.timeLimit(.minutes(10))) struct AsyncObserverTests {
+@Suite(.timeLimit(.minutes(25))) struct AsyncObserverTests {
     private let center = LocalCenter()
     private let name = NotificationName(literal: "orders.created")
     private let journal = Collector<Int>()

@@ -4,7 +4,7 @@ import Testing
 @testable import NotifyCenter
 
 /// All kinds of delivery, concurrently. This suite is also run under the thread sanitizer.
-@Suite(.timeLimit(.minutes(10))) struct DeliveryStressTests {
+@Suite(.timeLimit(.minutes(25))) struct DeliveryStressTests {
     private final class Owner: Sendable {}
 
     private actor Counter {

@@ -5,7 +5,7 @@ import Testing
 @testable import NotifyCenter
 
 /// The guarantees that hold wherever an observer runs.
-@Suite(.timeLimit(.minutes(10))) struct EveryPlaceTests {
+@Suite(.timeLimit(.minutes(25))) struct EveryPlaceTests {
     enum Place: CaseIterable {
         case poster, owner, serially, ownerSerially, concurrently, queue, actor, mainActor, ownerOnMainActor, sequence
 

@@ -4,7 +4,7 @@ import Testing
 @testable import NotifyCenter
 
 /// Closures and methods that are isolated to a global actor.
-@Suite(.timeLimit(.minutes(10))) struct IsolationTests {
+@Suite(.timeLimit(.minutes(25))) struct IsolationTests {
     private let center = LocalCenter()
     private let name: NotificationName = "counted"
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import NotifyCenter
 
-@Suite(.timeLimit(.minutes(10))) struct NextMessageTests {
+@Suite(.timeLimit(.minutes(25))) struct NextMessageTests {
     private let center = LocalCenter()
 
     private struct Pong: NotificationMessage {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NotifyCenter
 
-@Suite(.timeLimit(.minutes(10))) struct NotificationSequenceTests {
+@Suite(.timeLimit(.minutes(25))) struct NotificationSequenceTests {
     private static let name = NotificationName(literal: "orders.created")
     private let center = LocalCenter()
     private let name = Self.name

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NotifyCenter
 
-@Suite(.timeLimit(.minutes(10))) struct ObserveOnActorTests {
+@Suite(.timeLimit(.minutes(25))) struct ObserveOnActorTests {
     private static let name = NotificationName(literal: "orders.created")
     private let center = LocalCenter()
     private let name = Self.name

@@ -20,7 +20,7 @@ import Testing
 }
 
 /// Observers on a global actor other than the main actor, until an owner is released.
-@Suite(.timeLimit(.minutes(10))) struct ObserveOnGlobalActorTests {
+@Suite(.timeLimit(.minutes(25))) struct ObserveOnGlobalActorTests {
     private let center = LocalCenter()
     private let name: NotificationName = "shelf.filled"
     private let seen = Collector<Int>()

@@ -5,7 +5,7 @@ import Testing
 @testable import NotifyCenter
 
 /// A post from the main actor calls main-actor observers directly.
-@Suite(.timeLimit(.minutes(10))) struct PostFromMainActorTests {
+@Suite(.timeLimit(.minutes(25))) struct PostFromMainActorTests {
     private let center = LocalCenter()
     private let name: NotificationName = "shown"
     private let journal = Journal()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import NotifyCenter
 
-@Suite(.timeLimit(.minutes(10))) struct PostWaitingTests {
+@Suite(.timeLimit(.minutes(25))) struct PostWaitingTests {
     private static let name = NotificationName(literal: "orders.created")
     private let center = LocalCenter()
     private let name = Self.name

@@ -3,7 +3,7 @@ import Testing
 @testable import NotifyCenter
 
 /// Sequences with several readers.
-@Suite(.timeLimit(.minutes(10))) struct SequenceReadersTests {
+@Suite(.timeLimit(.minutes(25))) struct SequenceReadersTests {
     private let center = LocalCenter()
     private let name: NotificationName = "orders.created"
 

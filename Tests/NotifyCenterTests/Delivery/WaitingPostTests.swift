@@ -4,7 +4,7 @@ import Testing
 
 /// Posts that wait for the buffers of several readers or observers. `PostWaitingTests` covers the conditions under
 /// which a post waits.
-@Suite(.timeLimit(.minutes(10))) struct WaitingPostTests {
+@Suite(.timeLimit(.minutes(25))) struct WaitingPostTests {
     private let center = LocalCenter()
     private let name = OrderPaid.notificationName
     private let journal = Collector<Int>()

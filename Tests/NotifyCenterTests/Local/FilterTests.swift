@@ -4,7 +4,7 @@ import Testing
 @testable import NotifyCenter
 
 /// `.filter` with every kind of observer.
-@Suite(.timeLimit(.minutes(10))) struct FilterTests {
+@Suite(.timeLimit(.minutes(25))) struct FilterTests {
     private let center = LocalCenter()
     private let journal = Journal()
     private let large: ObservationOptions = .filter(OrderPaid.self) { $0.amount > 10 }

@@ -4,7 +4,7 @@ import Testing
 @testable import NotifyCenter
 
 /// Tests of retaining several notifications of a name and object for later observers.
-@Suite(.timeLimit(.minutes(10))) struct RetainedHistoryTests {
+@Suite(.timeLimit(.minutes(25))) struct RetainedHistoryTests {
     private let center = LocalCenter()
     private let journal = Journal()
 

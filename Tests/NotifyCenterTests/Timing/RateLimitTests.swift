@@ -4,7 +4,7 @@ import Testing
 @testable import NotifyCenter
 
 /// Tests how a rate limit uses its clock, including a clock that throws.
-@Suite(.timeLimit(.minutes(10))) struct RateLimitTests {
+@Suite(.timeLimit(.minutes(25))) struct RateLimitTests {
     /// A clock that does not advance, and whose sleeps throw.
     private final class RefusingClock: Clock {
         struct Refusal: Error {}

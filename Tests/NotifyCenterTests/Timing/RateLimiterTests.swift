@@ -3,7 +3,7 @@ import Testing
 
 @testable import NotifyCenter
 
-@Suite(.timeLimit(.minutes(10))) struct RateLimiterTests {
+@Suite(.timeLimit(.minutes(25))) struct RateLimiterTests {
     private let center = LocalCenter()
     private let clock = ManualClock()
     private let calls = Collector<String>()

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Messages whose observers are called in tasks.
-@Suite(.timeLimit(.minutes(10))) struct AsyncMessageTests {
+@Suite(.timeLimit(.minutes(25))) struct AsyncMessageTests {
     private let center = NotificationCenter()
     private let event = Event()
     private let other = Event()

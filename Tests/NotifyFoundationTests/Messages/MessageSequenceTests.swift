@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Asynchronous sequences of messages.
-@Suite(.timeLimit(.minutes(10))) struct MessageSequenceTests {
+@Suite(.timeLimit(.minutes(25))) struct MessageSequenceTests {
     private let center = NotificationCenter()
     private let event = Event()
     private let other = Event()

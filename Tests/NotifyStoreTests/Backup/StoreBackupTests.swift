@@ -7,7 +7,7 @@ import NotifyWire
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(25)))
 struct StoreBackupTests {
     private let folder: TemporaryFolder
     private let filter = SubscriptionFilter(patterns: [">"])

@@ -5,7 +5,7 @@ import NotifyStore
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(25)))
 struct StoreRestoreTests {
     private let folder: TemporaryFolder
     private let filter = SubscriptionFilter(patterns: [">"])

@@ -9,7 +9,7 @@ import Testing
 
 /// Purges and retention also delete the copies of messages for durable subscriptions, and purges also delete dead
 /// letters.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(25)))
 struct CopyDeletionTests {
     let folder: TemporaryFolder
     let clock = ManualClock()

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Backups of logs that have copies of messages for durable subscriptions.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(25)))
 struct RedeliveryBackupTests {
     private let folder: TemporaryFolder
     private let filter = SubscriptionFilter(patterns: [">"])

@@ -7,7 +7,7 @@ import Testing
 @testable import NotifyStore
 
 /// Databases in which bits of copies of messages, or of the settings of a subscription, were flipped on disk.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(25)))
 struct RedeliveryDamageTests {
     private let original: TemporaryFolder
     private let seed = UInt64.random(in: 0 ... .max)

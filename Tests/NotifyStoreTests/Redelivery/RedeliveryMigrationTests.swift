@@ -6,7 +6,7 @@ import Testing
 @testable import NotifyStore
 
 /// Logs of earlier versions, in which no subscription has settings of its own or copies of messages.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(25)))
 struct RedeliveryMigrationTests {
     @Test(arguments: OldSchema.allCases)
     func `an old subscription gets the settings of an exclusive one, and has no copies`(_ schema: OldSchema)

@@ -6,7 +6,7 @@ import Testing
 @testable import NotifyStore
 
 /// Loses power while copies of messages are kept, changed and forgotten, and while dead letters are deleted.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(25)))
 struct RedeliveryPowerLossTests {
     /// The contents of the log after a commit.
     private struct Snapshot: Equatable {

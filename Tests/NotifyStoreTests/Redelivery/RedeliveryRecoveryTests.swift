@@ -6,7 +6,7 @@ import Testing
 @testable import NotifyStore
 
 /// The start of a log that has as many copies as a subscription may have.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(25)))
 struct RedeliveryRecoveryTests {
     @Test func `all copies of a subscription at its limit are recovered in order`() async throws {
         let folder = try TemporaryFolder()

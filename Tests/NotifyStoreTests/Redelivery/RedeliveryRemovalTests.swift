@@ -6,7 +6,7 @@ import Testing
 @testable import NotifyStore
 
 /// The removal of copies when a subscription is removed or its cursor is reset.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(25)))
 struct RedeliveryRemovalTests {
     private let folder: TemporaryFolder
     private let records: [DurableRecord]

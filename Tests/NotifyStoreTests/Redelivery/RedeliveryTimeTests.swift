@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The time until a message is delivered again follows the log's time.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(25)))
 struct RedeliveryTimeTests {
     private let folder: TemporaryFolder
     private let clock = ManualClock()

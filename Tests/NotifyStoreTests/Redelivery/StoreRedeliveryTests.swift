@@ -9,7 +9,7 @@ import Testing
 @testable import NotifyStore
 
 /// Copies of messages that durable subscriptions receive again.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(25)))
 struct StoreRedeliveryTests {
     private let folder: TemporaryFolder
 

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The limit of a user's backlog, which consists of the messages that the user's durable subscriptions hold back.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(25)))
 struct BacklogTests {
     let folder: TemporaryFolder
     let size = UInt64([StoredMessage(1, "a")].usage.values.reduce(0) { $0 + $1.bytes })

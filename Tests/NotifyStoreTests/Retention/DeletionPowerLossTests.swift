@@ -7,7 +7,7 @@ import Testing
 @testable import NotifyStore
 
 /// Loses power while messages are deleted. A deletion and its record for readers are lost together, or neither is lost.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(25)))
 struct DeletionPowerLossTests {
     private let seed = UInt64.random(in: 0 ... .max)
 

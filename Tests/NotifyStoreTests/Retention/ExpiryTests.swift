@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// The expiry of unused durable subscriptions, and failures of retention.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(25)))
 struct ExpiryTests {
     let folder: TemporaryFolder
     let clock = ManualClock()

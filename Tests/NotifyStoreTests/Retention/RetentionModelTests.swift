@@ -4,7 +4,7 @@ import Testing
 
 /// Compares retention with a list of all messages, during random posts, acknowledgements, subscriptions, rules, times
 /// and restarts.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(25)))
 struct RetentionModelTests {
     @Test func `no message is deleted early or without a recorded loss, or kept too long`() async throws {
         let seed = UInt64.random(in: 0 ... .max)

@@ -7,7 +7,7 @@ import Testing
 @testable import NotifyStore
 
 /// Loses power while messages are stored and deleted.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(25)))
 struct RetentionPowerLossTests {
     private let seed = UInt64.random(in: 0 ... .max)
 

@@ -8,7 +8,7 @@ import Testing
 @testable import NotifyStore
 
 /// Returning the space of deleted messages to the file system, without a later post.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(25)))
 struct ReturnedSpaceTests {
     private let folder: TemporaryFolder
     private let clock = ManualClock()

@@ -7,7 +7,7 @@ import Testing
 @testable import NotifyStore
 
 /// Deleting stored messages on request.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(25)))
 struct StorePurgeTests {
     let folder: TemporaryFolder
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import NotifyStore
 
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(25)))
 struct StoreRetentionTests {
     let folder: TemporaryFolder
     let clock = ManualClock()

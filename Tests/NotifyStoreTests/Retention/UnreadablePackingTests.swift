@@ -7,7 +7,7 @@ import Testing
 @testable import NotifyStore
 
 /// Deleting messages of a segment in which SQLite can't read another message.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(25)))
 struct UnreadablePackingTests {
     private let folder: TemporaryFolder
 

@@ -7,7 +7,7 @@ import Testing
 @testable import NotifyStore
 
 /// Log files with added or altered definitions, which SQLite would execute.
-@Suite(.timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(25)))
 struct AlteredSchemaTests {
     private static let messages = (1...10).map { StoredMessage($0, $0 % 3 == 0 ? "b" : "a") }
     private static let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n"

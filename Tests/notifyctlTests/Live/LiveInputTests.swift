@@ -4,7 +4,7 @@ import Testing
 @testable import notifyctl
 
 /// Serialized, because a process can have one `SignalPipe` at a time.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct LiveInputTests {
+@Suite(.serialized, .timeLimit(.minutes(25))) struct LiveInputTests {
     private func withInput(
         sequenceMilliseconds: Int32 = 600_000, _ body: (_ input: LiveInput, _ write: Int32) async throws -> Void
     ) async throws {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import notifyctl
 
-@Suite(.timeLimit(.minutes(10))) struct TerminalTests {
+@Suite(.timeLimit(.minutes(25))) struct TerminalTests {
     @Test func `entering and leaving switch the screen and the settings`() throws {
         let pair = try PseudoTerminal()
         let terminal = try #require(Terminal(input: pair.terminal, output: pair.terminal, kind: "xterm"))
