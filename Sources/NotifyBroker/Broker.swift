@@ -89,8 +89,8 @@ package struct Broker: ~Copyable {
     /// The earliest deadline other than that of the next check for warnings.
     @inline(__always)
     var workDeadline: Duration? {
-        // While many redeliveries are unsaved, times of durable subscriptions are not handled, so a wake-up for them
-        // would be useless. They are handled after the outcome of the next batch.
+        // While many redeliveries are unsaved, the deadlines and retry delays of durable subscriptions are not handled,
+        // so a wake-up for these would be useless. They are handled again after the outcome of the next batch.
         let deadline = Duration?.earlier(
             .earlier(commits.nextDeadline(pageStarted: readStarted), connections.nextDeadline),
             .earlier(
@@ -107,9 +107,10 @@ package struct Broker: ~Copyable {
         .earlier(.earlier(pages.started, storeRequests.shortWorkStarted), durables.redeliveryReads.started)
     }
 
-    /// Handles every deadline that has passed: of connections, rate limits, unread sockets, durable subscriptions, list
-    /// requests that wait for backlog counts, lines of the daemon's log about lost messages, the store's response,
-    /// monitors, backups and warnings. Does not begin a due commit: the next tick does.
+    /// Handles every deadline that has passed. The deadlines are those of connections, rate limits, unread sockets,
+    /// durable subscriptions, requests for lists (which wait for backlog counts), reports of lost messages in the
+    /// daemon's log, the store's response, monitors, backups and warnings. Does not begin a due commit: the next tick
+    /// does.
     package mutating func deadlinePassed(now: BrokerTime) {
         for slot in connections.takeExpired(now: now.monotonic) {
             if connections[slot].session.isClosing {
@@ -153,9 +154,9 @@ package struct Broker: ~Copyable {
         set { daemon.configurationProblem = newValue }
     }
 
-    /// Replaces limits and timeouts. Existing connections and subscriptions above a lower limit stay. New requests
-    /// above the limit are refused. Waiting volatile messages above the limit are dropped when their connection is
-    /// flushed next.
+    /// Replaces limits and timeouts. If a limit is lowered, existing connections and subscriptions above it stay. New
+    /// requests above the limit are refused. Waiting volatile messages above the limit are dropped when their
+    /// connection is flushed next.
     ///
     /// `maximumPayloadBytes` and `postWindow` do not change, because they were announced to the clients.
     package mutating func configurationChanged(to new: BrokerConfiguration) {

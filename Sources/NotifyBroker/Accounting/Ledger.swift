@@ -73,7 +73,7 @@ struct Ledger {
         for (uid, names) in names { change(.nameBytes, by: names.bytes, uid: uid) }
     }
 
-    /// Replaces the limits. A user that exceeds a lower limit keeps its resources.
+    /// Replaces the limits. If a limit is lowered, a user that exceeds it keeps its resources.
     mutating func limitsChanged(to configuration: BrokerConfiguration) {
         limits = Self.limits(configuration)
         memoryLimit = configuration.memoryBytes

@@ -13,7 +13,9 @@ struct AttachedIdentities {
 
     /// - Parameter ids: At least one identity, and at most `DurableRecord.maximumOwners`, the latest one last.
     init(_ ids: [IdentityID]) {
-        precondition(!ids.isEmpty && ids.count <= DurableRecord.maximumOwners, "an owner, and not too many")
+        precondition(
+            !ids.isEmpty && ids.count <= DurableRecord.maximumOwners,
+            "there must be 1 to \(DurableRecord.maximumOwners) identities")
         entries = ids.enumerated().map { Entry(id: $0.element, use: UInt64($0.offset)) }
         uses = UInt64(ids.count)
     }
@@ -27,9 +29,9 @@ struct AttachedIdentities {
         case replaced(IdentityID)
     }
 
-    /// The identities that must be recorded again before a new one, in order: each identity that has a member and
-    /// attached earlier than some identity without a member. Then the oldest identity has no member, so the new one
-    /// replaces an identity without a member.
+    /// The identities that must be recorded again before a new one, in this order: those with a member that attached
+    /// before the last one without a member. The new identity replaces the one that attached longest ago, which then
+    /// has no member.
     func kept(where hasMember: (IdentityID) -> Bool) -> [IdentityID] {
         let order = inOrder
         guard let end = order.lastIndex(where: { !hasMember($0) }) else { return [] }
@@ -76,7 +78,8 @@ struct AttachedIdentities {
     }
 }
 
-/// The rights to a message: the set of a durable subscription's identities that may receive it.
+/// The rights to a message: the set of a durable subscription's identities that may receive it. Also a filter, which
+/// selects the messages whose rights have an option in common with it.
 struct MessageRights: OptionSet, Hashable {
     var rawValue: UInt16
 
@@ -86,8 +89,8 @@ struct MessageRights: OptionSet, Hashable {
     static let unknown = MessageRights(rawValue: (1 << (UInt16(maximumCount) + 1)) - 1)
     /// The rights were evaluated: each identity may receive the message.
     static let everyone = later(than: 0)
-    /// The option for messages that were not evaluated. A filter with this option selects them, too. The rights of an
-    /// evaluated message never contain it.
+    /// Marks messages whose rights were not evaluated (see ``unknown``). A filter with this option selects them, too.
+    /// The rights of an evaluated message never contain it.
     static let anyone = MessageRights(rawValue: 1 << UInt16(maximumCount))
 
     /// Whether some identity may not receive the message.
@@ -95,7 +98,7 @@ struct MessageRights: OptionSet, Hashable {
 
     static func identity(_ number: Int) -> MessageRights { MessageRights(rawValue: 1 << UInt16(number)) }
 
-    /// The identities that have no number in use yet.
+    /// The numbers that no identity has yet, if there are `count` identities.
     static func later(than count: Int) -> MessageRights {
         MessageRights(rawValue: (1 << UInt16(maximumCount)) - (1 << UInt16(count)))
     }

@@ -44,7 +44,7 @@ extension Broker {
             nextMicroseconds: durable.nextDueTime(now: durables.time) ?? 0)
     }
 
-    /// The last failure. The reason may contain parts of the message, so it is left out unless the reader may certainly
+    /// The last failure. The reason may contain parts of the message, so it is left out unless the client may certainly
     /// receive the message.
     private func lastFailure(of durable: DurableSubscription, for reader: IdentityID) -> DurableDescription.Failure? {
         guard var failure = durable.lastFailure, !access.mayReceiveAll(durable.filter.patterns, reader) else {

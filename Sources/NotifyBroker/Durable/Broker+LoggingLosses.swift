@@ -5,7 +5,7 @@ extension Broker {
     /// Logs a loss of a subscription. Losses that a purge causes are logged at the end of the purge.
     mutating func logLoss(_ loss: Loss, of id: DurableID, in deletion: Deletion, now: Duration) {
         let isPurge = deletion.isPurge && deletion.released[id] == nil
-        // A daemon that drains may not see the end of the purge, so it logs the loss at once.
+        // A daemon that drains might not see the end of the purge, so it logs the loss at once.
         if isPurge, connections.drain == .notBegun { return durables.lossLog.purged(loss, of: id, now: now) }
         let reason: LossLog.Reason =
             deletion.released[id] != nil

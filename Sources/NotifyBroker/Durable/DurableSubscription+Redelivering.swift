@@ -49,10 +49,10 @@ extension DurableSubscription {
         _redeliveries.takeDue(rights, maximumCount: maximumCount, maximumBytes: maximumBytes)
     }
 
-    /// The time of the next redelivery among the messages that wait for a time; nil if none waits. Visits all messages.
+    /// The earliest time that is set for a redelivery; nil if none is set. Visits all messages.
     func nextDueTime(now: BrokerTime) -> UInt64? { _redeliveries.nextDueTime(now: now) }
 
-    /// The time of a message's redelivery, in microseconds since 1970; nil unless the message waits for a time.
+    /// The time of a message's redelivery, in microseconds since 1970; nil if no time is set for it.
     func dueTime(of sequence: UInt64, now: BrokerTime) -> UInt64? { _redeliveries.dueTime(of: sequence, now: now) }
 
     /// Makes messages due again that were read and not delivered.

@@ -10,7 +10,7 @@ struct EarlierDeadlines {
         var searchedThrough: UInt64 = 0
     }
 
-    /// The maximum number of spans. A further span is joined with the one before, under the longer of the two times.
+    /// The maximum number of spans. A further span is joined with the previous one, under the longer of the two times.
     static let maximumCount = 16
 
     /// The spans in ascending order of sequence.

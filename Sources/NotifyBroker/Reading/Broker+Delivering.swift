@@ -144,7 +144,7 @@ extension Broker {
 
     // MARK: Damage
 
-    /// Reports damaged messages to the member that has been attached longest. Some of the messages may not match the
+    /// Reports damaged messages to the member that has been attached longest. Some of the messages might not match the
     /// subscription.
     mutating func reportDamage(_ sequences: [UInt64], to reader: ReaderID) {
         guard let loss = Loss(of: sequences, isUpperBound: true) else { return }

@@ -133,7 +133,8 @@ extension Broker {
 
     // MARK: Positions
 
-    /// Answers with the sequence at which a position begins. For a time, the store searches for the sequence first.
+    /// Answers with the sequence at which a position begins. If the position is a time, the store first searches for
+    /// the sequence.
     mutating func find(_ find: Find, _ slot: ConnectionSlot, now: BrokerTime) throws(WireError) {
         if let time = try find.position.pastTime(at: now) {
             try search(.find, at: time, request: find.request, slot)

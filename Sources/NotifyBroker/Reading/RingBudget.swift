@@ -1,6 +1,7 @@
 /// The budget of one tick for reading the tail ring, shared by all readers.
 ///
-/// Connections wait while readers read, and the socket buffer of a connection holds only the posts of about 3 ms.
+/// No connection is served while readers read. The posts of about 3 ms fill the buffer of a socket, and its poster then
+/// blocks, so reading must take less time.
 struct RingBudget {
     /// The maximum number of entries in a tick: about 2 ms of work, because an entry takes 200 to 300 ns.
     private static let entriesPerTick = 8_192
@@ -8,7 +9,7 @@ struct RingBudget {
     private static let entriesPerBusyTick = 2_048
     /// The range of each reader's share of the entries.
     private static let entriesPerReader = 16...4096
-    /// The maximum work per tick of resolving the names of entries, in units of ``FairScheduler``.
+    /// The maximum work in a tick for resolving the names of entries, in units of ``FairScheduler``.
     private static let resolvingPerTick = 1 << 15
 
     private var entries: Int
@@ -20,7 +21,7 @@ struct RingBudget {
     /// - Parameters:
     ///   - readers: The number of readers that share the budget.
     ///   - isBusy: Whether connections are queued.
-    ///   - work: The work of `Subscriptions` so far.
+    ///   - work: The present value of `Subscriptions.work`, a counter that each resolution of a name raises.
     init(readers: Int, isBusy: Bool, work: Int) {
         entries = isBusy ? Self.entriesPerBusyTick : Self.entriesPerTick
         let range = Self.entriesPerReader

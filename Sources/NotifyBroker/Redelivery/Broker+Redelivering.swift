@@ -63,8 +63,8 @@ extension Broker {
         actions.append(.scheduleTick)
     }
 
-    /// Forgets the evaluated rights to messages, because the policy has changed. This visits all messages of the
-    /// subscription, so no other subscription is examined in this turn of the event loop.
+    /// Forgets the evaluated rights to messages, because the policy has changed. This visits all redeliveries of the
+    /// subscription, so no further subscription is examined in this turn of the event loop.
     private mutating func forgetRights(of slot: DurableSlot) {
         let work = durables[slot].redeliveryWork
         durables[slot].forgetRights()
@@ -95,8 +95,8 @@ extension Broker {
     }
 
     /// The next copies to read while no client is attached: to drop messages that no identity may receive any more, and
-    /// to count withheld ones. Nil while a change is pending, because the changed patterns do not apply if the commit
-    /// fails.
+    /// to count withheld ones. Nil while a change is being committed: messages must not be dropped because of new
+    /// patterns before these are in effect.
     private mutating func nextEvaluation(of slot: DurableSlot) -> RedeliveryReads.Read? {
         guard !durables[slot].isChanging else { return nil }
         let patterns = durables[slot].filter.patterns
@@ -139,7 +139,8 @@ extension Broker {
             }
             lost(content.missing, of: slot)
             limitWithheld(of: slot, now: now)
-            // Messages for which no member had room become due again.
+            // Messages that were read and not handled become due again, for example because no member had room for
+            // them.
             durables[slot].notDelivered(read.sequences)
         }
         durables.noteProgress(slot)
@@ -190,7 +191,8 @@ extension Broker {
     }
 
     private mutating func evaluateRights(to block: LogBlock, of slot: DurableSlot, now: BrokerTime) {
-        // The rights could be outdated: a client that attaches now may have another identity.
+        // If a client has attached or is attaching since the copies were requested, the rights are not evaluated here,
+        // because its identity may be a new one.
         guard !durables[slot].isChanging, !durables[slot].hasMembers else { return }
         var forbidden: [UInt64] = []
         for entry in block.entries {
@@ -218,16 +220,17 @@ extension Broker {
         return filter.matches(name: message.name) && filter.object.map { $0.utf8.elementsEqual(message.object) } ?? true
     }
 
-    /// Ends redeliveries that no identity of the subscription may receive any more. A gap reports the messages now, or
-    /// to the next client.
+    /// Ends redeliveries that no identity of the subscription may receive any more. A gap reports the messages to a
+    /// member now, or if there is none, to the next client that attaches.
     private mutating func drop(_ sequences: [UInt64], of slot: DurableSlot, now: BrokerTime) {
-        // The other messages were acknowledged while their copies were read.
+        // Messages in another state are left out: they were acknowledged while their copies were read.
         let sequences = sequences.filter { durables[slot].redeliveryState(of: $0) == .reading }
         guard let (loss, isReported) = removeRedeliveries(sequences, of: slot, .forbidden) else { return }
         if !isReported { logLoss(loss, of: durables[slot].id, .forbidden, now: now.monotonic) }
     }
 
-    /// Removes messages that will not be delivered. A gap reports them now, or to the next client.
+    /// Removes messages that will not be delivered. A gap reports them to a member now, or if there is none, to the
+    /// next client that attaches.
     ///
     /// - Returns: The messages, and whether a gap was sent for them; nil if there are no messages.
     private mutating func removeRedeliveries(
@@ -254,7 +257,8 @@ extension Broker {
 
     /// Handles messages whose copy is missing or damaged.
     private mutating func lost(_ missing: [UInt64], of slot: DurableSlot) {
-        // The other copies were deleted on purpose, or their messages are finished.
+        // A message without a redelivery is not lost: it was acknowledged or dropped, and its copy was deleted on
+        // purpose.
         let sequences = missing.filter { durables[slot].redeliveryState(of: $0) != nil }
         guard let (loss, _) = removeRedeliveries(sequences, of: slot, .damaged) else { return }
         actions.append(

@@ -33,13 +33,13 @@ extension Redeliveries {
 }
 
 extension Redeliveries {
-    /// The time of a message's redelivery, in microseconds since 1970; nil unless the message waits for a time.
+    /// The time of a message's redelivery, in microseconds since 1970; nil if no time is set for it.
     func dueTime(of sequence: UInt64, now: BrokerTime) -> UInt64? {
         guard case .waiting(let until)? = messages[sequence]?.state else { return nil }
         return now.wallMicroseconds + UInt64(max(.zero, until - now.monotonic) / .microseconds(1))
     }
 
-    /// The time of the next redelivery among the messages that wait for a time; nil if none waits. Visits all messages.
+    /// The earliest time that is set for a redelivery; nil if none is set. Visits all messages.
     func nextDueTime(now: BrokerTime) -> UInt64? { messages.keys.compactMap { dueTime(of: $0, now: now) }.min() }
 }
 

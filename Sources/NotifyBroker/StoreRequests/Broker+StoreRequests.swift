@@ -15,7 +15,7 @@ extension Broker {
         actions.append(.scheduleTick)
     }
 
-    /// Begins the next request of each kind, unless the store already works on one of the kind.
+    /// Begins requests of each kind, until one of the kind is current, or until the next one may not begin.
     mutating func beginStoreRequests(now: BrokerTime) {
         guard !storeRequests.isEmpty else { return }
         for kind in StoreRequestKind.all {
@@ -84,8 +84,8 @@ extension Broker {
         }
     }
 
-    /// Takes the current request of a kind that waits for an event other than an answer of the store; nil if there is
-    /// none.
+    /// Takes the current request of a kind, to answer it because of an event other than an answer of the store (see
+    /// `StoreTaskStart.waits`). Nil if there is none, or if it is abandoned.
     mutating func takeCurrent(_ kind: StoreRequestKind) -> RequestID? {
         guard let request = storeRequests.finish(kind), !request.isAbandoned else { return nil }
         ledger.release(request.charge)

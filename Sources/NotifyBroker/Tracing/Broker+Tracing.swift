@@ -17,7 +17,7 @@ extension Broker {
         actions.append(.scheduleTick)
     }
 
-    /// The maximum number of copies that a trace reads for the reasons of failed deliveries.
+    /// The maximum number of copies that a trace reads to find out why deliveries failed.
     private static let tracedCopies = 64
 
     private static func unknownMessage(_ sequence: UInt64) -> WireError {
