@@ -28,7 +28,7 @@ package struct KeyedHash: Sendable {
         return state.finish(bytes)
     }
 
-    /// Returns the hash of a number, such as the hash of a name, followed by bytes.
+    /// Returns the hash of a number and the bytes after it. The number may itself be a hash, such as that of a name.
     @inline(__always)
     func callAsFunction(_ first: UInt64, then bytes: UnsafeRawBufferPointer) -> UInt64 {
         var state = State(key0: key0, key1: key1)

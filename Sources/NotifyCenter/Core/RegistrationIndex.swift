@@ -8,7 +8,7 @@
 /// ```
 ///
 /// The time to resolve a name depends on the number of patterns that match it. ``overlap`` is an upper bound of the
-/// work for one name, so that the owner can limit the work.
+/// work for one name, so that ``CenterCore`` can limit that work.
 struct RegistrationIndex: ~Copyable, Sendable {
     /// The name or pattern that a registration is for.
     enum Subject {
@@ -30,8 +30,8 @@ struct RegistrationIndex: ~Copyable, Sendable {
         /// The next and the previous link of the same registration.
         var nextSibling: Int32
         var previousSibling: Int32 = -1
-        /// The number of subscriptions of a subscriber that share the link, or 0 if the link belongs to a registration
-        /// as a whole.
+        /// The number of subscriptions of a subscriber that share the link, which `linkShared` counts; 0 for a link
+        /// that `link` has made for the registration alone.
         var uses: Int32 = 0
     }
 
@@ -368,8 +368,8 @@ extension RegistrationIndex {
 
     /// Recomputes ``overlap``, unless the trie has more nodes than `maximumTightenedNodes`, or more than
     /// `nodesPerRemoval` for each link removed since the last time. Links of rejected subscriptions count as removed.
-    /// So does a link that is added to a list with an object filter, if the pattern still has a longer one: only the
-    /// lengths of the lists are compared.
+    /// An added link also counts as removed if its list has an object filter and is shorter than the pattern's longest
+    /// such list: the lengths alone do not show whether the list grew or shrank.
     ///
     /// - Returns: The number of visited nodes.
     mutating func tightenOverlap() -> Int {
@@ -407,7 +407,7 @@ extension RegistrationIndex {
 // MARK: - Resolution
 
 extension RegistrationIndex {
-    /// Adds the registrations that match a name and object, in no particular order, once for each matching pattern.
+    /// Adds the registrations that match a name and object, in no particular order, once for each matching link.
     ///
     /// - Returns: The work done, in visits of registrations.
     mutating func gather(

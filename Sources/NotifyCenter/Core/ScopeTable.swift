@@ -1,4 +1,4 @@
-/// The index of each scope, by number. Indexes are never removed.
+/// The ``RegistrationIndex`` of each scope, by the scope's number. None of them is ever removed.
 ///
 /// The indexes are in memory that the table manages: an array can't hold noncopyable values, and each access to a
 /// property of a class would be checked for exclusivity at run time.

@@ -69,7 +69,8 @@ extension LocalCenter {
     ///   - names: A ``NotificationName``, a ``NamePattern``, a string with either, an array of them, or `.every`.
     ///   - object: If not nil, only posts with an equal object match.
     ///   - owner: The object whose release ends the observation.
-    ///   - options: Options such as `.once`. A key applies to the observations of this owner only.
+    ///   - options: Options such as `.once`. ``ObservationOptions/key(_:)`` replaces only an observation of the same
+    ///     owner.
     ///   - actor: The actor on which the observer runs.
     ///   - buffering: The limit of the buffer, and the policy when it is full.
     ///   - fileID: The source file, for diagnostics.

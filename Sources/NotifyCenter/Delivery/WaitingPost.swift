@@ -10,8 +10,8 @@ final class WaitingPost: Sendable {
     }
 
     private let state = Lock(State())
-    /// The mailbox of the observer whose call makes the post, if any. A serial observer takes nothing from its mailbox
-    /// while the post waits.
+    /// The mailbox of the observer that posts from within its closure; nil if the poster is not an observer with a
+    /// mailbox. A serial observer takes nothing from its mailbox while the post waits.
     private let poster = ObserverMailbox.current
 
     /// Makes the post wait for room in a queue, unless this could deadlock because the observer of the queue waits for

@@ -40,10 +40,10 @@ public struct NotificationObject: Sendable {
         reference = instance
     }
 
-    /// Creates an object of a value whose type may not be `Sendable`.
+    /// Creates an object of a value whose type need not be `Sendable`.
     ///
-    /// The value is copied and compared on the threads of posters and observers, and not accessed otherwise. Its `==`
-    /// and `hash(into:)` must be safe to call on any thread.
+    /// The value is copied, compared and, for diagnostics, described on the threads of posters and observers, and not
+    /// accessed otherwise. Its `==`, `hash(into:)` and description must be safe to call on any thread.
     package init(unsafeValue value: some Hashable) {
         key = ObjectKey(.value, hash: UInt64(truncatingIfNeeded: value.hashValue))
         reference = HashableBox(value)
@@ -204,8 +204,9 @@ protocol ObjectValue: AnyObject, Sendable, CustomStringConvertible {
     func isEqual(to other: any ObjectValue) -> Bool
 }
 
-/// `@unchecked Sendable`: the value never changes, and is only copied and compared. Both are safe on any thread:
-/// `init(value:)` requires a `Sendable` value, and `init(unsafeValue:)` requires this safety of its callers.
+/// `@unchecked Sendable`: the value never changes, and is only copied, compared and described. All three are safe on
+/// any thread: `init(value:)` requires a `Sendable` value, and `init(unsafeValue:)` requires this safety of its
+/// callers.
 private final class HashableBox<Value: Hashable>: ObjectValue, @unchecked Sendable {
     let value: Value
 

@@ -14,7 +14,8 @@ struct OwnerIndex {
         var owner: ObjectIdentifier
         var previous: Int32
         var next: Int32
-        /// The hash value of the place; nil for an observation that is never a repetition.
+        /// The hash value of the observation's names, object and source location; nil for one with a key, which may be
+        /// registered again.
         var place: Int?
     }
 
@@ -38,10 +39,10 @@ struct OwnerIndex {
 
     /// Adds a slot.
     ///
-    /// - Parameter place: The hash value of the observation's ``RepeatedObservation/Place``; nil if the observation is
-    ///   never a repetition.
-    /// - Returns: The slot of an earlier observation with this place. Nil if there is none, or if a repetition was
-    ///   already reported.
+    /// - Parameter place: The hash value of the observation's ``RepeatedObservation/Place``: its names, object and
+    ///   source location. Nil for an observation with a key, which may be registered again.
+    /// - Returns: The slot of the last added observation with this place. Nil if there is none, if it was removed, or
+    ///   if a repetition was already reported.
     mutating func add(_ slot: Int32, to owner: ObjectIdentifier, place: Int? = nil) -> Int32? {
         while links.count <= Int(slot) { links.append(nil) }
         let next = records[owner]?.first ?? -1
@@ -77,7 +78,8 @@ struct OwnerIndex {
 extension OwnerIndex.Record {
     /// Adds a slot before another one.
     ///
-    /// - Returns: The slot of an earlier observation with this place, unless a repetition was already reported.
+    /// - Returns: The slot of the last added observation with this place, unless it was removed or a repetition was
+    ///   already reported.
     fileprivate mutating func add(_ slot: Int32, _ place: Int?, before next: Int32, at nextPlace: Int?) -> Int32? {
         first = slot
         count += 1
