@@ -38,8 +38,8 @@ extension NotificationClient.Administration {
     public struct ReloadOutcome: Hashable, Sendable {
         /// The keys of the changed settings that take effect at the daemon's next start.
         public let pendingSettings: [String]
-        /// A step that failed although the configuration is in effect, such as the repair of the log, and how to
-        /// correct it; `nil` if every step succeeded.
+        /// A step of the reload that failed, such as the repair of the log, and how to solve the problem. The
+        /// configuration is in effect nevertheless. `nil` if every step succeeded.
         public let problem: String?
 
         /// Creates an outcome, for example in a test.
@@ -55,8 +55,8 @@ extension NotificationClient.Administration {
     }
 
     /// Makes the daemon read its configuration again. If a file has an error, nothing changes. If files of the database
-    /// are missing, the daemon also creates them again; without the database file, messages that are not in memory are
-    /// lost.
+    /// are missing, the daemon also creates them again. If the database file itself was missing, the messages that the
+    /// daemon does not have in memory are lost.
     ///
     /// - Returns: The result.
     /// - Throws: ``NotifyError``, such as `forbidden` for a user who may not manage everything, or
@@ -89,7 +89,8 @@ extension NotificationClient.Administration {
     /// - Parameters:
     ///   - right: The right to ask about.
     ///   - name: A name. For ``Right/subscribe`` and ``Right/manage`` it may also be a pattern.
-    ///   - subject: The user to ask about. To ask about another user, this user needs the right to manage everything.
+    ///   - subject: The user to ask about. Only a client that may manage everything may ask about another user than its
+    ///     own.
     /// - Throws: ``NotifyError``, such as `invalidName`, or `forbidden` if the subject is another user and this user
     ///   may not manage everything.
     public nonisolated(nonsending) func policyDecision(

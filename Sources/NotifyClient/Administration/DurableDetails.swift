@@ -2,7 +2,7 @@ public import FoundationEssentials
 import NotifyWire
 
 extension NotificationClient.Administration {
-    /// A durable subscription with its history, as described by the daemon.
+    /// The settings and the state of a durable subscription, as described by the daemon.
     public struct DurableDetails: Hashable, Sendable {
         /// The attachment of a client.
         public struct Attachment: Hashable, Sendable {
@@ -53,7 +53,7 @@ extension NotificationClient.Administration {
         /// The last failed delivery; `nil` if none failed. After a restart of the daemon, it is the failure of one of
         /// the messages that wait for another delivery, not necessarily the last failure.
         public let lastFailure: Failure?
-        /// The earliest time of a redelivery; `nil` if no message waits for a time.
+        /// The earliest time that is set for a redelivery; `nil` if none is set.
         public let nextDelivery: Date?
 
         init(_ description: DurableDescription) {

@@ -114,11 +114,11 @@ extension NotificationClient.Administration {
             case inFlight
             /// The message was acknowledged, is stored as a dead letter (see
             /// ``NotificationClient/Administration/deadLetters(of:from:limit:follows:order:uid:onGap:)``), or was
-            /// skipped because the policy did not let the owner receive the name.
+            /// skipped because the policy did not let the owner receive it at that time.
             case acknowledged
             /// The message was posted before the subscription began.
             case beforeStart
-            /// The policy does not let the owner receive the name.
+            /// The message is still to be delivered, but the policy does not let the owner receive it.
             case forbidden
             /// The message failed or was given back, and waits for its next delivery.
             case waiting
@@ -142,7 +142,7 @@ extension NotificationClient.Administration {
             public let pid: UInt32?
             /// The number of deliveries of the message that failed and were recorded.
             public let failures: Int
-            /// The time of the message's next delivery; `nil` if it does not wait for a time.
+            /// The time of the message's next delivery; `nil` if no time is set for it.
             public let nextDelivery: Date?
             /// The reason why the last delivery failed; `nil` if none failed, or if the reason is unknown.
             public let failureReason: String?

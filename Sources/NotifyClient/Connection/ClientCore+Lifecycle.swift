@@ -25,8 +25,10 @@ extension ClientCore {
         try await slot.wait {}
     }
 
-    /// Waits for the end of the client as a service.
+    /// Waits for the end of the client's service: for the end of the client or, in a graceful shutdown with open
+    /// subscriptions, for the answers to the requests sent before it.
     ///
+    /// - Parameter onCancel: Called if the task is cancelled. Must end the client.
     /// - Throws: The error that ended the client, if any.
     func waitForServiceEnd(onCancel: @escaping @Sendable () -> Void) async throws(NotifyError) {
         if Fork.isChild { throw .forked }

@@ -1,4 +1,4 @@
-/// A graceful shutdown of the client as a service, while subscriptions are open.
+/// A graceful shutdown of a client that runs as a service, while subscriptions are open.
 ///
 /// A service group shuts its services down one after another, and treats the end of a service before its turn as an
 /// error. If the client is shut down before the services that consume its subscriptions, the end of the subscriptions
@@ -42,7 +42,7 @@ extension ClientMachine {
         continueShutdown(now: now, &effects)
     }
 
-    /// Answers `slot` once the client has ended as a service.
+    /// Answers `slot` at the end of the client's service: at the end of the client, or earlier in a graceful shutdown.
     mutating func awaitServiceEnd(_ slot: ReplySlot<Void>, now: Duration, _ effects: inout Effects) {
         switch connection.stopped {
         case .some(let error): effects.answer(slot, error.map { .failure($0) } ?? .success(()))

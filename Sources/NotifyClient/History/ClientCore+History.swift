@@ -10,8 +10,8 @@ extension ClientCore {
         }
     }
 
-    /// - Parameter timeout: The time limit; nil for the client's time limit. A request that waits for messages has
-    ///   none.
+    /// - Parameter timeout: The time limit; nil for the client's time limit. Ignored for a request that waits for
+    ///   messages: its reply may take any time (see `ReadLog.replyTime`).
     nonisolated(nonsending) func page(
         _ request: ReadLog, timeout: Duration?
     ) async throws(NotifyError) -> ReceivedLogPage {

@@ -26,10 +26,10 @@ struct LogQuery: Sendable {
         self.follows = follows
         self.order = order
         guard !follows || order == .oldestFirst else {
-            throw NotifyError(.invalidArgument, "the newest messages can't come first if later ones follow")
+            throw NotifyError(.invalidArgument, "the order 'newestFirst' can't be combined with 'follows'")
         }
         guard !follows || end == nil else {
-            throw NotifyError(.invalidArgument, "a sequence that follows the log has no end; omit one of the two")
+            throw NotifyError(.invalidArgument, "following the log has no end: omit either 'to' or 'follows'")
         }
     }
 }
@@ -40,7 +40,8 @@ struct LogCursor: Sendable {
     private var first: UInt64 = 1
     private var last: UInt64 = .max
     private var left: Int
-    /// The mark after which the next page reports deletions. 0 before the first page.
+    /// The mark after which the next page reports deletions; 0 to report none. Before the first page, 0 or
+    /// `ReadLog.allDeletions`. If it was 0, the mark of the first page replaces it.
     private var deletionMark: UInt64 = 0
     private(set) var isAtEnd = false
 

@@ -16,7 +16,8 @@ extension NotificationClient {
             /// of the log had not reached. The retention rules, the limit of a user's unread messages, a purge or a
             /// repair has removed them. If the policy denies messages to the attached clients, these messages wait for
             /// a client that may receive them, and the daemon drops some if too many wait. While no client is attached,
-            /// it drops messages that are damaged or that the policy denies to every client.
+            /// the daemon also drops messages that are damaged, or that none of the clients that have attached may
+            /// receive.
             case deleted
             /// Messages in the daemon's log are damaged, so the daemon does not deliver them.
             case damaged
@@ -35,7 +36,8 @@ extension NotificationClient {
         /// damaged messages whose name is unknown. It may also include deleted messages that were delivered and not
         /// acknowledged.
         public let isUpperBound: Bool
-        /// A range of sequences that includes all missed messages, and possibly others; `nil` if it is unknown.
+        /// A range of sequences that includes all missed messages whose sequences are known, and possibly others; `nil`
+        /// if none are known.
         public let sequences: ClosedRange<UInt64>?
 
         /// Makes a gap, for example in a test.

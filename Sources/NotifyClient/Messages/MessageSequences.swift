@@ -34,7 +34,8 @@ extension NotificationClient.Subscription {
     /// ```
     ///
     /// - Parameter type: The type to decode, as ``NotificationClient/Message/decode(as:)`` does.
-    /// - Returns: A sequence that throws ``NotifyError`` if the daemon or a failed client ended the subscription.
+    /// - Returns: A sequence that throws ``NotifyError`` if the daemon ended the subscription, or if this client
+    ///   failed.
     public func messages<Value: Decodable>(as type: Value.Type)
         -> some AsyncSequence<NotificationClient.DecodedMessage<Value>, NotifyError> & Sendable
     {

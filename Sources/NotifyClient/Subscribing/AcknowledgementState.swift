@@ -36,7 +36,7 @@ struct AcknowledgementState {
     /// Acknowledgements that were sent on this attachment. If the daemon redelivers one of their messages, for example
     /// because its dead letter is retried, the message is for the consumer.
     private var sent = SequenceSet()
-    /// Acknowledgements of earlier attachments that were not sent or may not have been processed.
+    /// Acknowledgements of earlier attachments that were not sent or might not have been processed.
     private var unconfirmed = SequenceSet()
     /// The acknowledgements in `unconfirmed` that were never sent, because the connection was lost first.
     private var unsent = SequenceSet()

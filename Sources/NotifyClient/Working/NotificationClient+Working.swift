@@ -64,7 +64,7 @@ extension NotificationClient {
     /// Works as the overload without `onSubscription` does.
     ///
     /// - Parameter onSubscription: Called once the daemon has confirmed the subscription, or if the task's service is
-    ///   shut down before.
+    ///   shut down earlier.
     package nonisolated(nonsending) func work(
         on patterns: [String], as kind: SubscriptionKind, object: String? = nil, parallel: Int = 1,
         timeout: Duration? = nil, onGap: ((Gap) -> Void)? = nil, onSubscription: () -> Void,
