@@ -66,7 +66,7 @@ package struct Page: Sendable {
         /// end, this is the first sequence of the range.
         package var scannedThrough: UInt64
 
-        /// The sequences of damaged messages, which were skipped. Some of them may not match, because the name of a
+        /// The sequences of damaged messages, which were skipped. Some of them might not match, because the name of a
         /// damaged message is unknown.
         package var damaged: [UInt64]
         /// The matching messages that were deleted since the mark of the request, in the part of the range that was

@@ -88,8 +88,8 @@ package struct Loss: Equatable, Sendable {
     package var last: UInt64
     /// The number of lost messages; with `isUpperBound`, at most this number.
     package var count: UInt64
-    /// Whether the number of lost messages may be lower: some may have been delivered before, or may not match. Whether
-    /// a message matches is unknown if it is damaged, or if the subscription has an object filter.
+    /// Whether the number of lost messages may be lower: some may have been delivered before, or might not match.
+    /// Whether a message matches is unknown if it is damaged, or if the subscription has an object filter.
     package var isUpperBound: Bool
 
     package init(first: UInt64, last: UInt64, count: UInt64, isUpperBound: Bool) {

@@ -8,7 +8,7 @@ package struct Backlog: Equatable, Sendable {
     package var oldestMicroseconds: UInt64?
     /// The time of the oldest message with a copy that is to be delivered again; nil if there is none.
     package var oldestCopyMicroseconds: UInt64?
-    /// Whether some of the messages may not be for the subscription, or may be acknowledged.
+    /// Whether some of the messages might not be for the subscription, or may be acknowledged.
     package var isUpperBound: Bool
     /// The time without an attached client, in microseconds of the log's time; 0 while a client is attached.
     package var unusedMicroseconds: UInt64
