@@ -24,7 +24,7 @@ final class ConnectionHandler: ChannelInboundHandler, OutputSink {
     private var partial = PartialFrame()
     /// The number of bytes written since the last flush.
     private var unflushedBytes = 0
-    /// The memory that the socket used for unread bytes at the last measurement.
+    /// The memory that the socket used, at the last measurement, for sent bytes that the peer had not read.
     private var measuredBytes = 0
     /// An upper bound of the socket's memory for bytes written since the last measurement.
     private var unmeasuredBytes = 0

@@ -81,7 +81,8 @@ package final class ListeningSocket: Sendable {
     /// - Throws: The `ServerError` of `bind`: `socketInUse` if another process serves or holds the socket.
     package static func check(path: String) throws(ServerError) {
         let address = try address(path)
-        // The socket is checked before the lock, because the lock file of another user's daemon may not be accessible.
+        // The socket is checked before the lock, because the lock file of another user's daemon might not be
+        // accessible.
         _ = try hasStaleSocket(at: path, address)
         do throws(FileLock.Failure) {
             try FileLock.check(guarding: path)

@@ -31,7 +31,7 @@ package enum SocketActivation {
                 cause: Errno.last)
         }
         // The descriptor is verified before this process owns it, because an error would close an owned descriptor. If
-        // systemd passed nothing, the descriptor with this number may belong to the runtime.
+        // LISTEN_FDS is wrong and no socket was passed, the descriptor with this number may belong to the runtime.
         try verify(firstDescriptor)
         guard fcntl(firstDescriptor, F_SETFD, FD_CLOEXEC) == 0,
             fcntl(firstDescriptor, F_SETFL, fcntl(firstDescriptor, F_GETFL) | O_NONBLOCK) == 0
@@ -56,7 +56,7 @@ package enum SocketActivation {
     private static func malformed(_ name: String, _ value: String) -> ServerError {
         ServerError(
             .socketActivationInvalid,
-            "\(name)=\(value) is not a number: start notifyd through its socket unit, or unset it")
+            "\(name)=\(value) is not valid: start notifyd through its socket unit, or unset \(name)")
     }
 
     private static func verify(_ descriptor: CInt) throws(ServerError) {
