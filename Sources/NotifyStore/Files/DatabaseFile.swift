@@ -124,7 +124,8 @@ struct DatabaseFile {
         try Errno.check(fsync(directory.rawValue))
     }
 
-    /// - Parameter isFlushing: Whether to flush an empty file, because the start that created it may not have done so.
+    /// - Parameter isFlushing: Whether to flush an empty file, because the start that created it might not have done
+    ///   so.
     private func check(isFlushing: Bool) throws(StoreError) {
         try checkOwners()
         let header: [UInt8]

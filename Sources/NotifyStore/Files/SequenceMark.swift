@@ -10,8 +10,9 @@ import SystemPackage
 ///
 /// The mark is a POSIX shared-memory object rather than a file beside the database, for two reasons. First, its page is
 /// allocated when it is opened, so that an update is a memory write, which can't fail even on a full disk. Second, a
-/// file would be no safer: the mark is lost only when the kernel stops, and then an unflushed file may lose its latest
-/// writes, too.
+/// file would hardly be safer: the mark is lost when the kernel stops, and then an unflushed file may lose its latest
+/// writes, too. logind may also remove the mark of a user who has logged out (`RemoveIPC=`). A lost mark costs only a
+/// gap.
 ///
 /// `@unchecked Sendable`: the mapping is one atomic value, valid until `deinit`.
 final class SequenceMark: @unchecked Sendable {

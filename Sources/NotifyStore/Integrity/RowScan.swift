@@ -69,8 +69,8 @@ final class RowScan {
         return try rows.step()
     }
 
-    /// Searches for the lowest key above the position with a readable row: doubles the distance until a row can be
-    /// read, and then bisects the distance. Nil if no row above the position can be read.
+    /// Searches for a key above the position from which rows can be read: doubles the distance until a row can be read,
+    /// and then bisects the distance. May miss readable rows between unreadable ones. Nil if no such key is found.
     private func firstReadable() throws -> Int64? {
         var low = position
         var distance: Int64 = 1

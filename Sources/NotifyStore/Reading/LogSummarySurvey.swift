@@ -1,11 +1,11 @@
 import NotifyLog
 
-/// A sum of the stored messages of each name, from the newest segment to the oldest.
+/// Counts the stored messages of each name. Segments are added from the newest to the oldest.
 ///
-/// The entries of the segments have the numbers and bytes. Messages are read only in three kinds of segments: those
-/// that are partly in the range; those with dead letters, because the right to read a dead letter depends on its
-/// original message; and those with the first or the last message of a name, to find its sequence. A pure value:
-/// ``Log`` reads the segments.
+/// Each segment has an entry with the number and the bytes of the messages of each name, so most messages are not read.
+/// Messages are read only in three kinds of segments: those that are partly in the range; those with dead letters,
+/// because the right to read a dead letter depends on its original message; and those with the first or the last
+/// message of a name, to find its sequence. A pure value: ``Log`` reads the segments.
 struct LogSummarySurvey {
     /// Messages to be read.
     struct Scan {
@@ -38,7 +38,8 @@ struct LogSummarySurvey {
     }
 
     let request: SummaryRequest
-    /// The end of the log when the survey began, if the range does not end before.
+    /// The last sequence to count: the end of the requested range, or the end of the log when the survey began if that
+    /// is lower.
     private let last: UInt64
     private var states: [UInt32: State] = [:]
     private var mismatches: Set<UInt32> = []
@@ -63,7 +64,8 @@ struct LogSummarySurvey {
     // MARK: Segments
 
     /// Adds the next older segment, and begins to read it if its entries are not enough. `isMatching` is called once
-    /// for each name id.
+    /// for most name ids. It is called again for a matching name of which no message was counted yet, such as that of a
+    /// dead letter.
     mutating func add(
         _ segment: Segment, _ entries: some Sequence<SegmentEntry>, isMatching: (UInt32) -> Bool,
         isDeadLetter: (UInt32) -> Bool
@@ -141,7 +143,8 @@ struct LogSummarySurvey {
 
     // MARK: Messages
 
-    /// Adds a message that was read and may be read by the client. Must be called in ascending order within a segment.
+    /// Adds a message that was read from the log and that the client may receive. Must be called in ascending order
+    /// within a segment.
     mutating func read(
         _ sequence: UInt64, _ name: UInt32, time: UInt64, bytes: UInt64, isDeadLetter: Bool, of scan: Scan,
         isMatching: (UInt32) -> Bool

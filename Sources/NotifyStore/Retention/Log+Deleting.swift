@@ -6,7 +6,7 @@ extension Log {
     /// Deletes the messages of some entries of a segment, in one transaction with the losses of subscriptions.
     ///
     /// - Parameters:
-    ///   - dropped: The deleted entries that subscriptions may not have read.
+    ///   - dropped: The deleted entries that subscriptions might not have read.
     ///   - kept: The other entries of the segment.
     ///   - isPurge: Whether the messages are deleted on request.
     func delete(
@@ -95,9 +95,9 @@ extension Log {
 
     /// Adds the unacknowledged messages of an entry to the losses of the subscriptions. A subscription whose owners may
     /// not receive the name loses nothing, because it would skip the messages. A loss is an upper bound if some of its
-    /// messages may have been delivered, or may not be for the subscription.
+    /// messages may have been delivered, or might not be for the subscription.
     ///
-    /// - Parameter damaged: Messages that may not be for the subscriptions.
+    /// - Parameter damaged: Messages that might not be for the subscriptions.
     func addLosses(
         of entry: SegmentEntry, _ sequences: [UInt64], and damaged: [UInt64] = [],
         to behind: [StoredSubscriptions.Subscription], _ result: inout Deletion

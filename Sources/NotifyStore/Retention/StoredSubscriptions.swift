@@ -151,7 +151,7 @@ struct StoredSubscriptions: ~Copyable {
 
     // MARK: Progress
 
-    /// The progress to store when the broker reports `progress`. The broker may not know yet that messages were
+    /// The progress to store when the broker reports `progress`. The broker might not know yet that messages were
     /// released, so the stored cursor never moves back, unless it was reset. Progress of an earlier generation is not
     /// stored.
     private static func raised(_ progress: DurableProgress, from stored: DurableProgress) -> DurableProgress {
