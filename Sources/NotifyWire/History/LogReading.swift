@@ -99,7 +99,7 @@ package struct LogPage: ReplyFrame {
     /// Messages that were deleted before the reader got them.
     package struct Deleted: Equatable, Sendable {
         package var messages: UInt64
-        /// Whether there may be fewer messages: some may not match, or may have been read before.
+        /// Whether there may be fewer messages: some might not match, or may have been read before.
         package var isUpperBound: Bool
         /// A range that includes the messages.
         package var range: SequenceRange
@@ -120,7 +120,7 @@ package struct LogPage: ReplyFrame {
     /// Every matching message in the range up to this sequence, or from this sequence on if the range is read from its
     /// end, is in this page or an earlier one.
     package var through: UInt64
-    /// The number of damaged messages, which are left out. Some of them may not match.
+    /// The number of damaged messages, which are left out. Some of them might not match.
     package var damaged: UInt64
     /// The sequences of the first and the last damaged message; 0 if there are none.
     package var damagedRange: SequenceRange

@@ -53,6 +53,7 @@ package struct DurableDescription: ReplyFrame {
     /// The time without a client so far, in microseconds; nil if unknown.
     package var unusedMicroseconds: UInt64?
     /// The number of withheld messages: no attached client may receive them, but a client that attached earlier may.
+    /// While no client is attached, the number of messages that at least one of the earlier clients may not receive.
     package var withheld: UInt32
     /// Whether the subscription already existed when the request was to create it.
     package var existed: Bool

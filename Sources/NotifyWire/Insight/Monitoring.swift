@@ -41,7 +41,7 @@ package struct PostEntry: ControlFrame {
 
     package var request: UInt64
     /// The number of posts between the previous entry and this one that were not recorded, or not sent. Some of them
-    /// may not match the patterns.
+    /// might not match the patterns.
     package var skipped: UInt64 = 0
     /// The post's stamp. The sequence of a refused post is 0.
     package var stamp: Stamp

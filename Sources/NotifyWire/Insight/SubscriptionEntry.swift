@@ -21,7 +21,7 @@ package struct SubscriptionEntry: ListedEntry {
     /// The number of stored messages that a durable subscription has not acknowledged; nil if not known yet, and for a
     /// volatile one.
     package var behind: UInt64?
-    /// Whether `behind` is an upper bound: some of the messages may be acknowledged, or may not match.
+    /// Whether `behind` is an upper bound: some of the messages may be acknowledged, or might not match.
     package var isBehindUpperBound: Bool
     /// Messages acknowledged by the attached clients, since each of them attached.
     package var acknowledged: UInt64

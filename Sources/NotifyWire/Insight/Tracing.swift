@@ -61,7 +61,7 @@ package struct TraceEntry: ControlFrame {
     package var client: UInt64
     /// The number of failed deliveries.
     package var failures: UInt32
-    /// The time of the next delivery, in microseconds since 1970; 0 if the message does not wait for a time.
+    /// The time of the next delivery, in microseconds since 1970; 0 if no time is set for it.
     package var nextMicroseconds: UInt64
     /// The reason of the last failed delivery; empty if no delivery failed, or if the reason is unknown.
     package var reason: String
