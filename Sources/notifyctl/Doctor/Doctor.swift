@@ -36,7 +36,7 @@ struct Doctor {
                 client in
                 let statistics = try await client.administration.statistics()
                 let durables = try await client.administration.durableSubscriptions()
-                // An older daemon may not know these requests. Any other daemon may refuse them to a user without the
+                // An older daemon might not know these requests. Any other daemon may refuse them to a user without the
                 // right to manage everything, so errors are ignored.
                 let isOlder = Self.isOlder(statistics.version)
                 return (

@@ -25,7 +25,7 @@ struct DurableListCommand: AsyncParsableCommand {
               MEMBERS    the number of members of a group
               OBJECT     its object
 
-            '-' means none, '?' not known yet. '<=' marks an upper bound.
+            '-' stands for no value, '?' for one that is not known yet. '<=' marks an upper bound.
 
             \(ListOptions.discussion)
 

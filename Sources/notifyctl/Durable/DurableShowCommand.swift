@@ -5,7 +5,7 @@ import NotifyClient
 struct DurableShowCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "Print a durable subscription and its history.",
+        abstract: "Print the settings and the state of a durable subscription.",
         discussion: """
             Prints its name, user, patterns and object, its settings (as for 'notifyctl durable set'), and:
 
@@ -15,19 +15,22 @@ struct DurableShowCommand: AsyncParsableCommand {
               members        the number of members of a group
               in flight      messages that were delivered and not answered
               waiting        messages that wait for redelivery
-              withheld       waiting messages that only a process that attached
-                             before may receive
+              withheld       waiting messages that no attached process may receive, but
+                             one that attached earlier may; if none is attached, those
+                             that at least one of the earlier ones may not receive
               pending        messages that are still to be acknowledged
               lost           messages that were deleted before they were delivered
               last failure   the last failed delivery, with its reason
               next delivery  the time of the next redelivery
               created        the time of its creation
               last attached  the time when a client last attached to receive messages
-              expires        the time of its removal if no client attaches
-              no room        only if messages that failed too often can't become dead
-                             letters now
+              expires        the time left until it is removed if no client attaches, and
+                             the time without a client after which it is removed
+              no room        shown only while messages that failed too often can't
+                             become dead letters
 
-            A setting without a limit is 'none'. '-' means none, '?' not known.
+            A setting without a limit is shown as 'none', a value that does not exist as '-', and an unknown one as \
+            '?'.
 
             The pending messages are counted as by 'notifyctl durable list': if they are '?', run the command again. The \
             times of a subscription that an earlier version created may be '?', too. \(TimeOptions.discussion)
@@ -109,8 +112,8 @@ struct DurableShowCommand: AsyncParsableCommand {
         return "\(text), \(most)\(Quantities.bytes(pending.bytes)), the oldest posted \(most)\(age) ago"
     }
 
-    /// The last attachment. It is unknown for a subscription that an earlier version of the daemon created, because
-    /// that version recorded neither creations nor attachments.
+    /// The last attachment. If none is recorded, it is unknown while a client is attached, and for a subscription that
+    /// an earlier version of the daemon created: that version recorded neither creations nor attachments.
     private static func lastAttachment(_ details: Administration.DurableDetails, _ times: TimeStyle) -> String {
         guard let attachment = details.lastAttachment else {
             return details.created == nil || details.subscription.holderPID != nil ? Table.unknown : "never"
@@ -129,10 +132,10 @@ struct DurableShowCommand: AsyncParsableCommand {
         guard let expiry = details.expiry else { return "never" }
         let after = Quantities.duration(seconds: expiry.wholeSeconds)
         guard let unused = details.unused, details.subscription.holderPID == nil else {
-            return "\(after) after the last client"
+            return "after \(after) without a client"
         }
-        return "in \(Quantities.duration(seconds: max(.zero, expiry - unused).wholeSeconds)), "
-            + "\(after) after the last client"
+        return "in \(Quantities.duration(seconds: max(.zero, expiry - unused).wholeSeconds)) "
+            + "(after \(after) without a client)"
     }
 
     // MARK: JSON

@@ -34,8 +34,9 @@ enum UnknownOption {
         return distance * 3 > suggestion.count ? "\(prefix)\(option)'" : message
     }
 
-    /// The parser's message, or a message about an unknown option. The parser may report the value of an unknown option
-    /// as an unexpected argument. It may also report a missing option although the user gave it under another name.
+    /// The parser's message, or a message about an unknown option. The parser may take the value of an unknown option
+    /// for an argument of the command, and report it as invalid. It may also report a missing option although the user
+    /// gave it under another name.
     static func message(behind message: String, _ arguments: [String], help: String) -> String {
         let isValue = message.hasPrefix("The value '") && message.contains("' is invalid for '<")
         guard isValue || message.hasPrefix("Missing expected argument '") else { return message }
@@ -43,7 +44,7 @@ enum UnknownOption {
         return option.map { "Unknown option '\($0)'" } ?? message
     }
 
-    /// The option in an argument of the form of an option: two hyphens and a name, or a hyphen and one letter.
+    /// The option that an argument names: two hyphens and a name, or a hyphen and one letter. Nil for other arguments.
     private static func option(_ argument: String) -> String? {
         if argument.hasPrefix("--") { return String(argument.prefix { $0 != "=" }) }
         let isShort = argument.count == 2 && argument.hasPrefix("-") && argument.last?.isLetter == true

@@ -9,7 +9,7 @@ struct SubscriptionsCommand: AsyncParsableCommand {
             Prints one line for each durable subscription and for each volatile subscription of a connected client: \
             its durable name, its user, the process of its client and the program of that process, how far it is \
             behind, and its patterns. The last columns, which --wide shows, are its delivered but unacknowledged \
-            messages, the number of its client (see 'notifyctl clients') and its object. '-' means none.
+            messages, the number of its client (see 'notifyctl clients') and its object. '-' stands for no value.
 
             BEHIND is the number of messages that a durable subscription may receive and that are not acknowledged, \
             like PENDING of 'notifyctl durable list', or '?' if the daemon has not counted them yet. '<=' marks an \

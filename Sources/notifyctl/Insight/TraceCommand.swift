@@ -9,13 +9,13 @@ struct TraceCommand: AsyncParsableCommand {
             Prints the message, then one line for each durable subscription whose patterns and object match it: its \
             name, its user, the state of the message in it, and the client that is attached now. The states are:
 
-              acknowledged  acknowledged, or skipped as forbidden
+              acknowledged  acknowledged, or skipped while the owner had no right to it
               in flight     delivered to the attached client and not acknowledged yet
               waiting       to be delivered again: a delivery failed or was given back
               dead letter   became a dead letter; with its sequence once it is stored
               pending       to be delivered; with 'seen' if a client may have received it
               before start  posted before the subscription began
-              forbidden     the policy does not let the owner receive it
+              forbidden     to be delivered, but the owner has no right to it
 
             For each subscription with failed deliveries of the message, further lines give their number, the reason \
             of the last failure, and the time of the next delivery.

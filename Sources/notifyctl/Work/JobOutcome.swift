@@ -28,8 +28,8 @@ enum JobOutcome: Equatable {
     /// service may end the command first.
     static let stopWait = Duration.seconds(1)
 
-    /// - Parameter timeout: The time after which the command was ended; nil if it ended before. The exit statuses 0, 65
-    ///   and 75 are an answer even after the timeout.
+    /// - Parameter timeout: The time after which the command was ended; nil if it ended by itself. The exit statuses 0,
+    ///   65 and 75 are an answer even after the timeout.
     init(_ termination: ProgramProcess.Termination, timedOutAfter timeout: Duration? = nil) {
         switch termination {
         case .exited(0): self = .done
