@@ -63,12 +63,15 @@ struct DaemonOptions: ParsableArguments {
 struct RunCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run",
-        abstract: "Run every row, all attacks of the mixtures at once, and random mixtures until the time has passed.")
+        abstract: """
+            Run each attack by itself (a row), then all attacks that can be mixed at the same time, then random \
+            mixtures of them until the time has passed.
+            """)
 
-    @Argument(help: "How long to run, in minutes; every row and all attacks together are always run once.") var minutes:
-        Int
+    @Argument(help: "The minutes until the last mixture begins. Rows and all attacks together are run in any case.")
+    var minutes: Int
     @Option(help: "The seed of the first mixture; random by default.") var seed: UInt64?
-    @Option(help: "Run only this row, by name or number.") var only: String?
+    @Option(help: "Run only this row, by name or number, without a mixture.") var only: String?
     @OptionGroup var daemon: DaemonOptions
 
     func validate() throws {
@@ -98,9 +101,9 @@ struct RunCommand: ParsableCommand {
 }
 
 struct RowCommand: ParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "row", abstract: "Run one row.")
+    static let configuration = CommandConfiguration(commandName: "row", abstract: "Run one attack by itself.")
 
-    @Argument(help: "The name or number of the row.") var row: String
+    @Argument(help: "The name or number of the attack.") var row: String
     @Option(help: "How long the attack runs, in seconds.") var seconds = 5
     @OptionGroup var daemon: DaemonOptions
 
@@ -112,7 +115,7 @@ struct RowCommand: ParsableCommand {
 
 struct TogetherCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "together", abstract: "Run all attacks of the mixtures at once, by two users.")
+        commandName: "together", abstract: "Run all attacks that can be mixed at the same time, as two users.")
 
     @Option(help: "How long the attacks run, in seconds.") var seconds = 120
     @OptionGroup var daemon: DaemonOptions
