@@ -2,8 +2,8 @@ import CFuzzer
 import FuzzTargets
 import Glibc
 
-/// Passes the inputs of libFuzzer to the target with the name in `FUZZ_TARGET`. The file of the target is written below
-/// the existing folder in `FUZZ_FOLDER`.
+/// Passes each input of libFuzzer to the target that `FUZZ_TARGET` names. The target writes the input to a
+/// configuration file below the folder that `FUZZ_FOLDER` names, which must exist, and loads it.
 @main
 enum FuzzProgram {
     private static let target: FuzzTarget = {
