@@ -12,7 +12,7 @@ extension IntegrationTests {
         private static let count = 600
         private static let payload = String(repeating: "x", count: 8000)
 
-        @Test func `after a kill each message is stored, or purged and in a gap`() async throws {
+        @Test func `after a kill, each message is stored, or purged and in a gap`() async throws {
             let seed = UInt64.random(in: .min ... .max)
             print("kill rounds with purges: seed \(seed)")
             var random = SeededGenerator(seed: seed)

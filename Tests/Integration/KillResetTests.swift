@@ -11,7 +11,7 @@ extension IntegrationTests {
         private static let rounds = 12
         private static let readers = ["first", "second", "third"]
 
-        @Test func `after a kill a subscription continues at the position of its last reset`() async throws {
+        @Test func `after a kill, a subscription continues at the position of its last reset`() async throws {
             let seed = UInt64.random(in: .min ... .max)
             print("kill rounds with resets: seed \(seed)")
             var random = SeededGenerator(seed: seed)

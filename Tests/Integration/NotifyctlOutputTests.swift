@@ -39,7 +39,7 @@ extension IntegrationTests {
         }
 
         @Test(arguments: commands)
-        func `on a full disk each command ends with status 1 and an error message`(command: String) async throws {
+        func `on a full disk, each command ends with status 1 and an error message`(command: String) async throws {
             let result = try await notifyctl.shell("notifyctl \(command) >/dev/full")
             #expect(result.status == .status(1))
             let line = "notifyctl: can't write to standard output: No space left on device"
@@ -50,7 +50,7 @@ extension IntegrationTests {
             arguments: commands + [
                 "monitor", "subscribe a", "subscribe a --durable other", "work a --durable mine -- cat",
             ])
-        func `on a closed pipe each command ends with status 1 and an error message`(command: String) async throws {
+        func `on a closed pipe, each command ends with status 1 and an error message`(command: String) async throws {
             let result = try await notifyctl.shellWithoutReader("notifyctl \(command)")
             #expect(result.output == "1\n")
             let line = "notifyctl: can't write to standard output: its reader has closed it"

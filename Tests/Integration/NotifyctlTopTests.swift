@@ -149,7 +149,7 @@ extension IntegrationTests {
             }
         }
 
-        @Test func `without a terminal each report is printed as lines`() async throws {
+        @Test func `without a terminal, each report is printed as lines`() async throws {
             let daemon = try await Daemon.start()
             let client = try RawClient(daemon)
             try client.subscribe("a", as: 1, durable: "billing")

@@ -83,7 +83,7 @@ extension IntegrationTests {
                 ])
             #expect(letters.map { $0["deliveries"] as? Int }.sorted { $0 ?? 0 < $1 ?? 0 } == [1, 2, 2])
             let lines = try await process.waitForLines(8)
-            #expect(lines.filter { $0.hasPrefix("later") } == ["later 1", "later 1"], "given back, uncounted")
+            #expect(lines.filter { $0.hasPrefix("later") } == ["later 1", "later 1"], "a return does not count")
             #expect(lines.filter { $0.hasPrefix("other") } == ["other 1", "other 2"])
             try await stop(process)
         }
@@ -132,12 +132,12 @@ extension IntegrationTests {
             let errors = try await process.standardError.wait("end of errors") { $0.isAtEnd ? $0 : nil }
             expectText(errors.text, error)
             let worker = try work(script: "echo $(cat) $NOTIFY_DELIVERY")
-            #expect(try await worker.waitForLines(1) == ["one 1"], "uncounted")
+            #expect(try await worker.waitForLines(1) == ["one 1"], "the first delivery does not count")
             try await stop(worker)
         }
 
         @Test(arguments: [(SIGTERM, SIGINT), (SIGINT, SIGHUP), (SIGHUP, SIGTERM)])
-        func `after a signal running commands finish, and a second signal is passed on to them`(
+        func `running commands finish after a signal, and a second signal is passed on to them`(
             _ first: Int32, _ second: Int32
         ) async throws {
             let worker = try work(
@@ -189,7 +189,7 @@ extension IntegrationTests {
             try await stop(process)
         }
 
-        @Test func `'work' ends when the reader of its output closes the pipe, and no job has failed`() async throws {
+        @Test func `'work' ends without a failed job when the reader of its output closes the pipe`() async throws {
             let process = try shell(
                 "\"$NOTIFYCTL\" work 'jobs.>' --durable w --group -- cat | head -n 1; echo end")
             try daemon.waitForSubscriptions(1)
@@ -234,7 +234,7 @@ extension IntegrationTests {
             try await stop(worker)
         }
 
-        @Test func `with a prefix, the exit of a command decides, not the end of its output`() async throws {
+        @Test func `with --prefix, a job ends when its command exits, not when its output ends`() async throws {
             let worker = try work(
                 ["--prefix"], script: "case $(cat) in one) yes & echo $! >&2;; *) echo end >&2;; esac")
             try post("one", "two")
@@ -376,7 +376,7 @@ extension IntegrationTests {
             #expect(try await deadLetters().isEmpty)
         }
 
-        @Test func `settings and a start without effect are reported, and 'work' continues`() async throws {
+        @Test func `settings and a '--from' that have no effect are reported, and 'work' continues`() async throws {
             for (options, isReported) in [
                 (["--max-deliveries", "3"], false), (["--max-deliveries", "3"], false),
                 (["--max-deliveries", "4", "--from", "oldest"], true),
