@@ -77,7 +77,7 @@ struct StoredBytesTests {
         #expect(stored(host) == StoredUsage(messages: 2, bytes: 2 * 48 + 2 + 7 + 3))
     }
 
-    @Test func `at the limit only posts to be stored are refused and other users are not affected`() {
+    @Test func `at the limit, only posts to be stored are refused and other users are not affected`() {
         let host = TestHost(configuration(size(0)))
         let (full, other) = (host.connect(uid: 1000), host.connect(uid: 1001))
         full.post("a", .stored)

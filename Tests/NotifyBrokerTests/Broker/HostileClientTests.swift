@@ -5,7 +5,8 @@ import NotifyWire
 import Testing
 import WireTestSupport
 
-/// Requests that could cost more than the bytes sent for them. One client must not slow the others.
+/// Clients that misbehave or do not read, and requests that could cost more than the bytes sent for them. One client
+/// must not slow the others.
 struct HostileClientTests {
     @Test func `listing resumes as its answers are read`() throws {
         var configuration = BrokerConfiguration()

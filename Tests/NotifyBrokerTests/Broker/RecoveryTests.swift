@@ -107,7 +107,7 @@ struct RecoveryTests {
         #expect(host.isReady)
     }
 
-    @Test func `after a clean stop only messages that were delivered are marked as redeliveries`() {
+    @Test func `after a clean stop, only messages that were delivered are marked as redeliveries`() {
         let store = FakeStore()
         var host = TestHost(store: store)
         let client = host.connect()

@@ -6,7 +6,7 @@ import WireTestSupport
 
 /// Limits that are changed while the broker runs.
 struct ReloadTests {
-    @Test func `a lower limit refuses new requests and ends nothing`() {
+    @Test func `lowering a limit refuses new requests and ends nothing`() {
         let host = TestHost()
         let client = host.connect(uid: 1000)
         for number in 1...3 { client.subscribe(UInt32(number), ["a\(number)"]) }
@@ -23,7 +23,7 @@ struct ReloadTests {
         #expect(client.takeMessages().map(\.name) == ["a3"])
     }
 
-    @Test func `a higher limit applies at once`() {
+    @Test func `raising a limit takes effect immediately`() {
         var configuration = BrokerConfiguration()
         configuration.durableSubscriptionsPerUser = 0
         let host = TestHost(configuration)

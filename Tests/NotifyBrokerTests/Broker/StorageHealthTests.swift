@@ -49,7 +49,7 @@ struct StorageHealthTests {
     }
 
     @Test(arguments: [false, true])
-    func `after a change of storage the next batch decides whether messages are stored`(_ works: Bool) {
+    func `after a change of storage, the next batch decides whether messages are stored`(_ works: Bool) {
         let host = TestHost()
         let client = host.connect()
         client.post("a", .stored)

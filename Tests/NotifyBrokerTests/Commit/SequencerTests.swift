@@ -51,7 +51,7 @@ struct SequencerTests {
     }
 
     @Test
-    func `after a failed reservation the earlier one stays, and another one is requested`() {
+    func `after a failed reservation, the earlier one stays, and another one is requested`() {
         var sequencer = Sequencer(next: 5)
         sequencer.reservationEnded(below: 8, succeeded: true)
         sequencer.reservationBegan()

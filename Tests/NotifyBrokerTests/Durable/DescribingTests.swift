@@ -88,7 +88,7 @@ struct DescribingTests {
         #expect(described.lastFailure?.reason == "two" && described.lastFailure?.microseconds == 0)
     }
 
-    @Test func `the reason of a failure is hidden from a reader that may not receive the message`() throws {
+    @Test func `the reason of a failure is hidden from a client that may not receive the message`() throws {
         let rules = [
             AccessRule(.deny, [.subscribe], names: ["hr.>"]),
             AccessRule(.allow, [.subscribe], names: ["hr.>"], gids: [77]),
@@ -177,7 +177,7 @@ struct DescribingTests {
         #expect(error.code == ErrorCode.unknownSubscription.rawValue && error.request == request)
     }
 
-    @Test func `a description counts anew after a reset`() {
+    @Test func `the pending messages are counted again after a reset`() {
         let host = TestHost()
         let client = host.connect()
         client.subscribe(1, ["a"], durable: "d", credit: 0)

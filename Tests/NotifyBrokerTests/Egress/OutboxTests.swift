@@ -268,7 +268,7 @@ struct OutboxTests {
         #expect(frames.map(\.deliveredSequences) == [Array(1...dropped)])
     }
 
-    @Test func `without any room all messages are dropped`() {
+    @Test func `without any room, all messages are dropped`() {
         var outbox = Outbox()
         Self.tick(&outbox, [1, 2, 3])
         outbox.settle(isBlocked: false, in: RetainedBlocks())

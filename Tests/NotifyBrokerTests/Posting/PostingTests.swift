@@ -120,7 +120,9 @@ struct PostingTests {
         poster.post("a", .stored)
         host.run()
         #expect(receipts(poster).map(\.request) == [4])
-        #expect(watcher.takeMessages().filter { $0.subscription == 1 }.count == 1, "only the stored message")
+        #expect(
+            watcher.takeMessages().filter { $0.subscription == 1 }.count == 1,
+            "the durable subscription gets only the message whose batch was committed")
     }
 
     // MARK: Refusals
@@ -229,7 +231,7 @@ struct PostingTests {
 
     // MARK: Before the first reservation
 
-    @Test func `posts are refused before sequences are reserved`() {
+    @Test func `posts are refused until the first sequences are reserved`() {
         let host = TestHost(isReady: false)
         #expect(!host.isReady)
         let client = host.connect(Peer(uid: 1, gid: 1, pid: 1), greeting: nil)

@@ -77,11 +77,11 @@ struct DamagedPageTests {
         host.run()
         let last = received(by: staying)
         #expect(last.messages == Array(sequences[4...]))
-        #expect(next.gaps + last.gaps == [gap(sequences[3])], "once")
+        #expect(next.gaps + last.gaps == [gap(sequences[3])], "the damage is reported once")
         #expect(host.counter("damaged_messages") == 2)
     }
 
-    @Test func `damage before a first message for which no member has room is reported at once`() throws {
+    @Test func `damage before the first message is reported before a member has room for that message`() throws {
         host.store.damaged = [sequences[0]]
         let (leaving, staying) = try join(credit: 0)
         host.closed(leaving)

@@ -31,7 +31,7 @@ struct LiveRunTests {
         #expect(runs(messages, maximumBytes: 0) == (0..<5).map { "1: \($0)..<\($0 + 1)" })
     }
 
-    @Test func `without messages there is no run`() {
+    @Test func `without messages, there is no run`() {
         #expect(runs([]).isEmpty)
     }
 }

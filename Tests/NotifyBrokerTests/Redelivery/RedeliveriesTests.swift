@@ -181,7 +181,7 @@ import Testing
         let expired = messages.takeExpired(now: .seconds(10))
         #expect(expired.map(\.sequence) == (stage == .inFlight ? [7] : []))
         #expect(messages.state(of: 7) == (stage == .waiting ? .due : stage.state))
-        #expect(messages.takeExpired(now: .seconds(99)).isEmpty, "once")
+        #expect(messages.takeExpired(now: .seconds(99)).isEmpty, "a message expires only once")
     }
 
     @Test(arguments: Stage.allCases)

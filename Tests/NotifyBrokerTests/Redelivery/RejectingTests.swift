@@ -148,7 +148,7 @@ struct RejectingTests: JobsTests {
         #expect(client.takeMessages().map(\.delivery) == [2])
     }
 
-    @Test func `after a crash the recorded failures count, and messages in flight are delivered again`() throws {
+    @Test func `after a crash, the recorded failures count, and messages in flight are delivered again`() throws {
         let client = attach(DurableSettingChanges(retryDelays: [2_000_000]))
         post("one", "two")
         let messages = client.takeMessages()

@@ -71,14 +71,16 @@ struct FairSchedulerTests {
         let beside = scheduler.readAllowance(of: 7)
         #expect(beside == FairScheduler.slice)
         scheduler.spend(FairScheduler.unitsPerTurn)
-        #expect(scheduler.readAllowance(of: 7) == FairScheduler.slice, "the user is not ahead of the queued user")
+        #expect(
+            scheduler.readAllowance(of: 7) == FairScheduler.slice,
+            "the user has not had more service than the queued user")
         #expect(scheduler.readAllowance(of: 1) <= 0)
         scheduler.turnEnded()
         #expect(scheduler.readAllowance(of: 7) == FairScheduler.slice)
         #expect(scheduler.readAllowance(of: 1) == FairScheduler.reducedSlice)
     }
 
-    @Test func `unused work of a user carries over for one turn at most`() {
+    @Test func `a user that used less than its share may catch up by one turn's budget at most`() {
         var scheduler = FairScheduler()
         scheduler.enqueue(id(0), uid: 2)
         scheduler.charge(1, to: 1)
@@ -94,7 +96,7 @@ struct FairSchedulerTests {
         #expect(used <= FairScheduler.unitsPerTurn + FairScheduler.slice)
     }
 
-    @Test func `without competition reading waits when the turn's work is done`() {
+    @Test func `without competition, reading waits when the turn's work is done`() {
         var scheduler = FairScheduler()
         scheduler.spend(FairScheduler.unitsPerTurn)
         scheduler.beginSlice(scheduler.readAllowance(of: 7))

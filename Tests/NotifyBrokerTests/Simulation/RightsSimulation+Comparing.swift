@@ -44,7 +44,7 @@ extension RightsSimulation {
 
         var isEmpty: Bool { identities.isEmpty }
 
-        /// Whether members of all identities get messages. Otherwise some rights may not be evaluated yet.
+        /// Whether members of all identities get messages. Otherwise some rights might not be evaluated yet.
         var areAllReceivers: Bool { Set(identities).isSubset(of: receivers) }
 
         func hasMember(for family: NameFamily, _ rights: RightsTable) -> Bool {

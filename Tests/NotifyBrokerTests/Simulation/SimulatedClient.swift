@@ -250,7 +250,7 @@ final class SimulatedClient {
 
     /// Sends an acknowledgement to the broker, and records it in the model.
     ///
-    /// - Parameter underway: The redeliveries to the client that it may not have read yet.
+    /// - Parameter underway: The redeliveries to the client that it might not have read yet.
     func acknowledge(
         _ number: UInt32, _ ranges: [ClosedRange<UInt64>], underway: [UInt64], _ model: inout ReferenceModel
     ) {

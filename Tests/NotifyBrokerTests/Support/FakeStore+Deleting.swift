@@ -9,8 +9,8 @@ extension FakeStore {
         var messages: [UInt64: Message] = [:]
         /// The messages in the reported losses.
         var lost: [UInt64: Set<UInt64>] = [:]
-        /// The lost messages that the subscription selected when they were deleted, by its whole filter and the rights
-        /// of its owners.
+        /// Those of `lost` that the subscription would have received: they also matched its object filter, and one of
+        /// its owner's identities was allowed to receive them.
         var lostOfSubscription: [UInt64: Set<UInt64>] = [:]
         /// The messages of which no copy could be made.
         var missing: [UInt64: Set<UInt64>] = [:]
@@ -18,7 +18,7 @@ extension FakeStore {
         var copied: [UInt64: Set<UInt64>] = [:]
     }
 
-    /// Deletes some messages of a segment, as retention and purges do.
+    /// Deletes the selected messages, as retention and purges do.
     ///
     /// - Parameter isDeleted: Whether to delete a message.
     func delete(isPurge: Bool = false, _ isDeleted: (Message) -> Bool) -> Deletion {

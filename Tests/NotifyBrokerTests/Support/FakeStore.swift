@@ -313,7 +313,7 @@ final class FakeStore {
     }
 
     /// The progress to store when the broker reports `progress`. The stored progress may be higher, because the broker
-    /// may not know yet that retention has moved the cursor.
+    /// might not know yet that retention has moved the cursor.
     private func raised(_ progress: DurableProgress, of id: DurableID) -> DurableProgress {
         guard let stored = subscriptions[id]?.progress, stored.generation == progress.generation else {
             return progress
