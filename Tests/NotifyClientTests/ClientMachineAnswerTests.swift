@@ -229,7 +229,7 @@ import Testing
 
     // MARK: Credit of handlers
 
-    @Test func `after a reconnect there is credit for free handlers and for messages of busy ones`() throws {
+    @Test func `after a reconnect, there is credit for free handlers and for messages of busy ones`() throws {
         let harness = try MachineHarness.ready()
         let one = try harness.subscribe(["a.>"], working(window: 3))
         #expect(try harness.acceptSubscriptions().map(\.credit) == [3])

@@ -66,7 +66,7 @@ import Testing
         #expect(frames == [1024, 1024, 452])
     }
 
-    @Test func `after a reconnect no message is repeated, and unconfirmed acknowledgements are resent`() async throws {
+    @Test func `after a reconnect, no message is repeated, and unconfirmed acknowledgements are resent`() async throws {
         let harness = try MachineHarness.ready()
         let one = try harness.subscribed([">"], durable())
         harness.receive { $0.writeRun(one.number, [1, 2, 3]) }
@@ -271,7 +271,7 @@ import Testing
         #expect(try await one.buffer.next().isEmpty)
     }
 
-    @Test func `at the limit unconfirmed acknowledgements are resent after a reconnect`() throws {
+    @Test func `at the limit, unconfirmed acknowledgements are resent after a reconnect`() throws {
         let harness = try MachineHarness.ready()
         let one = try harness.subscribe([">"], durable(), limit: 2)
         _ = try harness.acceptSubscriptions()

@@ -133,7 +133,7 @@ struct ClientMachineHistoryTests {
         #expect(cursor.isAtEnd)
     }
 
-    @Test func `in descending order the next page ends before the previous one`() throws {
+    @Test func `in descending order, the next page ends before the previous one`() throws {
         let query = try LogQuery(
             patterns: ["a"], object: nil, from: .oldest, to: nil, limit: 5, follows: false, order: .newestFirst)
         var cursor = LogCursor(query, from: Found(request: 1, sequence: 1, last: 20), to: nil)
@@ -148,7 +148,7 @@ struct ClientMachineHistoryTests {
         }
     }
 
-    @Test func `a sequence that follows the log has no end`() throws {
+    @Test func `a reading that follows the log has no end`() throws {
         let start = Found(request: 1, sequence: 21, last: 20)
         let endless = try LogQuery(patterns: ["a"], object: nil, from: .now, to: nil, limit: nil, follows: true)
         var cursor = LogCursor(endless, from: start, to: nil)

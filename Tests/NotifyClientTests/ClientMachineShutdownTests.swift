@@ -20,7 +20,7 @@ import Testing
         var isAnswered: Bool { !slot.answer(.success(())) }
     }
 
-    @Test func `without subscriptions the client stops`() throws {
+    @Test func `without subscriptions, the client stops`() throws {
         let harness = try MachineHarness.ready()
         let (service, end) = shutDown(harness)
         let ping: Ping = try #require(try harness.read().last).read()

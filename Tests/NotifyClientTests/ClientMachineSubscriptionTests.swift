@@ -60,7 +60,7 @@ import Testing
         #expect(try await one.drain().gaps == [.init(reason: .connectionTooSlow, missed: .max, sequences: nil)])
     }
 
-    @Test func `after a reconnect the gap is reported and the subscription continues`() async throws {
+    @Test func `after a reconnect, the gap is reported and the subscription continues`() async throws {
         let harness = try MachineHarness.ready()
         let one = try harness.subscribed(["a.>"], after: 3)
         harness.receive { $0.writeDelivery(7) }
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func `without posts during the disconnection there is no gap`() async throws {
+    @Test func `without posts during the disconnection, there is no gap`() async throws {
         let harness = try MachineHarness.ready()
         let one = try harness.subscribed([">"], after: 3)
         harness.receive { $0.writeDelivery(7) }
@@ -193,7 +193,7 @@ import Testing
         await #expect(throws: NotifyError.self) { try await one.buffer.next() }
     }
 
-    @Test func `without a connection a new subscription has a time limit, and an open one has none`() async throws {
+    @Test func `without a connection, a new subscription has a time limit, and an open one has none`() async throws {
         let harness = MachineHarness()
         let late = try harness.subscribe([">"])
         harness.advance(by: .seconds(5))

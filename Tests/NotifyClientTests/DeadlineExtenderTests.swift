@@ -19,7 +19,7 @@ import Testing
         #expect(extender.nextDeadline == .seconds(21))
     }
 
-    @Test func `without a deadline nothing is extended, and an unknown deadline is extended`() {
+    @Test func `without a deadline, nothing is extended, and an unknown deadline is extended`() {
         var extender = DeadlineExtender()
         for number: UInt32 in 1...3 { extender.attached(number, now: .zero) }
         extender.deadlineReported(1, .zero, now: .zero)

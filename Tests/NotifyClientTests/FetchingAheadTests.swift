@@ -8,7 +8,7 @@ import Testing
     private static let parallel = 2
     private static let window = UInt32(parallel + SubscriptionSpec.fetchedAhead)
 
-    /// An attached subscription with handlers that has requested the settings from the daemon.
+    /// A subscription with handlers. It is attached, and its client has requested its settings from the daemon.
     private struct Work {
         let harness: MachineHarness
         let subscription: MachineHarness.Subscribed
@@ -117,7 +117,7 @@ import Testing
         for ended in UInt64(1)...3 {
             try work.end(ended)
             work.start(ended + 2)
-            #expect(try work.credits().isEmpty, "more than half of the messages ahead wait")
+            #expect(try work.credits().isEmpty, "no credit while more than half of the messages fetched ahead wait")
         }
         try work.end(4)
         #expect(try work.credits() == [4])
@@ -165,7 +165,8 @@ import Testing
         #expect(try work.credits().isEmpty)
     }
 
-    @Test func `a changed deadline or maximum of deliveries ends fetching ahead`() throws {
+    /// The daemon also sends this notice if only the maximum of deliveries has changed.
+    @Test func `a notice of the deadline ends fetching ahead, even if there is no deadline`() throws {
         let work = try Work()
         work.report(Self.plain)
         work.deliver(Array(1...10))
@@ -192,7 +193,7 @@ import Testing
         #expect(try work.credits() == [8])
     }
 
-    @Test func `at the end, the detach alone gives back messages that were fetched ahead, in order`() throws {
+    @Test func `when handlers stop, messages that were fetched ahead are given back by the detach alone`() throws {
         let work = try Work()
         work.startTwoOfThree()
         work.subscription.ledger?.stopHandlers()
@@ -228,7 +229,9 @@ import Testing
         _ = try work.harness.read()
         work.changeDeadline(toMicroseconds: 900_000)
         work.deliver(4)
-        #expect(try work.harness.read().map { try $0.read(Reject.self).sequence } == [4], "4 has the new deadline")
+        #expect(
+            try work.harness.read().map { try $0.read(Reject.self).sequence } == [4],
+            "a message delivered after the deadline was set is given back immediately, one from before is extended")
         try work.end(1)
         #expect(try work.kinds() == [.acknowledge])
         work.harness.advance(by: .milliseconds(300))
@@ -240,7 +243,7 @@ import Testing
     }
 
     @Test(arguments: [plain, changed { $0.deadlineMicroseconds = 1_000_000 }])
-    func `a stop after a reconnect gives back messages fetched ahead, as the new settings require`(
+    func `a stop after a reconnect rejects a waiting message only if there is a deadline now`(
         _ settings: NotifyWire.DurableSettings
     ) async throws {
         var work = try Work()
@@ -277,8 +280,7 @@ import Testing
         #expect(end.kinds == [.acknowledge, .detach] && end.error == nil)
     }
 
-    /// The daemon delivers 1 first, because it has not received the acknowledgement.
-    @Test func `after a stop and a reconnect there is credit for the messages whose handlers run`() async throws {
+    @Test func `after a stop and a reconnect, there is credit for the messages whose handlers run`() async throws {
         var work = try Work()
         work.report(Self.plain)
         work.deliver(1, 2)
@@ -287,6 +289,7 @@ import Testing
         try work.stop()
         try work.end(1)
         #expect(try work.reconnect().credit == 1)
+        // The acknowledgement of 1 was lost with the connection, so the daemon delivers 1 again.
         work.deliver(1)
         let frames = try work.harness.read()
         #expect(Set(frames.map(\.kind)) == [.acknowledge, .credit] && frames.count == 2)

@@ -14,7 +14,7 @@ import Testing
         #expect(dropped.description == "dropped 3 messages (2–9): the consumer was too slow")
     }
 
-    @Test func `without missed messages there is no gap`() {
+    @Test func `without missed messages, there is no gap`() {
         #expect(NotificationClient.Gap.reconnected(after: 5, at: 5) == nil)
     }
 

@@ -23,7 +23,7 @@ import Tracing
         try metrics.expectCounter("notify_client_" + name, dimensions).totalValue
     }
 
-    @Test func `without a backend nothing is measured`() {
+    @Test func `without a backend, nothing is measured`() {
         #expect(ClientInstruments() == nil)
     }
 

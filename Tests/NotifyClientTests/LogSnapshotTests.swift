@@ -102,7 +102,7 @@ import Testing
         #expect(buffer.droppedCount == 2 && buffer.takeUnreportedDrops() == 2)
     }
 
-    @Test func `messages that the daemon has dropped are read from the log, with live ones before them`() async throws {
+    @Test func `messages that the daemon dropped, and live ones before them, are read from the log`() async throws {
         let buffer = buffer(1, 9)
         buffer.put(.batch(batch([10])))
         buffer.put(.gap(.init(reason: .connectionTooSlow, missed: 3, sequences: 11...14)))
