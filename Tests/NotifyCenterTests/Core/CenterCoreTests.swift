@@ -256,7 +256,7 @@ import Testing
         #expect(core.resolve("a", nil, where: { $0.slot == 2 }).isEmpty)
     }
 
-    @Test func `without a cache permissions are checked for every resolution`() throws {
+    @Test func `without a cache, permissions are checked for every resolution`() throws {
         let core = TestCore(cacheBytes: 0)
         _ = try core.add("a", slot: 1)
         #expect(core.resolve("a", nil, where: { _ in true }).count == 1)

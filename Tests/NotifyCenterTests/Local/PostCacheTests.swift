@@ -95,8 +95,8 @@ import Testing
         #expect(gone.isGone)
     }
 
-    /// A thread that removes an entry must not find the entry afterwards. If another thread holds the shard, that other
-    /// thread empties the shard.
+    /// A thread that removes an entry must not find the entry afterwards. The cache is divided into shards, each with a
+    /// lock. If another thread holds the lock, that thread empties the shard before it unlocks it.
     @Test func `a dropped entry is not found afterwards, also under concurrent access`() async {
         let isDone = Atomic(false)
         let stale = Atomic(0)

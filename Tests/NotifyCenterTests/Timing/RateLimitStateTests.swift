@@ -151,7 +151,7 @@ import Testing
         #expect(due == .milliseconds(150))
     }
 
-    @Test func `with a zero interval the timer delivers immediately`() {
+    @Test func `with a zero interval, the timer delivers immediately`() {
         var run = Run(.debounced(.zero))
         run.post(1, at: 5)
         run.post(2, at: 5)
@@ -175,7 +175,7 @@ import Testing
         #expect(run.delivered == ["1 at 10", "2 at 110", "4 at 210"])
     }
 
-    @Test func `after a quiet interval the next notification is delivered immediately`() {
+    @Test func `after a quiet interval, the next notification is delivered immediately`() {
         for rule in [latest, first] {
             var run = Run(rule)
             for (payload, time) in [(1, 0), (2, 100), (3, 150), (4, 300), (5, 401)] { run.post(payload, at: time) }

@@ -73,7 +73,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func `with a zero interval every notification is delivered immediately`() {
+    @Test func `with a zero interval, every notification is delivered immediately`() {
         let token = observe(.throttled(for: .zero, clock: clock))
         for payload in 1...3 { center.post(name, payload: payload) }
         #expect(calls.values == ["changed 1", "changed 2", "changed 3"])
