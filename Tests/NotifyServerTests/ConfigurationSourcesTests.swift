@@ -24,7 +24,7 @@ import TestSupport
         return ConfigurationSources(options: options, context: context, defaults: DefaultPaths(for: context))
     }
 
-    @Test func `without any source the defaults apply`() throws {
+    @Test func `without any source, the defaults apply`() throws {
         let configuration = try sources().load()
         #expect(configuration.socketPath == folder.file("run/notifyd/notifyd.sock"))
         #expect(configuration.databasePath == folder.file(".local/state/notifyd/notifyd.db"))
@@ -213,7 +213,7 @@ import TestSupport
         #expect(sources(environment: environment).unknownEnvironmentVariables == ["NOTIFYD_SOKET"])
     }
 
-    @Test func `without a home directory the database path is required`() throws {
+    @Test func `without a home directory, the database path is required`() throws {
         let context = context(["XDG_RUNTIME_DIR": folder.path])
         let defaults = DefaultPaths(for: context)
         expectRefusal(.configurationInvalid, "HOME", "--database") {

@@ -29,14 +29,14 @@ import TestSupport
         #expect(paths.socketMode(for: paths.socketPath, context: user) == 0o600)
     }
 
-    @Test func `without XDG variables the home directory is used`() {
+    @Test func `without XDG variables, the home directory is used`() {
         let paths = DefaultPaths(
             for: context(["HOME": "/home/u", "XDG_STATE_HOME": "", "XDG_CONFIG_HOME": "relative"]))
         #expect(paths.databasePath == "/home/u/.local/state/notifyd/notifyd.db")
         #expect(paths.configurationPath == "/home/u/.config/notifyd/notifyd.yaml")
     }
 
-    @Test func `without XDG_RUNTIME_DIR the login manager's folder is used if it exists`() throws {
+    @Test func `without XDG_RUNTIME_DIR, the login manager's folder is used if it exists`() throws {
         let folder = try TemporaryFolder()
         let user = context(["HOME": "/home/u"])
         let without = DefaultPaths(for: user, usersRuntimeDirectory: folder.path, temporaryDirectory: "/t")
@@ -84,7 +84,7 @@ import TestSupport
         #expect(paths.socketMode(for: paths.socketPath, context: service) == 0o666)
     }
 
-    @Test func `without a home directory there is no database path`() {
+    @Test func `without a home directory, there is no database path`() {
         let paths = DefaultPaths(for: context(["XDG_RUNTIME_DIR": "/r"]))
         #expect(paths.databasePath == nil)
         #expect(paths.configurationPath == nil)

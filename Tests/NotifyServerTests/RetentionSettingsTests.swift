@@ -18,7 +18,7 @@ import Testing
 
     private func log(_ settings: String) throws -> RetentionPolicy { try load("log:\n  \(settings)") }
 
-    @Test func `without settings the defaults apply`() throws {
+    @Test func `without settings, the defaults apply`() throws {
         let policy = try load("")
         #expect(policy == RetentionPolicy())
         #expect(policy.maximumBytes == 10 << 30 && policy.minimumFreeBytes == 256 << 20)

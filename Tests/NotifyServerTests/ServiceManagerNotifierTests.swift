@@ -47,7 +47,7 @@ import TestSupport
     }
 
     @Test(arguments: [nil, "", "vsock:2:1234", "relative", "@", "/" + String(repeating: "x", count: 107)] as [String?])
-    func `without a usable address nothing is sent`(_ socket: String?) {
+    func `without a usable address, nothing is sent`(_ socket: String?) {
         let notifier = ServiceManagerNotifier(context: context(socket.map { ["NOTIFY_SOCKET": $0] } ?? [:]))
         #expect(!notifier.isActive || socket == "@")
         #expect(!notifier.ready(status: "x"))

@@ -47,14 +47,14 @@ import TestSupport
 
     @Test(arguments: ["x", "-1", "1 "])
     func `an invalid count is refused`(_ count: String) {
-        expectRefusal(.socketActivationInvalid, "LISTEN_FDS=\(count) is not a number") {
+        expectRefusal(.socketActivationInvalid, "LISTEN_FDS=\(count) is not valid") {
             _ = try SocketActivation.claim(for: activated(count: count), firstDescriptor: -1)
         }
     }
 
     @Test(arguments: ["x", "0", "-5"])
     func `an invalid pid is refused`(_ process: String) {
-        expectRefusal(.socketActivationInvalid, "LISTEN_PID=\(process) is not a number") {
+        expectRefusal(.socketActivationInvalid, "LISTEN_PID=\(process) is not valid") {
             _ = try SocketActivation.claim(for: activated(process: process), firstDescriptor: -1)
         }
     }

@@ -25,7 +25,7 @@ import Testing
         #expect(try backend.expectCounter("notifyd_stored").values == [2])
     }
 
-    @Test func `without a backend there is nothing to update`() {
+    @Test func `without a backend, there is nothing to update`() {
         #expect(DaemonMetrics(NOOPMetricsHandler.instance) == nil)
     }
 }
