@@ -42,7 +42,7 @@ struct FullDiskStartTests {
     }
 
     @Test(arguments: [true, false])
-    func `without a log no sequence is used twice`(isKilled: Bool) async throws {
+    func `without a log, no sequence is used twice`(isKilled: Bool) async throws {
         for next in [1, 40, 80] as [UInt64] {
             FaultyDisk.set(.full, in: folder.path, after: 1)
             let store = try Store.open(path: folder.database)
@@ -59,7 +59,7 @@ struct FullDiskStartTests {
     }
 
     /// Without a record of the used sequences, the next start could use these sequences again.
-    @Test func `without shared memory no sequence is usable before a reservation`() async throws {
+    @Test func `without shared memory, no sequence is usable before a reservation`() async throws {
         let mark = try SequenceMark(ofMissing: folder.database)
         #expect(chmod("/dev/shm" + mark.name, 0o666) == 0)
         FaultyDisk.set(.full, in: folder.path, after: 1)

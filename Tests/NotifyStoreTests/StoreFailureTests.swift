@@ -60,7 +60,7 @@ struct StoreFailureTests {
         await store.commit([StoredMessage(1)])
         FaultyDisk.set(.flush, in: folder.path)
         #expect(await store.commit([StoredMessage(2)], isSynced: true).failure?.kind == .inputOutput)
-        // This batch needs no flush itself, but would be appended to data that may not be on disk.
+        // This batch needs no flush itself, but would be appended to data that might not be on disk.
         #expect(await store.commit([StoredMessage(3)]).failure?.kind == .inputOutput)
         FaultyDisk.set(nil, in: folder.path)
         let outcome = await store.commit([StoredMessage(4)])

@@ -49,7 +49,7 @@ struct BacklogTests {
         #expect(statistics.backlogLimit == size * 10)
         #expect(statistics.backlogs[1] == size * 8)
 
-        // The broker may not know yet that messages were released.
+        // The broker might not know yet that messages were released.
         var late = records[0].progress
         late.acknowledged = [SequenceRange(first: 10, last: 12), SequenceRange(first: 30, last: 34)]
         await store.commit([], changes: [.update(id: 1, late)])
