@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(arguments: [0, 4, 5, 6])
-    func `reading all input returns a whole chunk, even if it exceeds the limit`(limit: Int) async throws {
+    func `reading ends with the chunk that exceeds the limit, and returns all of that chunk`(limit: Int) async throws {
         let (input, output) = try makePipe()
         defer { close(input) }
         write(output, "12345", 5)

@@ -93,7 +93,7 @@ import WireTestSupport
         #expect(message.hasSuffix("; posted 0 lines (0 stored), unknown for 2 (lines 1 to 2)"), "\(message)")
     }
 
-    @Test func `after a time-out no later line is posted`() async throws {
+    @Test func `after a time-out, no later line is posted`() async throws {
         let daemon = try SilentDaemon()
         let message = try await postSilently(60_000, to: daemon, requestTimeout: .seconds(2), retryTime: nil)
         // The lines of the window were sent, and later ones that waited in the client were not.

@@ -24,7 +24,7 @@ import Testing
         #expect(await window.wait())
     }
 
-    @Test func `after a failure nothing more is posted, although there is room`() async {
+    @Test func `after a failure, nothing more is posted, although there is room`() async {
         let window = LineWindow(limit: 10)
         window.posted(10)
         async let room = window.wait()

@@ -19,7 +19,7 @@ import Testing
             .lines(of: table)
     }
 
-    @Test func `without a limit every column is complete`() {
+    @Test func `without a limit, every column is complete`() {
         #expect(
             table.lines() == [
                 "NAME                         POSTS  PATTERNS          SEEN  OBJECT",
@@ -28,7 +28,7 @@ import Testing
             ])
     }
 
-    @Test func `with a limit wide columns are shown only on request`() {
+    @Test func `with a limit, wide columns are shown only on request`() {
         #expect(
             lines(80) == [
                 "NAME                         POSTS  PATTERNS",

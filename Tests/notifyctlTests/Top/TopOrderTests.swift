@@ -27,10 +27,10 @@ import Testing
         #expect(arranged(3) == ["b", "a", "c", "Bb"], "rates that are not known yet")
     }
 
-    @Test func `a filter keeps rows that contain its text in a cell or an identifier`() {
+    @Test func `a filter keeps rows with its text in a text cell or an identifier`() {
         #expect(arranged(0, filter: "B") == ["Bb", "b"])
         #expect(arranged(0, filter: "100") == ["Bb"])
-        #expect(arranged(0, filter: "5") == [], "sizes are not compared")
+        #expect(arranged(0, filter: "5") == [], "a filter does not search sizes")
     }
 
     @Test func `the initial order of subscriptions is by unacknowledged messages, descending`() {
