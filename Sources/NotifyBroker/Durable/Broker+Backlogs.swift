@@ -64,7 +64,7 @@ extension Broker {
             patterns: durable.filter.patterns.map(\.description))
     }
 
-    /// The number of messages that the subscription has not finished; nil if unknown.
+    /// The unacknowledged messages of the subscription; nil if unknown.
     func pending(of durable: DurableSubscription) -> DurableEntry.Pending? {
         guard var pending = pendingInLog(of: durable) else { return nil }
         pending.messages += UInt64(durable.redeliveryCount)
@@ -84,7 +84,7 @@ extension Broker {
         return pages.readers[reader].isLive ? 0 : end.distance(above: pages.readers[reader].position)
     }
 
-    /// The number of messages above the cursor that the subscription has not finished; nil if unknown.
+    /// The unacknowledged messages of the subscription above its cursor; nil if unknown.
     private func pendingInLog(of durable: DurableSubscription) -> DurableEntry.Pending? {
         if !durable.hasFirstDeliveries, sequencesBehind(of: durable) == 0 {
             return DurableEntry.Pending(messages: 0, bytes: 0, oldestMicroseconds: 0)

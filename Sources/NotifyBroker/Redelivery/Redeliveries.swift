@@ -3,8 +3,9 @@ import HeapModule
 import NotifyLog
 import NotifyWire
 
-/// The messages that the cursor of a durable subscription has passed although they are not finished. The log has a copy
-/// of each message, or gets the copy with a later batch. A pure state machine.
+/// The messages that the cursor of a durable subscription has passed although they are not finished: not acknowledged,
+/// dropped or stored as a dead letter. The log has a copy of each message, or gets the copy with a later batch. A pure
+/// state machine.
 struct Redeliveries {
     private struct Timer: Comparable {
         let time: Duration

@@ -30,7 +30,7 @@ extension Broker {
         WireError(
             .forbidden,
             "you may not read the message with the sequence \(sequence), which a durable subscription of yours has not "
-                + "finished")
+                + "acknowledged")
     }
 
     private static func damagedMessage(_ sequence: UInt64) -> WireError {

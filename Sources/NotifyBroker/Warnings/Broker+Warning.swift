@@ -5,7 +5,7 @@ import NotifyWire
 /// Warnings for operators, posted under `notifyd.limits` and `notifyd.storage`. By default only root and the daemon's
 /// user may receive them.
 extension Broker {
-    /// The number of unfinished messages at which a durable subscription causes a warning.
+    /// The number of unacknowledged messages at which a durable subscription causes a warning.
     private static let farBehind: UInt64 = 100_000
 
     // MARK: Checking
