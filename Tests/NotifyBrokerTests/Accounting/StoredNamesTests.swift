@@ -88,7 +88,7 @@ struct StoredNamesTests {
         host.store.loseMessages()
         host.core.broker.logReplaced()
         #expect(host.amount(of: .nameBytes, 1000) == bytes / 2)
-        #expect(store(["c", "a"], by: client, host) == 2, "the receipts of b and c")
+        #expect(store(["c", "a"], by: client, host) == 2, "the receipts are those of b and c")
         #expect(host.amount(of: .nameBytes, 1000) == bytes)
     }
 }

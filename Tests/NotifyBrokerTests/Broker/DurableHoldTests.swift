@@ -342,7 +342,7 @@ struct DurableHoldTests {
         #expect(host.store.messages.isEmpty, "no durable subscription is left that keeps the message")
         client.subscribe(2, ["z"], durable: "inbox")
         host.run()
-        #expect(host.store.subscriptions.keys.sorted() == [DurableID(2)], "under a new id")
+        #expect(host.store.subscriptions.keys.sorted() == [DurableID(2)], "the subscription has a new id")
     }
 
     @Test func `requests for a subscription that is being removed wait for the outcome`() {

@@ -49,7 +49,7 @@ struct OverflowTests {
         let sequences = received.dropFirst().compactMap {
             if case .message(let message) = $0 { message.sequence } else { nil }
         }
-        #expect(sequences.count == received.count - 1, "one gap")
+        #expect(sequences.count == received.count - 1, "there is one gap")
         #expect(gap.range.first == before + 1)
         #expect(gap.range.last + 1 == sequences.first)
         #expect(gap.dropped + UInt64(sequences.count) == 100)

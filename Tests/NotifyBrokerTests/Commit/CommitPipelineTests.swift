@@ -75,7 +75,7 @@ struct CommitPipelineTests {
         #expect(pipeline.persistedThrough == 5)
         let second = try #require(begin(&pipeline))
         #expect(second.id != first.id)
-        #expect(finish(&pipeline, first) == nil, "a repeated outcome")
+        #expect(finish(&pipeline, first) == nil, "a repeated outcome is ignored")
         #expect(finish(&pipeline, second)?.lastSequence == 6)
         #expect(pipeline.isIdle)
     }

@@ -44,7 +44,7 @@ struct EndedInputTests {
         client.remove("inbox")
         host.core.broker.inputEnded(client.id, now: host.now)
         host.run()
-        #expect(!client.isClosed, "the reload")
+        #expect(!client.isClosed, "the answer to the reload is missing")
         for reload in host.reloadRequests {
             host.core.broker.configurationReloaded(
                 for: reload.id, request: reload.request, pendingSettings: [], error: nil)

@@ -148,7 +148,7 @@ struct BacklogTests {
         for round in UInt64(1)...3 {
             client.post("a", .stored)
             host.run()
-            #expect(listDuringCount(client, host, for: Backlogs.patience) == [round], "the earlier count")
+            #expect(listDuringCount(client, host, for: Backlogs.patience) == [round], "the earlier count is shown")
             host.advance(.seconds(4))
             #expect(list(client, host).first?.pending?.messages == round + 1)
             host.advance(.seconds(4))

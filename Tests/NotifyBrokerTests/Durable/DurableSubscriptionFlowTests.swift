@@ -229,7 +229,7 @@ struct DurableSubscriptionFlowTests {
         #expect(durable._cursor.passedThrough == 50, "the value never decreases")
         #expect(durable.take(60) == true)
         durable.passed(through: 90)
-        #expect(durable.progress.cursor == 59, "not past messages in flight")
+        #expect(durable.progress.cursor == 59, "the cursor does not pass messages in flight")
         try durable.acknowledged(ranges(60...60))
         #expect(durable.progress.cursor == 90)
     }

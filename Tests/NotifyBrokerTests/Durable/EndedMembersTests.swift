@@ -58,7 +58,7 @@ struct EndedMembersTests {
         #expect(made.summary == "-:wait1")
         made.save()
         made.pass(.zero)
-        #expect(made.summary == "-:due1", "at once")
+        #expect(made.summary == "-:due1", "no delay remains")
     }
 
     @Test func `messages of a member that ends while those of another are moved become redeliveries, too`() throws {

@@ -121,7 +121,7 @@ struct OutboxTests {
         Self.tick(&outbox, [1, 2], size: 100)
         Self.pong(1, to: &outbox)
         _ = outbox.seal { _ in Egress.Source(ByteBuffer()) }
-        #expect(outbox.waitingBytes == 0, "before it is settled")
+        #expect(outbox.waitingBytes == 0, "nothing is charged before it is settled")
         _ = outbox.next()
         outbox.settle(isBlocked: false, in: RetainedBlocks())
         #expect(outbox.droppableBytes == 0)

@@ -9,7 +9,7 @@ struct OutputPacerTests {
         var pacer = OutputPacer()
         pacer.posted(by: 100, units: 50, flushed: 10)
         #expect(pacer.mustWait(100, flushed: 59))
-        #expect(!pacer.mustWait(200, flushed: 59), "another user")
+        #expect(!pacer.mustWait(200, flushed: 59), "another user does not wait")
         pacer.wait(id, of: 100)
         #expect(pacer.takeReady(flushed: 59, isBehind: true) == [])
         #expect(!pacer.mustWait(100, flushed: 60))

@@ -133,7 +133,7 @@ struct HostileMembersTests {
             let next = join(window: Limits.maximumWindow)
             _ = next.take()
             host.closed(dying)
-            #expect(host.durable("jobs")?._redeliveries.unsavedCount == 512, "one slice at once")
+            #expect(host.durable("jobs")?._redeliveries.unsavedCount == 512, "one slice is moved immediately")
             #expect(turnsUntilPong(innocent) <= 2)
             var received: [ReceivedMessage] = []
             for _ in 0..<60 {

@@ -135,7 +135,7 @@ struct BackingUpTests {
         let clients = (0..<4).map { _ in host.connect(uid: 0) }
         for client in clients { begin(client) }
         begin(clients[1])
-        #expect(clients[1].takeErrors().map(\.code) == [ErrorCode.invalidArgument.rawValue], "one at a time")
+        #expect(clients[1].takeErrors().map(\.code) == [ErrorCode.invalidArgument.rawValue], "one backup at a time")
         read(clients[1], from: BackupChunkRequest.end)
         guard case .error(let error)? = clients[1].take().first else {
             Issue.record("the waiting request was not refused")

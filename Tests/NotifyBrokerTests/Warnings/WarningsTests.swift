@@ -183,7 +183,7 @@ struct WarningsTests {
             }
             return warnings
         }
-        #expect(warningsAfter(100_000, "b", .volatile).isEmpty, "messages of other names")
+        #expect(warningsAfter(100_000, "b", .volatile).isEmpty, "messages of other names do not count")
         #expect(warningsAfter(99_999, "a", .automatic).isEmpty)
         host.advance(.seconds(10))
         let warnings = warningsAfter(1, "a", .automatic)
