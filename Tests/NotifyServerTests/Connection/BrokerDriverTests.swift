@@ -401,6 +401,6 @@ import WireTestSupport
         host.run()
         try client.send(post: "d", request: 4)
         host.run()
-        #expect(!host.log.lines[count...].contains { $0.contains("name=d") }, "a reload takes effect")
+        #expect(!host.log.lines[count...].contains { $0.contains("name=d") }, "d is not traced any more")
     }
 }
