@@ -174,7 +174,7 @@ struct DeletionLogTests {
         log.delete([Self.event("a", 1...9, 2), Self.event("b", 1...9), Self.event("a", 1...9, 3)])
         #expect(log.events.map(\.count) == [5, 1])
         log.delete([Self.event("a", 1...9, 2), Self.event("a", 2...9)])
-        #expect(log.events.suffix(2).map(\.count) == [2, 1], "of different ranges")
+        #expect(log.events.suffix(2).map(\.count) == [2, 1], "messages of different ranges are not added up")
     }
 
     @Test func `names that do not fit in a row are known until the end of the process`() throws {

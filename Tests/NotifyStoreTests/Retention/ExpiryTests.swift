@@ -54,7 +54,7 @@ struct ExpiryTests {
         await store.commit([], changes: [.update(id: 1, DurableProgress(cursor: 1, seenThrough: 1)), .remove(id: 3)])
         clock.advance(by: .seconds(1))
         #expect(expired(store, deletions) == [1])
-        #expect(expired(store, deletions) == [1], "until it is removed")
+        #expect(expired(store, deletions) == [1], "an expired subscription is reported until it is removed")
         await store.commit([], changes: [.remove(id: 1)])
         #expect(expired(store, deletions).isEmpty)
         progress.isAttached = false
@@ -71,7 +71,7 @@ struct ExpiryTests {
         clock.advance(by: .seconds(1))
         #expect(expired(store, deletions) == [2])
         store.setRetention(RetentionPolicy())
-        #expect(expired(store, deletions).isEmpty, "without a limit")
+        #expect(expired(store, deletions).isEmpty, "without a limit, nothing expires")
         try store.close(nextSequence: 2)
     }
 

@@ -274,7 +274,7 @@ struct StoreRetentionTests {
         let pages = try folder.rows("PRAGMA page_count").compactMap(Int.init)[0]
         let free = try folder.rows("PRAGMA freelist_count").compactMap(Int.init)[0]
         // An eighth of the used pages and 2 MiB stay for the next messages.
-        #expect(free <= (pages - free) / 8 + 512, "of more than 2,000")
+        #expect(free <= (pages - free) / 8 + 512, "few of more than 2,000 freed pages are left")
         #expect(pages - free < 100, "\(pages - free) pages for at most 8 messages")
         #expect(try folder.rows("PRAGMA integrity_check") == ["ok"])
     }
