@@ -108,7 +108,7 @@ import Testing
         let check = open(path, O_RDWR | O_CLOEXEC)
         #expect(flock(check, LOCK_SH | LOCK_NB) == 0)
         try FileLock.check(guarding: folder.file("n"))
-        #expect(failure(of: folder.file("n")) == .held(by: 1), "a check that takes too long")
+        #expect(failure(of: folder.file("n")) == .held(by: 1), "the check takes too long")
         let timer = DispatchSource.makeTimerSource(queue: .global())
         timer.setEventHandler { close(check) }
         timer.schedule(deadline: .now() + .milliseconds(20))
