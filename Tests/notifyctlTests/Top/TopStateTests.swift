@@ -136,7 +136,7 @@ import Testing
         type("yz", into: &state)
         _ = state.keyPressed(.clearLine)
         type("B", into: &state)
-        #expect(names(&state).count == 3, "not yet applied")
+        #expect(names(&state).count == 3, "the filter is not applied yet")
         _ = state.keyPressed(.enter)
         #expect(names(&state) == ["b"])
         #expect(lines(&state)[1] == "things 1-1 of 1, with 'B', by SIZE descending (h: help)")
