@@ -92,7 +92,7 @@ extension IntegrationTests {
             try daemon.waitForSubscriptions(1)
             try poster.post("jobs.a", "one")
             let errors = try await worker.standardError.wait("the report") { $0.lineCount >= 3 ? $0.lines : nil }
-            #expect(errors[0] == String(repeating: "x", count: 2000), "it is passed through")
+            #expect(errors[0] == String(repeating: "x", count: 2000), "the output is passed through")
             #expect(errors[2].hasSuffix("has failed: exit status 65: it becomes a dead letter"))
             try await stop(worker)
             var letters: [[String: Any]] = []
@@ -111,7 +111,7 @@ extension IntegrationTests {
             try daemon.waitForSubscriptions(1)
             let sequence = try poster.post("jobs.a", "one").sequence
             let errors = try await worker.standardError.wait("the report") { $0.lineCount >= 3 ? $0.lines : nil }
-            #expect(errors[0] == String(repeating: "x", count: 2000), "it is passed through")
+            #expect(errors[0] == String(repeating: "x", count: 2000), "the output is passed through")
             #expect(errors[2].hasSuffix("has failed: exit status 3 (delivery 1)"))
             func traced() async throws -> [String: Any] {
                 let trace = try #require(try await notifyctl.run("trace", "\(sequence)", "--json").objects.first)
