@@ -151,7 +151,7 @@ struct EndedMembersTests {
         #expect(made.durable.nextTime(now: made.now) == SubscriptionCase.deadline)
     }
 
-    @Test func `after many changes of the deadline, a message has at least the longest one`() throws {
+    @Test func `after many changes of the deadline, a message has at least the longest of them`() throws {
         var made = SubscriptionCase(.group)
         try made.attach("A")
         for number in 1...100 {

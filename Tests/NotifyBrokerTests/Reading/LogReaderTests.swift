@@ -98,7 +98,7 @@ struct LogReadersTests {
         #expect(readers.nextForPage() == nil, "the queued reader is closed")
     }
 
-    @Test func `a page is for the reader that requested it, once`() {
+    @Test func `a page is passed once, to the reader that requested it`() {
         var readers = readers(floor: 10)
         let ids = [open(&readers), open(&readers)]
         for id in ids {
@@ -109,7 +109,7 @@ struct LogReadersTests {
             #expect(readers.nextForPage() == id)
             readers.pageRequested(id, rights: 0)
             #expect(readers.pageArrived(rights: 0) == id)
-            #expect(readers.pageArrived(rights: 0) == nil, "twice")
+            #expect(readers.pageArrived(rights: 0) == nil, "the page was already passed")
         }
         #expect(readers.nextForPage() == nil)
     }

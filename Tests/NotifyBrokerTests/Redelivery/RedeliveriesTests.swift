@@ -143,7 +143,7 @@ import Testing
     }
 
     @Test(arguments: Stage.allCases)
-    func `each state is reached, with its counts`(_ stage: Stage) {
+    func `each state is reached, and has its counts`(_ stage: Stage) {
         let messages = stage.make()
         #expect(messages.state(of: 7) == stage.state)
         #expect(messages.count == (stage == .unknown ? 0 : 1) && messages.bytes == messages.count * 100)
