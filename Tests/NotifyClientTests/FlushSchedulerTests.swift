@@ -5,7 +5,7 @@ import Testing
 @Suite struct FlushSchedulerTests {
     private let interval = FlushScheduler.interval
 
-    @Test func `the first write is flushed immediately, once`() {
+    @Test func `the first write is flushed immediately, and the second one is not`() {
         var scheduler = FlushScheduler()
         #expect(scheduler.buffered(10, now: .zero) == .now)
         #expect(scheduler.buffered(20, now: .zero) == .none)

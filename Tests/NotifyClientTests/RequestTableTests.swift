@@ -12,7 +12,7 @@ import Testing
         #expect(table.append("c") == 4)
     }
 
-    @Test func `entries are taken in any order, once`() {
+    @Test func `entries are taken once, in any order`() {
         var table = RequestTable<String>()
         for name in ["a", "b", "c"] { _ = table.append(name) }
         #expect(table.take(2) == "b")
