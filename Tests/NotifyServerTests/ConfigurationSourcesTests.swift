@@ -155,7 +155,7 @@ import TestSupport
     }
 
     @Test(arguments: [("64KiB", 65_536), ("1.5MiB", 1_572_864), ("100", 100)])
-    func `a size may have a unit in a variable, too`(text: String, bytes: Int) throws {
+    func `a size in a variable may have a unit, too`(text: String, bytes: Int) throws {
         let loaded = try sources(environment: ["NOTIFYD_LIMITS_PAYLOAD_BYTES": text]).load()
         #expect(loaded.broker.maximumPayloadBytes == bytes)
     }
