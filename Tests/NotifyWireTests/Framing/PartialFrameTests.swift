@@ -11,7 +11,7 @@ import Testing
         #expect(partial.join(ByteBuffer(bytes: [3])) == ByteBuffer(bytes: [3]))
     }
 
-    @Test func `kept bytes precede the next read, once`() {
+    @Test func `kept bytes precede only the next read`() {
         var partial = PartialFrame()
         partial.keep(ByteBuffer(bytes: [1, 2]))
         #expect(partial.join(ByteBuffer(bytes: [3])) == ByteBuffer(bytes: [1, 2, 3]))
