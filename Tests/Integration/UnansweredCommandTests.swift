@@ -153,7 +153,7 @@ extension IntegrationTests {
             expectText(errors, "none from line \(posted + unknown + unsent + 1) on, unknown for ")
         }
 
-        @Test func `a signal ends 'post --lines' during its wait for a connection, with each outcome`() async throws {
+        @Test func `'post --lines' reports each outcome if a signal ends its wait for a connection`() async throws {
             let daemon = try await Daemon.start()
             daemon.process.send(SIGSTOP)
             try daemon.process.waitUntilStopped()
@@ -196,7 +196,7 @@ extension IntegrationTests {
             unlink(hanging)
         }
 
-        @Test func `a signal ends commands while the disk stands still, with the unconfirmed requests`() async throws {
+        @Test func `commands ended by a signal while the disk stands still report unconfirmed requests`() async throws {
             let (daemon, hanging) = try await startWithHangingDisk()
             let attached = try await startProcessing(
                 ["work", "a", "--durable", "w", "--group", "--", "echo", "done"], daemon)
