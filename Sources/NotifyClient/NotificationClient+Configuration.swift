@@ -59,6 +59,9 @@ extension NotificationClient {
         /// socket.
         package var onSkippedSocket: (@Sendable (String) -> Void)?
 
+        /// The source of time and timers; `nil` for the clock of the client's event loop. For tests.
+        package var clock: (any ClientClock)?
+
         /// Makes a configuration with default settings.
         public init(socketPath: String? = nil) {
             self.socketPath = socketPath

@@ -238,9 +238,9 @@ import Testing
             let clock = SteppingClock()
             var configuration = NotificationClient.Configuration.test(daemon.path)
             configuration.requestTimeout = .seconds(8)
-            let core = ClientCore(configuration: configuration, logger: nil, clock: clock)
-            let client = NotificationClient(core: core)
-            core.start()
+            configuration.clock = clock
+            let client = NotificationClient(configuration: configuration)
+            client.core.start()
             async let served: Void = {
                 let connection = try await daemon.accept()
                 let find: Find = try await connection.expect()

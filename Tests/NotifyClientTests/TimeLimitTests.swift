@@ -1,4 +1,5 @@
 import NotifyCenter
+import TestSupport
 import Testing
 
 @testable import NotifyClient
@@ -51,18 +52,11 @@ import Testing
     @Test(arguments: requests) func `a call ends at its own time limit`(_ request: Request) async throws {
         try await FakeDaemon.run { daemon in
             var configuration = NotificationClient.Configuration.test(daemon.path)
-            // This is longer than the time limit of the test.
+            // The limit of the client is longer than that of the call.
             configuration.requestTimeout = .seconds(3600)
             // When the client stops, it must not wait for the answers that the daemon does not send.
             configuration.closingTimeout = .zero
-            try await withNotificationClient(configuration: configuration) { client in
-                // The request is sent at once, on a connection.
-                try await client.ping()
-                let error = await #expect(throws: NotifyError.self) {
-                    try await request.make(client, .milliseconds(50))
-                }
-                #expect(error?.code == request.code)
-            }
+            try await expectTimeout(request, request.code, configuration, isConnected: true)
         }
     }
 
@@ -72,12 +66,36 @@ import Testing
         try await FakeDaemon.run(listening: false) { daemon in
             var configuration = NotificationClient.Configuration.test(daemon.path)
             configuration.connectionWait = .seconds(3600)
-            try await withNotificationClient(configuration: configuration) { client in
-                let error = await #expect(throws: NotifyError.self) {
-                    try await request.make(client, .milliseconds(50))
-                }
-                #expect(error?.code == .timedOut)
+            // The client does not try to connect again before the limit, so the next timer is that of the call.
+            configuration.backoff = .seconds(3600) ... .seconds(3600)
+            try await expectTimeout(request, .timedOut, configuration, isConnected: false)
+        }
+    }
+
+    /// Makes a call on a stopped clock. The call must set a timer for its time limit, and end when the clock reaches
+    /// the limit.
+    private func expectTimeout(
+        _ request: Request, _ code: NotifyError.Code, _ configuration: NotificationClient.Configuration,
+        isConnected: Bool
+    ) async throws {
+        let (clock, journal) = (SteppingClock(), Journal())
+        var configuration = configuration
+        configuration.clock = clock
+        try await withNotificationClient(configuration: configuration) { client in
+            // The request is then sent at once, on a connection.
+            if isConnected { try await client.ping() }
+            let limit = Duration.milliseconds(50)
+            let end = clock.now + limit
+            let call = Task {
+                defer { journal.note("ended") }
+                try await request.make(client, limit)
             }
+            try await clock.waitForTimer(at: end)
+            clock.advance(by: limit - .nanoseconds(1))
+            #expect(journal.entries.isEmpty)
+            clock.advance(by: .nanoseconds(1))
+            let error = await #expect(throws: NotifyError.self) { try await call.value }
+            #expect(error?.code == code)
         }
     }
 }

@@ -1,7 +1,7 @@
 import NIOCore
 
 /// The client's source of time and timers.
-protocol ClientClock: Sendable {
+package protocol ClientClock: Sendable {
     /// The time since a fixed but arbitrary moment; monotonic.
     var now: Duration { get }
     /// Calls `work` at `moment` or soon after, on any thread.

@@ -48,14 +48,14 @@ final class ClientCore: Sendable {
     }()
 
     init(
-        configuration: NotificationClient.Configuration, logger: Logger?, clock: (any ClientClock)? = nil,
-        instance: InstanceID = .random(), instruments: ClientInstruments? = ClientInstruments()
+        configuration: NotificationClient.Configuration, logger: Logger?, instance: InstanceID = .random(),
+        instruments: ClientInstruments? = ClientInstruments()
     ) {
         self.instruments = instruments
         self.configuration = configuration
         self.logger = logger
         loop = Self.loops.next()
-        self.clock = clock ?? EventLoopClock(loop: loop)
+        clock = configuration.clock ?? EventLoopClock(loop: loop)
         guarded = Lock(Guarded(machine: ClientMachine(configuration, instance: instance)))
     }
 

@@ -10,11 +10,23 @@ final class SteppingClock: ClientClock {
     }
 
     private let state = Lock(State())
+    private let moments = Inbox<Duration>()
 
     var now: Duration { state.withLock(\.now) }
 
+    /// Runs `work` at once if the clock has already reached `moment`.
     func wake(at moment: Duration, _ work: @escaping @Sendable () -> Void) {
-        state.withLock { $0.timers.append((moment, work)) }
+        let isDue = state.withLock { state in
+            if moment > state.now { state.timers.append((moment, work)) }
+            return moment <= state.now
+        }
+        if isDue { work() }
+        moments.put(moment)
+    }
+
+    /// Waits until the client has set a timer for `moment`.
+    func waitForTimer(at moment: Duration) async throws {
+        while try await moments.next() != moment {}
     }
 
     /// Advances the clock, and runs the timers that are due.
