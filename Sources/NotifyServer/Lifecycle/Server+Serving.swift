@@ -132,13 +132,13 @@ extension Server {
             configuration: configuration.broker,
             policy: AccessPolicy(daemonUID: context.userID, rules: configuration.policy), recovered: store.recovered,
             daemon: .init(
-                version: notifydVersion, instance: .random(), started: .now(),
+                version: notifydVersion, instance: .random(), started: clock(),
                 process: Peer(
                     identity: Identity(uid: context.userID, gid: getegid()), pid: UInt32(context.processID))))
         return NIOLoopBound(
             BrokerDriver(
                 broker: broker, store: store, retention: configuration.store.retention, eventLoop: eventLoop,
-                notifier: notifier, logger: logger),
+                notifier: notifier, logger: logger, clock: clock),
             eventLoop: eventLoop)
     }
 }

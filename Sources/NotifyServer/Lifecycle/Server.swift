@@ -1,5 +1,6 @@
 package import Logging
 package import Metrics
+import NotifyBroker
 import ServiceLifecycle
 
 /// The daemon as a service: opens the socket, serves until a graceful shutdown, and removes the socket.
@@ -12,6 +13,8 @@ package struct Server: Service {
     let reloads: Reloads
     let metrics: any MetricsFactory
     private let onRunning: @Sendable (_ socketPath: String) -> Void
+    /// The clock of deadlines and stamps, which tests replace.
+    var clock: @Sendable () -> BrokerTime = { .now() }
 
     /// - Parameters:
     ///   - reloads: Passes on requested reloads and new configurations.
