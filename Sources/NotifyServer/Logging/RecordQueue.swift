@@ -43,8 +43,11 @@ final class RecordQueue: Sendable {
     }
 
     /// Waits until all records are written, at most for `limit`.
-    func flush(within limit: Duration) {
-        state.wait(atMost: limit) { $0.waiting.isEmpty && !$0.isWriting ? () : nil }
+    ///
+    /// - Returns: Whether all records are written.
+    @discardableResult
+    func flush(within limit: Duration) -> Bool {
+        state.wait(atMost: limit) { $0.waiting.isEmpty && !$0.isWriting ? () : nil } != nil
     }
 
     /// Ends the thread once it has written all records.
