@@ -7,6 +7,9 @@ package import SystemPackage
 /// SQLite takes its own locks too late for that. The lock file is never removed: otherwise one process could hold the
 /// lock of the removed file while another process locks a new file at the same path.
 package struct FileLock: ~Copyable, Sendable {
+    /// The number of pauses before an attempt to take the lock fails.
+    package static let maximumPauses = 20
+
     private let file: OwnedDescriptor
 
     /// The reason why a lock was not taken.
@@ -34,20 +37,21 @@ package struct FileLock: ~Copyable, Sendable {
     /// regular file of this process's user without other hard links, in a directory where no other user can replace
     /// files.
     ///
-    /// - Parameter patience: The time to wait while another process holds the lock. A check in another program holds a
-    ///   shared lock for a moment.
-    package init(guarding guardedPath: String, patience: Duration = .milliseconds(100)) throws(Failure) {
+    /// - Parameter pause: Waits before the next attempt while another process holds the lock: a check in another program
+    ///   holds a shared lock for a moment. By default, all pauses together take 100 ms.
+    package init(guarding guardedPath: String, pause: () -> Void = { usleep(5_000) }) throws(Failure) {
         let path = Self.path(guarding: guardedPath)
         try Self.checked { () throws(OwnershipProblem) in try OwnershipProblem.checkDirectory(of: path) }
         let file = try Self.open(path, options: .create)
-        let end = ContinuousClock.now + patience
+        var pauses = 0
         while true {
             do throws(Failure) {
                 try Self.lock(file, path, LOCK_EX)
                 break
             } catch {
-                guard case .held = error, ContinuousClock.now < end else { throw error }
-                usleep(5_000)
+                guard case .held = error, pauses < Self.maximumPauses else { throw error }
+                pauses += 1
+                pause()
             }
         }
         fchmod(file.rawValue, 0o600)
@@ -55,7 +59,7 @@ package struct FileLock: ~Copyable, Sendable {
         self.file = file
     }
 
-    /// Checks whether ``init(guarding:patience:)`` would take the lock. Creates and changes no file. Shares a free lock
+    /// Checks whether ``init(guarding:pause:)`` would take the lock. Creates and changes no file. Shares a free lock
     /// with other checks for a moment.
     package static func check(guarding guardedPath: String) throws(Failure) {
         let path = path(guarding: guardedPath)

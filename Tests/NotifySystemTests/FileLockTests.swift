@@ -11,9 +11,9 @@ import Testing
         folder = try TemporaryFolder()
     }
 
-    private func failure(of path: String) -> FileLock.Failure? {
+    private func failure(of path: String, pause: () -> Void = {}) -> FileLock.Failure? {
         do throws(FileLock.Failure) {
-            _ = try FileLock(guarding: path)
+            _ = try FileLock(guarding: path, pause: pause)
             return nil
         } catch {
             return error
@@ -108,15 +108,19 @@ import Testing
         let check = open(path, O_RDWR | O_CLOEXEC)
         #expect(flock(check, LOCK_SH | LOCK_NB) == 0)
         try FileLock.check(guarding: folder.file("n"))
-        #expect(failure(of: folder.file("n")) == .held(by: 1), "the check takes too long")
-        let timer = DispatchSource.makeTimerSource(queue: .global())
-        timer.setEventHandler { close(check) }
-        timer.schedule(deadline: .now() + .milliseconds(20))
-        timer.resume()
-        let held = try FileLock(guarding: folder.file("n"), patience: .seconds(60))
+        var pauses = 0
+        let refusal = failure(of: folder.file("n")) { pauses += 1 }
+        #expect(refusal == .held(by: 1), "the check takes too long")
+        #expect(pauses == FileLock.maximumPauses)
+        pauses = 0
+        let held = try FileLock(guarding: folder.file("n")) {
+            pauses += 1
+            // The check ends during the last pause.
+            if pauses == FileLock.maximumPauses { close(check) }
+        }
+        #expect(pauses == FileLock.maximumPauses)
         let isInPlace = held.isInPlace(guarding: folder.file("n"))
         #expect(isInPlace)
-        timer.cancel()
     }
 
     @Test func `a check finds a held lock, and neither takes the lock nor makes a file`() throws {
