@@ -6,8 +6,8 @@ struct RightsSimulationTests {
     private static let stepsPerSeed = 400
     /// The number of seeds after which the search ends, even if not every situation has occurred.
     private static let enoughSeeds: UInt64 = 60
-    /// The time in seconds for new seeds. Set `SIMULATION_SECONDS` for longer searches.
-    private static let seconds = getenv("SIMULATION_SECONDS").flatMap { Int(String(cString: $0)) } ?? 3
+    /// The number of new seeds. Set `SIMULATION_SEEDS` for longer searches.
+    private static let seeds = getenv("SIMULATION_SEEDS").flatMap { UInt64(String(cString: $0)) } ?? 12
     /// The first seed. Set `SIMULATION_SEED` to repeat a run.
     private static let first =
         getenv("SIMULATION_SEED").flatMap { UInt64(String(cString: $0)) } ?? .random(in: 0...UInt64(UInt32.max))
@@ -26,14 +26,12 @@ struct RightsSimulationTests {
     @Test func `members receive messages that they may receive, and the other messages wait`() {
         let first = Self.first
         print("RightsSimulationTests: seeds from \(first)")
-        let clock = ContinuousClock()
-        let end = clock.now + .seconds(Self.seconds)
         var seed = first
         var happened: [String: Int] = [:]
         repeat {
             guard holds(seed, &happened) else { return }
             seed += 1
-        } while clock.now < end || (!Self.all.isSubset(of: happened.keys) && seed - first < Self.enoughSeeds)
+        } while seed - first < Self.seeds || (!Self.all.isSubset(of: happened.keys) && seed - first < Self.enoughSeeds)
         print("RightsSimulationTests: \(seed - first) seeds: \(happened.sorted { $0.key < $1.key })")
         #expect(Self.all.isSubset(of: happened.keys), "did not occur: \(Self.all.subtracting(happened.keys))")
     }
