@@ -22,6 +22,8 @@ package final class ManualClock: Clock {
         var sleepers: [Int: Sleeper] = [:]
         var cancelled: Set<Int> = []
         var lastID = 0
+        /// Whether the clock advances to each deadline as soon as a task sleeps.
+        var runsFreely = false
         var watchers: [(deadline: Duration, continuation: CheckedContinuation<Void, Never>)] = []
     }
 
@@ -45,6 +47,15 @@ package final class ManualClock: Clock {
             return woken.values.sorted { $0.deadline < $1.deadline }.map(\.continuation)
         }
         for continuation in woken { continuation.resume() }
+    }
+
+    /// Advances to the deadline of every sleeping task, and from now on at once to that of each task that sleeps.
+    package func runFreely() {
+        let last = state.withLock { state in
+            state.runsFreely = true
+            return state.sleepers.values.map(\.deadline).max() ?? state.now
+        }
+        advance(to: last)
     }
 
     /// Waits for a task to sleep with this deadline.
@@ -78,6 +89,7 @@ package final class ManualClock: Clock {
     private func add(_ sleeper: Sleeper, _ id: Int) {
         let (isCancelled, isOver, watchers) = state.withLock { state in
             let isCancelled = state.cancelled.remove(id) != nil
+            if state.runsFreely, !isCancelled { state.now = max(state.now, sleeper.deadline) }
             let isOver = sleeper.deadline <= state.now
             if isCancelled || isOver { return (isCancelled, isOver, [CheckedContinuation<Void, Never>]()) }
             state.sleepers[id] = sleeper

@@ -4,7 +4,7 @@ import UnixSignals
 /// The sources of an interruption. Each `watch` method runs in a task of its own; cancelling the task ends it.
 extension Interruption {
     /// The time to wait for a signal after the reader has closed the output: the same signal may have ended the reader.
-    private static let signalDelay = Duration.milliseconds(100)
+    static let signalDelay = Duration.milliseconds(100)
 
     /// Interrupts at the first signal. A second signal ends the process by its default action.
     func watchSignals(_ signals: UnixSignalsSequence) async {
@@ -16,15 +16,18 @@ extension Interruption {
         }
     }
 
-    /// Waits until the deadline, then calls `precondition`, and interrupts if it returns true.
-    func watchTime(until deadline: ContinuousClock.Instant, if precondition: () async -> Bool = { true }) async {
-        guard (try? await Task.sleep(until: deadline)) != nil else { return }
+    /// Waits for `timeout`, then calls `precondition`, and interrupts if it returns true.
+    func watchTime(
+        for timeout: Duration, clock: some Clock<Duration> = ContinuousClock(),
+        if precondition: () async -> Bool = { true }
+    ) async {
+        guard (try? await clock.sleep(for: timeout)) != nil else { return }
         let isInterrupting = await precondition()
         if isInterrupting, !Task.isCancelled { interrupt(.timeout) }
     }
 
     /// Interrupts when the reader of the output, a pipe or socket, has closed it, even while nothing is written.
-    func watchReader(of output: Int32) async {
+    func watchReader(of output: Int32, clock: some Clock<Duration> = ContinuousClock()) async {
         let cancellation = WakeUpPipe()
         let events = await withTaskCancellationHandler {
             try? await Blocking.run {
@@ -37,7 +40,7 @@ extension Interruption {
         // If the descriptor itself is closed, the first write reports that.
         guard let events, events[0] & (POLLERR | POLLHUP) != 0 else { return }
         // Ctrl-C ends the reader, too. The reason is then the signal, although it may reach this process later.
-        try? await Task.sleep(for: Self.signalDelay)
+        try? await clock.sleep(for: Self.signalDelay)
         if !Task.isCancelled { interrupt(.readerClosed) }
     }
 

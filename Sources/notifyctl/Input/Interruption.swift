@@ -83,7 +83,7 @@ final class Interruption: Sendable {
     /// Waits for the interruption, for at most `limit`.
     ///
     /// - Returns: The reason; nil if the command was not interrupted in this time, or in a cancelled task.
-    func wait(atMost limit: Duration, clock: some Clock<Duration> = ContinuousClock()) async -> Reason? {
+    func wait(atMost limit: Duration, clock: any Clock<Duration> = ContinuousClock()) async -> Reason? {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { _ = await self.wait() }
             group.addTask { try? await clock.sleep(for: limit) }

@@ -20,6 +20,9 @@ struct LinePoster: Sendable {
     let printer: ReceiptPrinter
     /// The time in which lines that are known not to be posted are sent again; nil to stop at the first error.
     let retryTime: Duration?
+    private let clock: any Clock<Duration>
+    /// The time since this value was made.
+    private let elapsed: @Sendable () -> Duration
     private let source: LineSource
     private let progress = ProgressBar()
     private let interruption = Interruption()
@@ -37,11 +40,14 @@ struct LinePoster: Sendable {
     }
 
     init(
-        template: NotificationClient.OutgoingMessage, input: Int32, printer: ReceiptPrinter, retryTime: Duration?
+        template: NotificationClient.OutgoingMessage, input: Int32, printer: ReceiptPrinter, retryTime: Duration?,
+        clock: any Clock<Duration> = ContinuousClock()
     ) {
         self.template = template
         self.printer = printer
         self.retryTime = retryTime
+        self.clock = clock
+        elapsed = clock.stopwatch()
         source = LineSource(input)
     }
 
@@ -61,7 +67,7 @@ struct LinePoster: Sendable {
                 configuration.connectionWait, max(retryTime, Self.shortestConnectionWait))
             configuration.requestTimeout = min(configuration.requestTimeout, max(retryTime, Self.shortestAnswerWait))
         }
-        let start = ContinuousClock.now
+        let start = elapsed()
         // SIGHUP is trapped, so that the number of posted lines is reported even if the terminal was closed.
         let signals = await Interruption.trapSignals(includingHangup: true)
         let printsNothing = printer.format == .nothing
@@ -70,12 +76,12 @@ struct LinePoster: Sendable {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await interruption.watchSignals(signals) }
             if !printsNothing { group.addTask { await interruption.watchReader(of: STDOUT_FILENO) } }
-            if isShown { group.addTask { await progress.keepShowing { progressLine(after: .now - start) } } }
+            if isShown { group.addTask { await progress.keepShowing { progressLine(after: elapsed() - start) } } }
             defer { group.cancelAll() }
             try await postUntilInterrupted(configuration)
         }
         progress.clear()
-        try report(after: .now - start)
+        try report(after: elapsed() - start)
     }
 
     private func postUntilInterrupted(_ configuration: NotificationClient.Configuration) async throws {
@@ -109,7 +115,7 @@ struct LinePoster: Sendable {
     ///
     /// - Parameter connectionWait: The time that a line waits for a connection before it fails.
     private func postAll(_ client: NotificationClient, connectionWait: Duration) async throws {
-        var end: ContinuousClock.Instant?
+        var end: Duration?
         var pause = Self.firstPause
         var isRetry = false
         while true {
@@ -120,7 +126,7 @@ struct LinePoster: Sendable {
             guard let failure, let retryTime, state.failure.withLock({ $0 == nil }), interruption.reason == nil else {
                 return
             }
-            let now = ContinuousClock.now
+            let now = elapsed()
             if end == nil || posted > before {
                 // The time in which the line has waited for a connection counts.
                 let left = retryTime - (failure.error.code == .notConnected ? connectionWait : .zero)
@@ -131,7 +137,7 @@ struct LinePoster: Sendable {
                 (end, pause) = (now + left, Self.firstPause)
             }
             guard let end, now < end else { return }
-            _ = await interruption.wait(atMost: min(pause, end - now))
+            _ = await interruption.wait(atMost: min(pause, end - now), clock: clock)
             try Task.checkCancellation()
             pause = min(pause * 2, Self.longestPause)
             guard try await waitForConnection(until: end), interruption.reason == nil else { return }
@@ -145,11 +151,11 @@ struct LinePoster: Sendable {
     /// connection beyond `end`.
     ///
     /// - Returns: False if there is no connection at the time `end`, or after an interruption.
-    private func waitForConnection(until end: ContinuousClock.Instant) async throws -> Bool {
+    private func waitForConnection(until end: Duration) async throws -> Bool {
         while !connection.isConnected {
-            let left = end - ContinuousClock.now
+            let left = end - elapsed()
             guard left > .zero, interruption.reason == nil else { return false }
-            try await Task.sleep(for: min(left, Self.firstPause))
+            try await clock.sleep(for: min(left, Self.firstPause))
         }
         return true
     }
@@ -256,5 +262,13 @@ struct LinePoster: Sendable {
         guard printer.format != .nothing else { return }
         let rate = Quantities.rate(from: 0, to: UInt64(ledger.posted), in: elapsed)
         StandardError.write("\(summary) in \(BenchFormat.time(UInt64(elapsed / .nanoseconds(1)))), \(rate)/s")
+    }
+}
+
+extension Clock where Duration == Swift.Duration {
+    /// Returns a function that returns the time since this call.
+    fileprivate func stopwatch() -> @Sendable () -> Duration {
+        let start = now
+        return { start.duration(to: self.now) }
     }
 }

@@ -66,7 +66,7 @@ struct SubscribeRunner: Sendable {
             group.addTask { await interruption.watchReader(of: STDOUT_FILENO) }
             if let timeout {
                 group.addTask {
-                    await interruption.watchTime(until: startTime + timeout) {
+                    await interruption.watchTime(for: startTime + timeout - .now) {
                         // Waits, so that the command can report whether the daemon has accepted the subscription.
                         await opening.wait(atMost: startTime + Self.openingTimeout(timeout) - .now)
                         guard let arrival else { return true }
