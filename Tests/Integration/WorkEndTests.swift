@@ -63,8 +63,7 @@ extension IntegrationTests {
                 let job = try #require(Int32(line[1]))
                 // A service manager signals all processes of a service, in no defined order.
                 if round.isMultiple(of: 2) {
-                    kill(job, SIGTERM)
-                    worker.send(SIGTERM)
+                    try stop(worker, after: job)
                 } else {
                     worker.send(SIGTERM)
                     kill(job, SIGTERM)
@@ -73,6 +72,16 @@ extension IntegrationTests {
                 kill(-job, SIGKILL)
             }
             #expect(try await notifyctl.run("dead", "list", "--json").objects.isEmpty)
+        }
+
+        /// Sends SIGTERM to a command, then to notifyctl. The product waits a second for the second signal, so notifyctl
+        /// stands still meanwhile: it finds both signals when it continues.
+        private func stop(_ process: ChildProcess, after job: pid_t) throws {
+            process.send(SIGSTOP)
+            try process.waitUntilStopped()
+            kill(job, SIGTERM)
+            process.send(SIGTERM)
+            process.send(SIGCONT)
         }
 
         @Test func `a signal that ends only the command is a failure`() async throws {
@@ -92,8 +101,7 @@ extension IntegrationTests {
                 ])
                 let line = try await waiter.waitForLines(1)[0].split(separator: " ")
                 #expect(line[0] == "1")
-                kill(try #require(Int32(line[1])), SIGTERM)
-                waiter.send(SIGTERM)
+                try stop(waiter, after: try #require(Int32(line[1])))
                 #expect(try await waiter.waitForExit() == .status(1))
             }
         }

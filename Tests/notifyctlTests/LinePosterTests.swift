@@ -9,7 +9,7 @@ import WireTestSupport
 @testable import notifyctl
 
 /// `post --lines` with a daemon that greets, refuses some posts, and answers no others.
-@Suite(.timeLimit(.minutes(10))) struct LinePosterTests {
+@Suite(.timeLimit(.minutes(25))) struct LinePosterTests {
     /// Counts the bytes that arrive after the greeting.
     private final class SilentDaemon: Sendable {
         static let postWindow: UInt32 = 512
