@@ -5,7 +5,7 @@ import NotifyClient
 struct BenchDurableCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "durable",
-        abstract: "Post messages to durable subscriptions, and measure the time until they have received them.",
+        abstract: "Post messages, and measure the time until durable subscriptions have received them.",
         discussion: """
             Each subscriber creates a durable subscription bench-PID-N, receives and acknowledges every message, and \
             removes the subscription at the end, also after an error, SIGINT or SIGTERM. After a SIGKILL, the \

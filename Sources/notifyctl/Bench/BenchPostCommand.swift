@@ -7,7 +7,7 @@ struct BenchPostCommand: AsyncParsableCommand {
         abstract: "Post messages, and measure the time until their receipts.",
         discussion: """
             With many messages in flight, the latency is mostly the time that a message waits for earlier messages. To \
-            measure the latency alone, give --in-flight 1. Stored messages stay in the daemon's log.
+            measure without this wait, give --in-flight 1. Stored messages stay in the daemon's log.
 
             EXAMPLES
               notifyctl bench post --clients 4

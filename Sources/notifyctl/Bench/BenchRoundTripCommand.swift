@@ -6,8 +6,9 @@ struct BenchRoundTripCommand: AsyncParsableCommand {
         commandName: "roundtrip",
         abstract: "Measure the time from a message until its answer.",
         discussion: """
-            Each pair of clients has a name of its own. One client posts a message and waits for the answer. The other \
-            client posts the answer when it has received the message. Each pair has one message in flight at a time.
+            Each pair of clients has two names of its own: NAME.N.request and NAME.N.answer. One client posts a \
+            message and waits for the answer. The other client posts the answer when it has received the message. Each \
+            pair has one message in flight at a time.
 
             EXAMPLES
               notifyctl bench roundtrip

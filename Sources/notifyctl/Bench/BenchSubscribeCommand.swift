@@ -4,7 +4,7 @@ import NotifyClient
 struct BenchSubscribeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "subscribe",
-        abstract: "Post messages to subscribers, and measure the time until they have received them.",
+        abstract: "Post messages, and measure the time until subscribers have received them.",
         discussion: """
             Each subscriber has a volatile subscription and receives every message, except those that the daemon drops \
             because the subscriber is too slow. With fewer messages in flight, fewer are dropped.

@@ -9,7 +9,7 @@ struct BackupCommand: AsyncParsableCommand {
         commandName: "backup",
         abstract: "Write a backup of all stored messages and durable subscriptions.",
         discussion: """
-            The daemon continues to work meanwhile. It makes one backup at a time; further backups wait. The daemon \
+            The daemon continues to work meanwhile. It makes one backup at a time; up to 8 others wait. The daemon \
             first makes a copy beside its database, so its disk needs room for the copy. The backup gets its name when \
             it is complete. With '-', the backup goes to standard output, which must not be a terminal. To restore a \
             backup, stop the daemon and run 'notifyd --restore FILE'. Only root and the daemon's user may make \

@@ -8,11 +8,12 @@ struct DoctorCommand: AsyncParsableCommand {
         discussion: """
             Connects to the daemon as every other command does. If that fails, finds the reason. Then checks the \
             systemd units (whether notifyd.socket is enabled, and whether a unit has failed) and, with 'notifyd \
-            --check-start', the configuration, the socket, the database and the disk. Checks the files of the system's \
-            daemon only for root. Reports that messages can't be stored or are damaged, and durable subscriptions that \
-            are far behind: those of this user or, with the right to manage everything, of every user. Reports why a \
-            reload of the configuration has failed, and that the socket file of a running daemon was deleted. Changes \
-            nothing.
+            --check-start', the configuration, the socket, the database and the disk. Skips these checks if a daemon \
+            answers at a socket other than the default ones. Checks the files of the system's daemon only for root. \
+            Reports that messages can't be stored or are damaged. Reports durable subscriptions that are far behind, \
+            and limits of stored data that are nearly reached: those of this user or, with the right to manage \
+            everything, of every user. Reports why a reload of the configuration has failed, and that the socket file \
+            of a running daemon was deleted. Changes nothing.
 
             The exit status is 0 if no problem was found, else 1.
 

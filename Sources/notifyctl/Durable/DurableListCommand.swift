@@ -13,7 +13,7 @@ struct DurableListCommand: AsyncParsableCommand {
               OLDEST     the age of the oldest of these messages
               IN-FLIGHT  messages that were delivered and not answered
               WAITING    messages that wait for redelivery
-              LOST       messages that were deleted before they were delivered
+              LOST       messages that were deleted before they were acknowledged
               PATTERNS   its patterns
 
             and with --wide:
@@ -21,7 +21,7 @@ struct DurableListCommand: AsyncParsableCommand {
               BYTES      the bytes of the pending messages
               CURSOR     the sequence up to which all messages are acknowledged or wait
                          for redelivery
-              PID        the process attached to it
+              PID        the process attached to it, or the first one of a group
               MEMBERS    the number of members of a group
               OBJECT     its object
 

@@ -12,8 +12,8 @@ struct DurableSettingsOptions: ParsableArguments {
         parsing: .unconditional,
         help: ArgumentHelp(
             """
-            The time in which a delivered message must be answered; 0 for no limit. A new group has 30s, another new \
-            subscription no limit.
+            The time in which a delivered message must be answered; 0 for no limit. A new group has 30s, any other \
+            new subscription has no limit.
             """, valueName: "span"),
         transform: { try SpanArgument.span($0) })
     var deadline: Duration?
@@ -33,7 +33,7 @@ struct DurableSettingsOptions: ParsableArguments {
         help: ArgumentHelp(
             """
             The number of failed deliveries after which a message becomes a dead letter; 0 for no limit. A new group has \
-            5, another new subscription no limit: a message that always fails is then repeated forever.
+            5. Any other new subscription has no limit: a message that always fails is repeated forever.
             """, valueName: "number"),
         transform: { try CountArgument.count($0) })
     var maxDeliveries: Int?

@@ -19,7 +19,7 @@ struct DurableShowCommand: AsyncParsableCommand {
                              one that attached earlier may; if none is attached, those
                              that at least one of the earlier ones may not receive
               pending        messages that are still to be acknowledged
-              lost           messages that were deleted before they were delivered
+              lost           messages that were deleted before they were acknowledged
               last failure   the last failed delivery, with its reason
               next delivery  the time of the next redelivery
               created        the time of its creation

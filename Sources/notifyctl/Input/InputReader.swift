@@ -29,7 +29,7 @@ final class InputReader: Sendable {
         cancellation.wakeUp()
     }
 
-    /// Reads up to the end of the input, or up to the end of the chunk with which there are more than `limit` bytes.
+    /// Reads chunks until the input ends, or until there are more than `limit` bytes.
     func all(limit: Int) async throws -> [UInt8] {
         var bytes: [UInt8] = []
         while bytes.count <= limit {

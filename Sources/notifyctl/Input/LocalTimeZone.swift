@@ -24,7 +24,7 @@ struct LocalTimeZone: Sendable {
     /// Converts a local time, in seconds since 1970-01-01T00:00:00.
     func moments(ofLocal local: Int) -> Moments {
         // An offset is less than a day. So the outer offsets are in force before and after all changes near the local
-        // time. The set also has the offsets that are in force between two changes.
+        // time. Between two changes, another offset may be in force. It is found at a time that an outer offset gives.
         let outer = [offset(local - 86_400), offset(local + 86_400)]
         let offsets = Set(outer + outer.map { offset(local - $0) })
         let found = offsets.map { local - $0 }.filter { $0 + offset($0) == local }.sorted()

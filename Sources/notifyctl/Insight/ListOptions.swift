@@ -4,8 +4,8 @@ import ArgumentParser
 struct ListOptions: ParsableArguments {
     /// The effect of the options, for the discussion of a command.
     static let discussion = """
-        --watch prints the list again after each interval. On a terminal it takes the whole screen: arrows, PgUp, PgDn, \
-        Home and End scroll, 'w' shows all columns and 'q' quits. \(TableOptions.discussion)
+        --watch prints the list again after each interval. On a terminal and without --json, it takes the whole \
+        screen: arrows, PgUp, PgDn, Home and End scroll, 'w' shows all columns and 'q' quits. \(TableOptions.discussion)
         """
 
     private static let intervals = Duration.milliseconds(100)...(.seconds(86_400))

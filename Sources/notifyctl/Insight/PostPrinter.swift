@@ -3,7 +3,7 @@ import NotifyClient
 
 /// Requests monitored posts from the daemon and prints them.
 struct PostPrinter: Sendable {
-    /// The time to wait after a request whose answer was empty.
+    /// The time to wait after an answer before the next request.
     private static let interval = Duration.milliseconds(100)
 
     let patterns: [String]
@@ -11,7 +11,7 @@ struct PostPrinter: Sendable {
     let times: TimeStyle
     /// The number of posts to print; nil for no limit.
     let limit: Int?
-    /// The connection of the client.
+    /// The reporter of the client's connection.
     let reporter: ConnectionReporter
     var output = STDOUT_FILENO
 
@@ -34,8 +34,8 @@ struct PostPrinter: Sendable {
         }
     }
 
-    /// Requests the next posts. Returns none if the connection is lost, is not restored yet, or the daemon does not
-    /// answer, so that the caller tries again.
+    /// Requests the next posts. Returns none while the connection is lost or the daemon does not answer, so that the
+    /// caller tries again.
     private func posts(_ client: NotificationClient) async throws -> [Administration.MonitoredPost] {
         do {
             return try await client.administration.monitoredPosts(to: patterns)

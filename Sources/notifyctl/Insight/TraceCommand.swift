@@ -17,8 +17,8 @@ struct TraceCommand: AsyncParsableCommand {
               before start  posted before the subscription began
               forbidden     to be delivered, but the owner has no right to it
 
-            For each subscription with failed deliveries of the message, further lines give their number, the reason \
-            of the last failure, and the time of the next delivery.
+            Further lines give the number of failed deliveries of the message to a subscription, the reason of the \
+            last failure, and the time of the next delivery.
 
             A dead letter that is deleted, or that you may not read, is shown as acknowledged. A dead letter that \
             still exists is shown as a dead letter, even if the message was acknowledged after a reset. Without the \

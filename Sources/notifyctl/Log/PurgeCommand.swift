@@ -14,7 +14,7 @@ struct PurgeCommand: AsyncParsableCommand, PatternTaking {
             'notifyctl log --summary' shows the stored messages of each name.
 
             --before is \(PositionArgument.forms). Messages at that position or later remain. By default, all messages \
-            that are stored when the command begins are deleted.
+            that are stored when the deletion begins are deleted.
 
             EXAMPLES
               notifyctl purge 'metrics.>' --before 2h
@@ -58,8 +58,8 @@ struct PurgeCommand: AsyncParsableCommand, PatternTaking {
         try output.flush()
     }
 
-    /// The number of messages that a purge would delete, and their bytes; nil if this user may delete the messages, but
-    /// not receive them.
+    /// The number of messages that a purge would delete, and their bytes, both without dead letters; nil if this user
+    /// may delete the messages, but not receive them.
     private static func present(
         _ client: NotificationClient, _ patterns: [String], _ before: NotificationClient.Start?
     ) async throws -> (messages: UInt64, bytes: UInt64)? {

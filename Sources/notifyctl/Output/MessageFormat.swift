@@ -46,7 +46,7 @@ struct MessageFormat: Sendable {
         if replacesControls { Self.replaceControls(in: &bytes, from: start) }
     }
 
-    /// Replaces control characters except newlines and tabs, and bytes that are not UTF-8.
+    /// Replaces bytes that are not UTF-8, and characters that could change the terminal, except newlines and tabs.
     static func replaceControls(in bytes: inout [UInt8], from start: Int) {
         let text = bytes[start...]
         if text.allSatisfy({ 0x20..<0x7F ~= $0 || $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\t") }) { return }

@@ -3,8 +3,8 @@ struct Table {
     struct Column {
         let title: String
         var isNumeric = false
-        /// Whether text is not shortened, because shortening omits the middle. Such a column is shortened only if it is
-        /// the only one left.
+        /// Whether text is not shortened, because a time without its middle is useless. Such a column is shortened only
+        /// if it is the only one left.
         var isFixed = false
         /// Whether the column is left out on a terminal unless `--wide` is given.
         var isWide = false
@@ -54,7 +54,7 @@ struct Table {
     /// The text with replacements for control characters, and for characters that change the direction of text.
     static func printable(_ text: String) -> String { printable(text, keeping: []) }
 
-    /// The text with replacements for control characters, except the characters in `kept`.
+    /// The text with the replacements of ``printable(_:)``, except for the characters in `kept`.
     static func printable(_ text: String, keeping kept: Set<Unicode.Scalar>) -> String {
         if text.utf8.allSatisfy({ 0x20..<0x7F ~= $0 }) { return text }
         guard text.unicodeScalars.contains(where: \.changesTerminal) else { return text }

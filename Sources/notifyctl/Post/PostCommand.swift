@@ -49,7 +49,7 @@ struct PostCommand: AsyncParsableCommand, PatternTaking {
     @Argument(help: "The name of the message, such as orders.created.")
     var name: String
 
-    @Argument(help: "The content; '-' reads all of standard input, which is the default if that is a pipe or a file.")
+    @Argument(help: "The content; '-' for all of standard input, the default if standard input is a pipe or a file.")
     var body: String?
 
     @Option(

@@ -42,7 +42,8 @@ final class ExitWatcher: Sendable {
     func watch(_ process: ProgramProcess) {
         guard process.descriptor >= 0 else { return Self.check(process) }
         let context = Unmanaged.passRetained(process)
-        // At most one event: a process that is being started may still have a copy of the closed descriptor.
+        // At most one event. Otherwise, events would continue after the descriptor was closed, as long as a process
+        // that is being started has a copy of it.
         var event = epoll_event(
             events: EPOLLIN.rawValue | EPOLLONESHOT.rawValue, data: epoll_data(ptr: context.toOpaque()))
         guard epoll_ctl(poll, EPOLL_CTL_ADD, process.descriptor, &event) != 0 else { return }

@@ -80,7 +80,7 @@ struct SubscribeCommand: AsyncParsableCommand, ProgramRunning, PatternTaking {
         try UserNames.check(patterns)
         if exec, receiving.durable != nil {
             throw ValidationError(
-                "--exec does not wait until a job is done: for a durable subscription use 'notifyctl work'")
+                "--exec does not run a failed command again: for a durable subscription use 'notifyctl work'")
         }
         try receiving.checkDurable()
         if let count, count < 1 { throw ValidationError("--count must be at least 1") }

@@ -4,8 +4,8 @@ import NotifyClient
 /// Runs the `subscribe` and the `wait` command.
 struct SubscribeRunner: Sendable {
     /// The time after the start of the command in which the daemon may confirm a subscription, even if the timeout is
-    /// shorter. Even a timeout of 0 needs the answer, to print pending messages. Its 3 seconds end before the client
-    /// reports that there is no connection.
+    /// shorter. Even a timeout of 0 needs the confirmation, to print pending messages. It gets 3 seconds, which end
+    /// before the client reports that there is no connection.
     static func openingTimeout(_ timeout: Duration) -> Duration {
         timeout == .zero ? .seconds(3) : max(timeout, .seconds(1))
     }

@@ -25,7 +25,7 @@ struct SubscriptionOptions: ParsableArguments {
 
     var sharing: NotificationClient.DurableSharing { groupOption.sharing }
 
-    /// Refuses the options of a command without a durable subscription.
+    /// Refuses `--group` and `--takeover`, for a command without a durable subscription.
     func checkUnused() throws {
         if groupOption.group || takeover {
             throw ValidationError("--group and --takeover need a durable subscription: name it with --durable")

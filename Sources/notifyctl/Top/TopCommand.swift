@@ -17,10 +17,11 @@ struct TopCommand: AsyncParsableCommand {
               h: show the keys
               q: quit
 
-            Without a terminal, or with --plain, prints the figures and the table after each interval. Rates cover the \
-            time since the previous report. The views list the clients and subscriptions of this user or, with the \
-            right to manage everything, of every user, and the names that this user may receive. The help of the \
-            commands clients, subscriptions and names explains the columns. \(TableOptions.discussion)
+            Without a terminal, or with --plain or --count, prints the figures and the table after each \
+            interval. Rates cover the time since the previous report. The views list the clients and subscriptions of \
+            this user or, with the right to manage everything, of every user, and the names that this user may \
+            receive. The help of the commands clients, subscriptions and names explains the columns. \
+            \(TableOptions.discussion)
 
             EXAMPLES
               notifyctl top

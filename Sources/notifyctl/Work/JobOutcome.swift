@@ -24,8 +24,8 @@ enum JobOutcome: Equatable {
     /// The signals that stop services. A shell reports such a signal as the exit status 128 plus the number.
     private static let stopSignals = [SIGTERM, SIGINT, SIGHUP]
 
-    /// The time that the answer to a stopped command waits for the stop of notifyctl: a signal to all processes of a
-    /// service may end the command first.
+    /// The time for which the answer to a message waits after its command was stopped: a signal to all processes of a
+    /// service may reach the command before notifyctl.
     static let stopWait = Duration.seconds(1)
 
     /// - Parameter timeout: The time after which the command was ended; nil if it ended by itself. The exit statuses 0,

@@ -91,7 +91,7 @@ struct JobOutput: Sendable {
     }
 }
 
-/// The event for the handler of a pipe that the command with this pipe has exited.
+/// Reports to the handler of a pipe that the command of this pipe has exited.
 struct CommandExit {
     /// The number of bytes that are still in the pipe.
     var bytes: Int

@@ -15,7 +15,7 @@ final class OutputTail: Sendable {
 
     /// The bytes as text, without a partial character at the beginning, and without white space at both ends. U+FFFD
     /// replaces invalid UTF-8, and control characters other than line feeds. A space replaces a tab. A carriage
-    /// return before a line feed is removed, and another one ends a line.
+    /// return before a line feed is removed; any other carriage return ends a line.
     var text: String { Self.text(bytes.withLock { $0 }) }
 
     static func text(_ bytes: [UInt8]) -> String {

@@ -24,7 +24,7 @@ struct WorkCommand: AsyncParsableCommand, ProgramRunning, PatternTaking {
                         becomes a dead letter after --max-deliveries; also if a signal
                         has ended the command
 
-            'notifyctl post' exits with 75 while the daemon can't store. A job that exits with its status then never \
+            'notifyctl post' exits with 75 while the daemon can't store. A job that passes this status on never \
             fails, however often it runs. While a command runs, the deadline of its message is extended. An existing \
             durable subscription keeps its settings, and settings that differ are reported: see 'notifyctl durable \
             set'.
