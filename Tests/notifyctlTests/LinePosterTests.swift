@@ -10,7 +10,7 @@ import WireTestSupport
 
 /// `post --lines` with a daemon that greets, refuses some posts, and answers no others.
 @Suite(.timeLimit(.minutes(25))) struct LinePosterTests {
-    /// Counts the bytes that arrive after the greeting.
+    /// Greets a client, counts its posts, and refuses the first ones.
     private final class SilentDaemon: Sendable {
         static let postWindow: UInt32 = 512
         let path = NSTemporaryDirectory() + "notifyctl-silent-\(UUID().uuidString.prefix(8)).sock"
@@ -175,7 +175,7 @@ import WireTestSupport
 
     /// Posts a line without a daemon.
     ///
-    /// - Parameter times: The deadlines for which the command and its client sleep in turn, in milliseconds.
+    /// - Parameter times: The deadlines until which the command and its client sleep in turn, in milliseconds.
     private func postWithoutDaemon(
         _ configuration: NotificationClient.Configuration = .init(), retryTime: Duration, sleepingUntil times: [Int]
     ) async throws -> (status: notifyctl.ExitStatus, message: String) {

@@ -17,7 +17,7 @@ import Testing
             (.zero, .seconds(3)), (.milliseconds(1), .seconds(1)), (.seconds(1), .seconds(1)),
             (.seconds(60), .seconds(60)),
         ] as [(Duration, Duration)])
-    func `the confirmation may take as long as the timeout, at least 1 s, or 3 s if that is 0`(
+    func `the confirmation may take as long as the timeout, at least 1 s, or 3 s for a timeout of 0`(
         timeout: Duration, limit: Duration
     ) {
         #expect(SubscribeRunner.openingTimeout(timeout) == limit)

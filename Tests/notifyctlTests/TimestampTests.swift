@@ -59,7 +59,7 @@ import Testing
         close(write)
     }
 
-    @Test func `every day agrees with Foundation's calendar`() {
+    @Test func `every seventeenth day from 1970 to 2243 agrees with Foundation's calendar`() {
         let formatter = ISO8601DateFormatter()
         for day in stride(from: 0, to: 100_000, by: 17) {
             let seconds = day * 86_400 + day % 86_400

@@ -30,7 +30,7 @@ import Testing
         ("durable rm a", "unknown command 'rm'; did you mean 'remove'? (see 'notifyctl durable --help')"),
         ("bogus", "unknown command 'bogus' (see 'notifyctl --help')"),
     ])
-    func `an unknown command is refused, with the nearest command`(arguments: String, expected: String) {
+    func `an unknown command is refused, with the one that is probably meant`(arguments: String, expected: String) {
         #expect(message(arguments) == expected)
     }
 

@@ -31,7 +31,7 @@ import Testing
         #expect(!decoder.isWaiting)
     }
 
-    @Test func `an escape byte is a key only if no byte follows`() {
+    @Test func `an escape byte is a key if no byte follows`() {
         var decoder = KeyDecoder()
         #expect(decoder.decode([0x1B]) == [])
         #expect(decoder.isWaiting)
