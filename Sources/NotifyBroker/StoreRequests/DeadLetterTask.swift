@@ -183,6 +183,6 @@ extension Broker {
         let done = task.done == 0 ? "nothing was changed" : "\(task.done) dead letters were handled"
         refuse(
             request.id,
-            WireError(error.code, "\(done), then the log could not be read or changed: \(error.message)"))
+            WireError(error.code, "\(done) before this failure: \(error.message)"))
     }
 }

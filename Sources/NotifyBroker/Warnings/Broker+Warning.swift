@@ -92,8 +92,8 @@ extension Broker {
         }
     }
 
-    /// Warns if the failed messages of a durable subscription reach 80% of a limit. At the limit, no other messages are
-    /// delivered to it.
+    /// Warns if the redeliveries of a durable subscription reach 80% of a limit. At the limit, the subscription gets no
+    /// other messages.
     private mutating func checkRedeliveries(of durable: DurableSubscription, now: BrokerTime) {
         let (count, bytes) = (durable.redeliveryCount, durable.copyBytes)
         let maximumBytes = durable.maximumCopyBytes
@@ -128,9 +128,9 @@ extension Broker {
                 Warning(
                     name: "notifyd.storage.backlog", object: "\(uid)",
                     figures: [("used", .number(bytes)), ("limit", .number(limit)), ("uid", .number(UInt64(uid)))],
-                    text: "80% of a limit: the durable subscriptions of \(uid.userTitle) have not acknowledged "
-                        + "\(bytes) of \(limit) bytes (log.max_backlog); above it, the one furthest behind loses "
-                        + "messages"),
+                    text: "80% of a limit: messages that the durable subscriptions of \(uid.userTitle) have not "
+                        + "acknowledged take \(bytes) of \(limit) bytes (log.max_backlog); above it, the subscription "
+                        + "furthest behind loses messages"),
                 now: now)
         }
     }
