@@ -14,7 +14,8 @@ struct Attachment: Equatable {
     let isResumed: Bool
     /// The maximum number of unacknowledged messages.
     let window: Int
-    /// Whether the client requested messages. False if it only creates the subscription.
+    /// Whether the request grants credit. If not, the attachment is not recorded as the last one, because it may serve
+    /// only to create the subscription.
     var hasCredit = true
     /// The earlier settings of the subscription, if the attachment changes how it is shared.
     var replacedSettings: DurableSettings?

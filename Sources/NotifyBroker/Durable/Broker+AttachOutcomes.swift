@@ -18,7 +18,8 @@ extension Broker {
             durables.redeliveryReads.wake(slot)
         }
         guard takeUnanswered(attachment) else { return }
-        // The committed cursor is reported, because a client that has already detached may be answered during a reset.
+        // The committed cursor is reported: if the client has already detached, a reset may be pending, and its cursor
+        // is not committed yet.
         answer(
             attachment.connection.slot,
             Subscribed(

@@ -23,7 +23,7 @@ extension Broker {
         warnings.counted(now: now.monotonic)
     }
 
-    /// Continues the lists that have waited too long, without the unknown counts.
+    /// Continues the lists that have waited long enough, without newer counts.
     mutating func expireBacklogs(now: Duration) {
         continueLists(of: durables.backlogs.takeExpired(now: now))
     }

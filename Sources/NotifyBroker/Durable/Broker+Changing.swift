@@ -90,7 +90,7 @@ extension Broker {
     }
 
     /// Sends the deadline to the members, because clients extend deadlines in time. A client that gets this frame also
-    /// stops fetching messages ahead: clients do so only without a deadline and without a maximum of deliveries.
+    /// stops fetching messages ahead, which it may do only without a deadline and without a maximum of deliveries.
     private mutating func sendDeadline(of durable: DurableSlot) {
         scheduler.spend(durables[durable].memberCount * FairScheduler.Cost.frame)
         let deadline = durables[durable].settings.deadlineMicroseconds

@@ -122,7 +122,8 @@ extension Broker {
 }
 
 extension DurableSubscription {
-    /// - Throws: The reason why this subscription differs from the one that the client asks to create.
+    /// - Throws: `subscriptionMismatch` if this subscription differs from the one that the client asks to create,
+    ///   `subscriptionInUse` if it is being removed.
     func checkCreation(of filter: SubscriptionFilter, sharing: DurableSharing) throws(WireError) {
         guard state != .removing else {
             throw WireError(.subscriptionInUse, "durable subscription '\(name)' is being removed; try again later")

@@ -3,7 +3,7 @@ import NotifyWire
 
 /// Descriptions of single durable subscriptions.
 extension Broker {
-    /// Describes a subscription once the store has counted its messages, or without counts after a short time.
+    /// Describes a subscription once the store has counted its messages, or after a short time without newer counts.
     mutating func describe(_ describe: Describe, _ slot: ConnectionSlot, now: BrokerTime) throws(WireError) {
         let durable = try managed(describe, by: slot)
         connections[slot].listing = Listing(

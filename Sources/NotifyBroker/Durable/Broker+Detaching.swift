@@ -61,7 +61,7 @@ extension Broker {
         ownerHasRoomForFailures(slot) && ownerHasRoomForUnread(slot)
     }
 
-    /// Whether the owner's copies take at most half of the backlog limit, so that unread messages have the other half.
+    /// Whether the owner's copies take less than half of the backlog limit. Unread messages have the other half.
     func ownerHasRoomForUnread(_ slot: DurableSlot) -> Bool {
         let bytes = ledger.stored.copyBytes(of: durables[slot].uid)
         return statistics.store.backlogLimit.map { UInt64(bytes) < $0 / 2 } ?? true

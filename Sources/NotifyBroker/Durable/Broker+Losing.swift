@@ -3,7 +3,7 @@ import NotifyWire
 
 /// Effects of deletions by the store, mainly on durable subscriptions that had not acknowledged the messages.
 extension Broker {
-    /// Must be called when the store reports a step of retention or of a purge.
+    /// Must be called when the store reports a deletion: a step of retention or of a purge, or deletions by a batch.
     package mutating func deleted(_ deletion: Deletion, now: BrokerTime) {
         ledger.stored.remove(deletion.usage)
         if !deletion.usage.isEmpty {
@@ -37,7 +37,8 @@ extension Broker {
             let generation = deletion.generations[id] ?? durables[slot].cursorGeneration
             guard let loss = durables[slot].lost(loss, generation: generation) else { continue }
             let isReleased = deletion.released[id] != nil
-            // Messages that were deleted before the creation of the subscription do not count.
+            // Before its creation is committed, a subscription lacks only messages that were deleted earlier. These
+            // losses are not logged.
             if durables[slot].isCreated {
                 if !isReleased { pages.readers.evictRing(through: loss.last) }
                 logLoss(loss, of: id, in: deletion, now: now.monotonic)

@@ -65,7 +65,7 @@ extension Broker {
 
     /// The filter for due messages to read: those that a member with room may receive.
     mutating func rightsOfMembersWithRoom(_ slot: DurableSlot) -> MessageRights {
-        // If all members have the same rights to the due messages, no filter is needed.
+        // No filter is needed unless a due message is known to be forbidden for an identity.
         guard durables[slot].areDueRestricted else { return .unknown }
         var rights = MessageRights.anyone
         let identities = durables[slot].identities

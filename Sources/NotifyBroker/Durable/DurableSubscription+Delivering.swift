@@ -53,7 +53,8 @@ extension DurableSubscription {
     /// - Parameters:
     ///   - sequence: The message's sequence, which must be higher than all earlier ones.
     ///   - bytes: The size of the message's frame.
-    /// - Returns: False if the message was acknowledged in an earlier attachment and is skipped.
+    /// - Returns: False if the message is skipped: it was acknowledged in an earlier attachment, was released, or is
+    ///   among the redeliveries.
     @inline(__always)
     mutating func take(_ sequence: UInt64, bytes: UInt32, for index: Int, at time: CoarseTime) -> Bool {
         guard let id = _members.id(at: index) else { return false }
@@ -131,7 +132,7 @@ extension DurableSubscription {
 
     // MARK: The cursor
 
-    /// Every matching message up to this sequence is acknowledged, or has moved to the redeliveries.
+    /// Every matching message up to this sequence is acknowledged or skipped, or has moved to the redeliveries.
     var position: UInt64 { _cursor.position }
 
     /// The sequence after which the log is to be read.

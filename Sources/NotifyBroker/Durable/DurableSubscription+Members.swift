@@ -106,7 +106,7 @@ extension DurableSubscription {
 
     // MARK: Turns
 
-    /// The next member to get a message, if its connection has room; nil if no member has room.
+    /// The next member to get a message; nil if none has room. The caller checks the room of the member's connection.
     @inline(__always)
     mutating func candidate() -> Int? { _members.candidate() }
 

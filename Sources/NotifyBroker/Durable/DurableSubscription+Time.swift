@@ -72,7 +72,8 @@ extension DurableSubscription {
     enum Ending {
         /// The client has detached. The messages that it has not answered are given back without a failure.
         case detached
-        /// The client ended without detaching. The messages that it has not answered have failed.
+        /// The client ended without detaching. The messages that it has not answered have failed, unless the client
+        /// was exclusive and the number of deliveries is not limited.
         case died
     }
 

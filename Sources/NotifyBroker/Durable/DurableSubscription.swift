@@ -175,7 +175,8 @@ struct DurableSubscription {
     /// Moves the cursor and begins a new generation without acknowledgements, losses and redeliveries. No client may be
     /// attached.
     mutating func reset(to position: UInt64) {
-        // If the commit fails, the earlier state is restored, and its ended members would be unknown.
+        // Ended members are not part of the pending change. So their messages are given back now, in case the commit
+        // fails and the earlier state is restored.
         giveBackAll()
         pendingChange = .reset(_cursor, _redeliveries, losses, startedAfter: startedAfter)
         _cursor = _cursor.reset(to: position)

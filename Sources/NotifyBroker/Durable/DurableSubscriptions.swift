@@ -185,7 +185,7 @@ struct DurableSubscriptions {
         }
     }
 
-    /// The next member to get a message, if its connection has room; nil if no member has room.
+    /// The next member to get a message; nil if none has room. The caller checks the room of the member's connection.
     @inline(__always)
     mutating func candidate(of slot: DurableSlot) -> Int? {
         self[slot].turnHolder ?? table.update(slot.index) { $0.candidate() }

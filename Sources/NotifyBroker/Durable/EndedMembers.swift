@@ -8,14 +8,14 @@ struct EndedMembers {
     /// A member whose redeliveries must be moved.
     private struct Entry {
         let id: MemberID
-        /// The number of messages of the member that are still to be moved; at most 0 if messages in flight for the
-        /// first time stay.
+        /// An upper bound of the number of messages of the member that are still to be moved; at most 0 if messages in
+        /// flight for the first time stay.
         var left: Int
     }
 
     private struct Search {
         var members: Set<MemberID> = []
-        /// A lower bound of the number of messages that are still to be found.
+        /// An upper bound of the number of messages that are still to be found.
         var left = 0
 
         var isDone: Bool { members.isEmpty || left <= 0 }

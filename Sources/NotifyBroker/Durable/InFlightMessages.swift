@@ -34,7 +34,7 @@ struct InFlightMessages {
     /// The sequence of the oldest message. After a call of `removeAcknowledged`, that message is unacknowledged.
     var oldest: UInt64? { messages.first?.sequence }
 
-    /// The first message after a sequence that is not acknowledged, and the time at which it was delivered.
+    /// The first unacknowledged message after a sequence, and the time at which the message was delivered.
     func first(after sequence: UInt64, now: Duration) -> (sequence: UInt64, delivered: Duration)? {
         var index = 0
         if let oldest, oldest <= sequence { index = messages.partitioningIndex { $0.sequence > sequence } }

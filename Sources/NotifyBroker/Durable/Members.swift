@@ -207,7 +207,7 @@ struct Members {
         if blocked.wake(connection) { queue.append(.connection(connection)) }
     }
 
-    /// The member that gets the next message, if its connection has room; nil if no member has room.
+    /// The next member to get a message; nil if none has room. The caller checks the room of the member's connection.
     @inline(__always)
     mutating func candidate() -> Int? { turnHolder ?? nextTurn() }
 
