@@ -42,8 +42,8 @@ package struct BrokerConfiguration: Sendable, Equatable {
     package var outboxBytesPerConnection = 4 << 20
     /// The maximum size of volatile messages waiting for all of a user's connections together.
     package var outboxBytesPerUser = 64 << 20
-    /// The maximum size of answers and durable messages waiting for one connection. Above this, the connection's
-    /// requests are not processed.
+    /// The maximum size of answers waiting for one connection. Above this, the connection's requests that need an
+    /// answer are not processed.
     package var answerBytesPerConnection = 512 << 10
     /// Durable messages are added to an outbox only while its answers and durable messages take fewer bytes than this.
     package var durableOutboxBytes = 256 << 10

@@ -29,7 +29,8 @@ struct Chunk {
     var content: Content
     var bytes: ByteBuffer
     /// The bytes charged to the connection: those of the chunk or, if the chunk keeps a shared block alive, its part of
-    /// the memory of this block. Before ``Outbox/settle(isBlocked:in:)``, the chunk is charged for the whole block.
+    /// the memory of this block. Before ``Outbox/settle(isBlocked:in:)``, nothing is charged yet, and this is the
+    /// memory of the whole block.
     var charge: Int
     /// The shared block that the chunk keeps alive; nil if the bytes are not shared.
     var block: SharedBlock?

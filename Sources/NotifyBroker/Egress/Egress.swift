@@ -102,8 +102,8 @@ struct Egress {
     var isBehind: Bool { !flushes.isEmpty }
 
     /// Takes the next connection to flush, and begins its slice of work. When the budget of the turn is used up, the
-    /// remaining connections touched in this tick are returned with an empty slice: they are settled, and stay in the
-    /// queue.
+    /// remaining connections touched in this tick are returned with an empty slice, and stay in the queue: nothing is
+    /// written for them, but their waiting output is charged and limited (see `Broker.settle`).
     mutating func nextToFlush(_ connections: Connections) -> ConnectionID? {
         if !isQueueing, sealed.count > Self.unqueuedConnections || isBehind { queueSealed(connections) }
         while isQueueing, !flushBudget.isTurnOver, let id = flushes.next() {

@@ -1,7 +1,7 @@
 /// The work of flushing outboxes and of closing connections, in the units of ``FairScheduler``.
 ///
-/// A turn of the event loop has a budget, and each connection has a slice of it. The rest is flushed or closed in the
-/// next turn.
+/// A turn of the event loop has a budget, and each connection has a slice of it. The rest is flushed or closed in later
+/// turns.
 struct FlushBudget {
     /// The budget of a turn, about 10 ms.
     static let unitsPerTurn = 1 << 19

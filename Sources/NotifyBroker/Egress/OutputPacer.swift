@@ -2,7 +2,7 @@ import DequeModule
 
 /// Slows down posts while connections wait to be flushed, so that posts do not outrun the output to their subscribers.
 ///
-/// A user's next post waits until as much output was flushed as its last post caused, or until no connection waits.
+/// A user's next post waits until as much output was flushed as its earlier posts caused, or until no connection waits.
 /// The posts of other users are not affected.
 struct OutputPacer {
     private struct User {
@@ -21,8 +21,8 @@ struct OutputPacer {
         users[uid, default: User()].end = max(users[uid]?.end ?? 0, flushed) + units
     }
 
-    /// Whether posts of the user must wait. Other waiting connections of the user do not matter: `takeReady` returns
-    /// only some of them in each turn, and the returned ones may post at once.
+    /// Whether posts of the user must wait. Does not depend on whether other connections of the user wait: those that
+    /// `takeReady` returns may post at once, although the others still wait.
     func mustWait(_ uid: UInt32, flushed: Int) -> Bool {
         guard let user = users[uid] else { return false }
         return user.end > flushed
