@@ -51,7 +51,8 @@ extension Redeliveries {
 
     // MARK: Answers
 
-    /// Removes those messages in the ranges that the member has received in any delivery.
+    /// Removes those messages in the ranges that the member holds: it has received them, also in an earlier delivery
+    /// that is not forgotten.
     ///
     /// - Parameter ranges: Ascending and disjoint.
     /// - Returns: For each removed message, the member to which it was in flight; nil if there was none.

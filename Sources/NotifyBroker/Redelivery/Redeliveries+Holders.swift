@@ -16,8 +16,8 @@ extension Redeliveries {
         held[holder, default: []].insert(sequence)
     }
 
-    /// Whether a member holds more than the maximum number of messages, including one in flight that fails now. If so,
-    /// it does not stay a holder of that message, and holds at most the maximum without it.
+    /// Whether a member holds too many messages, counting the one in flight that fails now. If so, the member does not
+    /// stay a holder of this message.
     func hasManyHeld(_ member: MemberID) -> Bool { held[member]?.count ?? 0 > Self.maximumHeld }
 
     mutating func removeHeld(_ sequence: UInt64, by holder: MemberID) {

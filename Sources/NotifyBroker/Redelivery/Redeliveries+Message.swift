@@ -8,9 +8,9 @@ extension Redeliveries {
         let bytes: UInt32
         /// Whether the log has the copy.
         var isStored: Bool
-        /// The identities that may receive the message. Known at most while it is due.
+        /// The identities that may receive the message. Known, if at all, only while the message is due.
         var rights = MessageRights.unknown
-        /// Whether the last attempt to deliver the message found no member that may receive it.
+        /// Whether the last attempt to deliver the message found no member with room that may receive it.
         var isSetAside = false
         /// The members that received the message last. Each of them may acknowledge it.
         var holders: [MemberID] = []

@@ -3,9 +3,9 @@ import HeapModule
 import NotifyLog
 import NotifyWire
 
-/// The messages that the cursor of a durable subscription has passed although they are not finished: not acknowledged,
-/// dropped or stored as a dead letter. The log has a copy of each message, or gets the copy with a later batch. A pure
-/// state machine.
+/// The messages that the cursor of a durable subscription has passed although they are not finished: neither
+/// acknowledged, nor dropped, nor stored as a dead letter. The log has a copy of each message, or gets the copy with a
+/// later batch. A pure state machine.
 struct Redeliveries {
     private struct Timer: Comparable {
         let time: Duration
@@ -127,7 +127,7 @@ struct Redeliveries {
         set(next.state, of: record.sequence)
     }
 
-    /// Removes a message whose copy could not be stored.
+    /// Removes a message whose copy could not be made or was deleted.
     mutating func discard(_ sequence: UInt64) {
         remove(sequence)
         unsaved[sequence] = nil

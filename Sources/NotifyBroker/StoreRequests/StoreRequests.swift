@@ -41,7 +41,7 @@ struct StoreRequests {
         _modify { yield &lanes[kind.rawValue] }
     }
 
-    /// Whether all requests are answered.
+    /// Whether no request waits or is current. The backup under way does not count.
     var isEmpty: Bool { count == 0 }
 
     // MARK: The life of a request
