@@ -128,8 +128,8 @@ struct CommitPipeline {
         pending.isRequested = true
     }
 
-    /// Takes the requests in the next batch that create a subscription, because an earlier batch has failed to create
-    /// it.
+    /// Takes the requests in the next batch that create a subscription. Called when an earlier batch has failed to
+    /// create it.
     mutating func takeCreations(of id: DurableID) -> [(connection: ConnectionID, request: UInt64)] {
         pending.takeCreations(of: id)
     }

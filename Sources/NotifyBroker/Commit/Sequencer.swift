@@ -15,7 +15,7 @@ struct Sequencer {
     /// Sequences below this are reserved. After a crash, the next start continues at this sequence, unless the shared
     /// memory still contains the lowest unused sequence.
     private(set) var reservedBelow: UInt64
-    /// Sequences below this may be used even if none can be reserved, because the log is not writable. The store also
+    /// Sequences below this may be used even while the log is not writable and none can be reserved. The store also
     /// records used sequences in shared memory, so that a start within the same boot does not use them again (see
     /// `RecoveredLog.usableBelow`).
     private let usableBelow: UInt64

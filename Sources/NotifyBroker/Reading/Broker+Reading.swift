@@ -35,7 +35,8 @@ extension Broker {
         closeRuns()
     }
 
-    /// The number of runs for which the outbox of a connection has room. Each run checks the room of the outbox once.
+    /// The number of runs of the maximum size that fill an outbox. Runs are limited, because the room of the outbox is
+    /// checked only once for each run.
     private static let liveRunsPerOutbox = 16
 
     /// Moves the open runs into outboxes.

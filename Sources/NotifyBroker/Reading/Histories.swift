@@ -16,7 +16,7 @@ struct HistoryRead {
     let isDescending: Bool
     let wait: Wait
     /// The mark after which the page reports deletions, see `PageRequest`. If the client has no mark, this becomes the
-    /// mark of the first page that is read for it: the client has missed no earlier deletions.
+    /// mark of the first page that is read for the request: the client has missed no earlier deletions.
     var deletionMark: UInt64
     /// The sequence up to which no message was waiting to be stored when the page was requested.
     var settledThrough: UInt64 = 0
