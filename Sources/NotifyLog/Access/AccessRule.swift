@@ -54,9 +54,9 @@ package enum AccessRight: String, Sendable, CaseIterable {
     case post
     /// Receiving messages posted under a name.
     case subscribe
-    /// Deleting the stored messages of a name. With this right to all names: listing and removing durable subscriptions
-    /// of other users, reading the usage of other users, testing the policy for other users, backing up the log, and
-    /// reloading the configuration.
+    /// Deleting the stored messages of a name. With this right to all names: managing the durable subscriptions and the
+    /// dead letters of other users, reading their usage, testing the policy for them, checking and backing up the log,
+    /// and reloading the configuration.
     case manage
 }
 

@@ -1,7 +1,7 @@
 /// The uid, gid and groups of a peer, as reported by the kernel.
 ///
-/// A durable subscription stores the identity of the client that attached last. The rights of this identity apply to
-/// the subscription's messages, even while no client is attached.
+/// A durable subscription stores the last eight identities that have attached. A message is for the subscription if one
+/// of them may receive it, even while no client is attached.
 package struct Identity: Hashable, Sendable {
     package var uid: UInt32
     /// The primary group; `UInt32.max` if unknown, because no process has this gid.

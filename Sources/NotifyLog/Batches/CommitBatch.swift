@@ -42,8 +42,8 @@ package enum DurableChange: Equatable, Sendable {
     /// Adds the deleted messages after the start position of a new subscription to the subscription's loss. Follows the
     /// change that creates the subscription.
     case countDeleted(DurableRecord)
-    /// Replaces the filter, the settings, the start and the progress of a subscription. The subscription's losses are
-    /// removed if the generation changes.
+    /// Replaces the filter, the settings, the start and the progress of a subscription. If the generation changes, the
+    /// subscription's losses and its copies of messages are removed.
     case replace(DurableRecord)
     /// Makes the identity of a new attachment the owner of the subscription, keeps the earlier owners, and sets the
     /// time of the attachment.

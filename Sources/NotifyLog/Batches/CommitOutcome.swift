@@ -21,7 +21,7 @@ package struct CommitOutcome: Sendable {
     }
 }
 
-/// A failure to commit a batch or to read a page. Nothing of a failed batch is stored.
+/// A failure of the store, for example to commit a batch (see ``LogStore/commit(_:completion:)``) or to read a page.
 package struct StorageFailure: Error, Equatable, Sendable {
     package enum Kind: Sendable {
         /// The disk is full, or the log has reached its size limit.

@@ -74,7 +74,8 @@ package struct Page: Sendable {
         package var deleted: Loss?
         /// The latest mark of deletions when the page was read.
         package var deletionMark: UInt64
-        /// The reasons of the last failures of these copies. Subscriptions without a copy are left out.
+        /// The reason of the last failure of each copy that the request looks up. Subscriptions without a copy are left
+        /// out.
         package var reasons: [DurableID: String] = [:]
 
         package init(

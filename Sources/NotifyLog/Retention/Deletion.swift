@@ -1,7 +1,7 @@
 package import NotifyWire
 
-/// The result of a step of retention or of a purge: the deleted messages and copies, and the state of the log
-/// afterwards.
+/// The result of a step of retention or of a purge, or of the deletions by a batch: the deleted messages and copies,
+/// and the state of the log afterwards.
 package struct Deletion: Equatable, Sendable {
     /// The number and bytes of the deleted messages of each user.
     package var usage: [UInt32: StoredUsage] = [:]
@@ -26,7 +26,7 @@ package struct Deletion: Equatable, Sendable {
     package var isPurge = false
     /// The highest sequence of a dead letter that was deleted on request; 0 if there is none.
     package var deadLettersThrough: UInt64 = 0
-    /// Whether the messages were deleted only to make room for others.
+    /// Whether some of the messages were deleted only to make room for others.
     package var madeRoom = false
     /// The statistics of the store after the deletion; nil if they have not changed since the last report.
     package var statistics: StoreStatistics?

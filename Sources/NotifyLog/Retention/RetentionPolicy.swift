@@ -1,7 +1,7 @@
 /// The rules by which the log keeps messages: one for each name, and the limits of the log as a whole.
 package struct RetentionPolicy: Equatable, Sendable {
-    /// The lowest permitted size limit of the log and of a rule: the size at which a segment of the log is closed.
-    /// Messages are removed in whole segments.
+    /// The lowest permitted size limit of the log and of a rule: the size at which a segment of the log is closed. The
+    /// rules delete the messages of a name and a user in a segment together.
     package static let minimumBytes: UInt64 = 1 << 20
 
     /// The rules. The first ones are built in; the configured ones follow.
@@ -28,8 +28,8 @@ package struct RetentionPolicy: Equatable, Sendable {
         set { rules = RetentionRule.allBuiltIn + newValue }
     }
 
-    /// The index in ``rules`` of the last rule that matches the name. The built-in rule matches every name, reserved
-    /// ones included.
+    /// The index in ``rules`` of the last rule that matches the name. The first rule matches every name, reserved ones
+    /// included.
     ///
     /// Compares the name with the patterns of every rule: callers should keep the result as long as the policy is in
     /// effect.

@@ -81,7 +81,7 @@ package struct LastAttachment: Equatable, Sendable {
 
 /// The persisted progress of a durable subscription.
 package struct DurableProgress: Equatable, Sendable {
-    /// Every matching message up to this sequence is acknowledged.
+    /// Every matching message up to this sequence is acknowledged or skipped, or the log has a copy for its redelivery.
     package var cursor: UInt64
     /// Every message up to this sequence may have been delivered to a client. Later messages were not delivered.
     package var seenThrough: UInt64
