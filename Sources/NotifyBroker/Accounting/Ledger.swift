@@ -16,7 +16,7 @@ struct Ledger {
         /// Bytes of volatile messages waiting in outboxes, summed over connections. Does not count as memory, because
         /// connections share the blocks.
         case outboxBytes
-        /// Bytes of the connections' own state.
+        /// Bytes of the connections' own state, and of the posts recorded by their monitors.
         case connectionBytes
         /// Bytes of the groups of the user's identities.
         case identityBytes
@@ -30,7 +30,7 @@ struct Ledger {
         case blockBytes
         /// Bytes outside shared blocks, such as answers and copied messages, that wait in outboxes and for sockets.
         case answerBytes
-        /// Bytes of posts and changes that wait for the store.
+        /// Bytes of posts, changes and requests that wait for the store, and of lists of stored names.
         case pendingBytes
         /// Bytes of the names under which messages were stored.
         case nameBytes

@@ -66,7 +66,8 @@ extension Broker {
 
     // MARK: Rights
 
-    /// Whether all members have the same rights, so that each may receive every message that the reader selects.
+    /// Whether the subscription has only one known identity, so that each member may receive every message that the
+    /// reader selects.
     @inline(__always)
     func haveMembersEqualRights(_ reader: ReaderID) -> Bool {
         durables[pages.readers[reader].durable].identities.count == 1

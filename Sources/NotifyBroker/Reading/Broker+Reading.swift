@@ -188,7 +188,7 @@ extension Broker {
     /// Gives matching messages from the ring to the members of the subscription that have room.
     ///
     /// - Parameter entries: Neighbors in the block.
-    /// - Returns: False if no member has room for one of them.
+    /// - Returns: False if the subscription accepts no further message now.
     private mutating func take(
         _ entries: ArraySlice<LogBlock.Entry>, in block: LogBlock, for reader: ReaderID, _ source: UInt32
     ) -> Bool {

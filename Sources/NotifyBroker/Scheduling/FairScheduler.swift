@@ -28,14 +28,14 @@ struct FairScheduler {
         static let statistics = 512
         /// A post while posts are recorded.
         static let recording = 10
-        /// A trace, including the page that is read for it.
+        /// A page of the log for a trace, for history or for dead letters, or another request of about this cost.
         static let trace = 2_048
         /// Comparing a traced message with one pattern of a durable subscription.
         static let tracePattern = 4
-        /// A search of the log for the first message of a time.
+        /// A request for which the store goes through the log: a search for a time, a count, a check or a purge.
         static let search = 2_048
         static let refusal = 128
-        /// The number of messages in flight that an acknowledgement visits at the cost of one unit.
+        /// The number of messages in flight, redeliveries or members that are visited at the cost of one unit.
         static let visitsPerUnit = 4
         static let subscribe = 256
         static let pattern = 256
