@@ -17,7 +17,7 @@ package protocol LogStore: AnyObject, Sendable {
     /// Applies another policy to the requests that follow. Messages that none of the owners of a subscription may
     /// receive do not count as losses of the subscription.
     func setPolicy(_ policy: AccessPolicy)
-    /// Sets the handler of deletions, which are made by retention, by purges and by batches.
+    /// Sets the handler of reports about deletions by retention, purges and batches, and about the health of retention.
     func setDeletionHandler(_ handler: @escaping @Sendable (Deletion) -> Void)
     /// Records that sequences below `next` may be visible to peers from now on. If the process crashes, the next start
     /// continues at `next`. If the kernel crashes, this record is lost.
