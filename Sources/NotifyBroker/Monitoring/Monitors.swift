@@ -158,9 +158,9 @@ struct Monitors {
         else {
             throw WireError(
                 .limitReached,
-                "too many clients monitor posts: the limit is \(Self.maximumCount) in total and, without the right to "
-                    + "manage everything, \(Self.maximumCountOfOthers), of which \(Self.maximumCountPerUser) for each "
-                    + "user")
+                "too many clients monitor posts: the limit is \(Self.maximumCount) clients, of which "
+                    + "\(Self.maximumCountOfOthers) (\(Self.maximumCountPerUser) of each user) may lack the right to manage "
+                    + "everything")
         }
         all.append(
             Monitor(
