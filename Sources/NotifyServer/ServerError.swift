@@ -17,9 +17,9 @@ package struct ServerError: Error, Sendable {
         case socketInUse
         /// The socket can never accept connections again.
         case socketLost
-        /// systemd passed something other than one listening Unix stream socket.
+        /// systemd's variables are malformed, or it passed something other than one listening Unix stream socket.
         case socketActivationInvalid
-        /// The file system of the database is nearly full.
+        /// The file system of the database is nearly full, or has less space free than `log.min_free_bytes`.
         case diskNearlyFull
         /// A system call failed for a reason that no other code covers.
         case systemCallFailed

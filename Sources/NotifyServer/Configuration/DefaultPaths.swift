@@ -43,8 +43,8 @@ package struct DefaultPaths: Sendable, Equatable {
             }
     }
 
-    /// The default permission bits of a socket at `path`: all users may connect to the system's daemon, and only its
-    /// own user may connect to any other daemon.
+    /// The default permission bits of a socket at `path`: all users may connect to the system's daemon, and to a daemon
+    /// of root. Only its own user may connect to any other daemon.
     package func socketMode(for path: String, context: ProcessContext) -> mode_t {
         context.isRoot || path == Self.systemSocketPath ? 0o666 : 0o600
     }
@@ -71,7 +71,7 @@ package struct DefaultPaths: Sendable, Equatable {
     }
 
     /// Why another user could replace the socket's directory in the runtime directory at `path`; `nil` if no other user
-    /// could.
+    /// could, or if `path` does not exist.
     private static func problem(ofRuntimeDirectory path: String, _ context: ProcessContext) -> String? {
         guard let status = try? Stat(FilePath(path)) else { return nil }
         let (owner, mode) = (status.userID.rawValue, status.permissions.rawValue)

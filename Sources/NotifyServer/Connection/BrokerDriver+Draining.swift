@@ -51,7 +51,7 @@ extension BrokerDriver {
         drain.drained = nil
     }
 
-    /// Closes connections whose outbox is flushed, within the budget of endings before the next poll. Ends the drain
+    /// Closes connections whose outbox is flushed, as many as the budget allows before the next poll. Ends the drain
     /// once no connection is left. Must be called only after the broker has sent `closing` to every client.
     func closeFlushedConnections() {
         var areAllClosed = true

@@ -9,7 +9,8 @@ struct LogRepairs {
     fileprivate var isRequested = false
     /// The number of requested repairs that the store has not answered.
     fileprivate var count = 0
-    /// Why the last requested repair has failed; nil if it succeeded. The store may answer before the reload ends.
+    /// Why one of the repairs that were pending together has failed; nil if all succeeded. Kept until the next repair,
+    /// because the store may answer before the reload ends.
     fileprivate var problem: String?
     /// The requested reloads whose answers wait for the repair of the log.
     fileprivate var endedReloads: [(outcome: ReloadOutcome, connection: ConnectionID, request: UInt64)] = []
@@ -24,7 +25,7 @@ extension BrokerDriver {
         scheduleTick()
     }
 
-    /// Answers the clients that requested reloads, with the problem of the last repair.
+    /// Answers the clients that requested reloads, with the problem of the repairs.
     private func answerReloads() {
         let ended = repairs.endedReloads
         repairs.endedReloads = []

@@ -14,8 +14,8 @@ struct TickSchedule {
 
     private var isScheduled = false
     private var isWakeUpRequested = false
-    /// The number of scheduled ticks since the last event. Events are: received bytes, the beginning or end of a
-    /// connection, and the wake-up after a requested poll.
+    /// The number of scheduled ticks since the last event. Events are all that the poll reports about a connection,
+    /// such as received bytes or its end, and the wake-up after a requested poll.
     private var ticksSinceEvent = 0
     /// Whether a tick runs now. Events during a tick are its consequences, and do not count.
     var isTicking = false

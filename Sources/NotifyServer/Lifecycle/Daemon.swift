@@ -76,7 +76,7 @@ package enum Daemon {
         // 64 descriptors are reserved for the database, the log and the event loop.
         guard limit < configuration.broker.connections + 64 else { return }
         logger.debug(
-            "at most \(limit) files may be open, fewer than the \(configuration.broker.connections) connections allowed"
+            "at most \(limit) files may be open, too few for the \(configuration.broker.connections) connections allowed"
         )
     }
 }

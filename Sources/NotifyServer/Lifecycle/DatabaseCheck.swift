@@ -47,7 +47,7 @@ package enum DatabaseCheck {
         return lines
     }
 
-    /// A line about the number of rows that were checked.
+    /// A line about what was checked.
     private static func checked(_ check: FileCheck) -> String {
         guard check.hasReadStructure else {
             return check.hasReadRows

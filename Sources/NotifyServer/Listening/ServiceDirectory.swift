@@ -34,8 +34,8 @@ package struct ServiceDirectory: Sendable, Equatable {
         try verifyExisting(owner: owner, purpose: purpose)
     }
 
-    /// Refuses a directory whose parent belongs to another user, because that user could replace the directory. After
-    /// `su`, for example, the variables of the environment name such a directory.
+    /// Refuses a directory whose nearest existing parent belongs to a user other than root and the owner, because that
+    /// user could replace the directory. After `su`, for example, the environment's variables name such a directory.
     private func verifySurroundings(owner: uid_t, purpose: String) throws(ServerError) {
         var parent = AccessProblem.directory(of: path)
         while parent != "/", parent != ".", access(parent, F_OK) != 0, errno == ENOENT {

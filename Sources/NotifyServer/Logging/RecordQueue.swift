@@ -75,7 +75,8 @@ final class RecordQueue: Sendable {
         }
     }
 
-    /// Takes all waiting records, and a report of the dropped ones; nil if there are none.
+    /// Takes all waiting records, and a report of the dropped ones. If there are none: the end if the queue has ended,
+    /// else nil.
     private func takeWork(_ state: inout State) -> Work? {
         state.isWriting = !state.waiting.isEmpty || state.dropped > 0
         guard state.isWriting else { return state.isEnded ? .end : nil }
