@@ -12,9 +12,10 @@ struct Notifyd: AsyncParsableCommand {
         abstract: "A local message bus: publish and subscribe between the programs of this machine.",
         discussion: """
             Options override environment variables, which override the configuration file, which overrides the defaults.
-            Every setting of the file has a variable: limits.payload_bytes is NOTIFYD_LIMITS_PAYLOAD_BYTES.
+            Every setting of the file except lists has a variable: limits.payload_bytes is NOTIFYD_LIMITS_PAYLOAD_BYTES.
 
-            SIGTERM and SIGINT stop notifyd once everything is delivered or stored. SIGHUP reads the configuration again: \
+            SIGTERM and SIGINT stop notifyd once everything is delivered or stored, at the latest after \
+            timeouts.drain_seconds. SIGHUP reads the configuration again: \
             log_level, policy, log and limits take effect at once, except for log.checkpoint_bytes, limits.payload_bytes \
             and limits.per_connection.post_window. These and all other settings take effect at the next start. If a file \
             has an error, nothing changes. If the database was deleted or moved away, SIGHUP creates a new one.
