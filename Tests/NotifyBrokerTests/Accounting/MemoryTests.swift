@@ -31,7 +31,7 @@ struct MemoryTests {
         #expect(ledger.room(of: 0) == 287_500)
     }
 
-    @Test func `counts do not use memory`() {
+    @Test func `counts and the bytes that wait in outboxes are not charged as memory`() {
         var ledger = Ledger(configuration(memory: 1_000_000))
         for resource in [
             Ledger.Resource.connections, .subscriptions, .durableSubscriptions, .slowConnections, .outboxBytes,

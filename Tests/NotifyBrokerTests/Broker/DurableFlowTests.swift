@@ -100,7 +100,7 @@ struct DurableFlowTests {
     }
 
     /// The event loop must not be woken repeatedly while the store works on another batch.
-    @Test func `no deadline is set while a batch is in flight`() {
+    @Test func `acknowledgements set no deadline while a batch is in flight`() {
         let host = TestHost()
         let client = subscriber(host)
         post(1, host)

@@ -85,7 +85,9 @@ struct GreetingTests {
         (Array("GET / HTTP/1.1\r\n\r\n".utf8), .frameTooLarge),
         ([0xFF, 0xFF, 0xFF, 0xFF, 1, 0, 0, 0], .frameTooLarge),
     ])
-    func `a first frame other than hello is answered and closes the connection`(_ bytes: [UInt8], _ code: ErrorCode) {
+    func `a first frame other than a valid hello is answered and closes the connection`(
+        _ bytes: [UInt8], _ code: ErrorCode
+    ) {
         let host = TestHost()
         let other = host.connect()
         let client = host.connect(greets: false)

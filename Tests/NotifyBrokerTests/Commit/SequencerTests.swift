@@ -13,7 +13,7 @@ struct SequencerTests {
     }
 
     @Test
-    func `usable sequences are assigned without a reservation, which is still requested`() {
+    func `usable sequences are assigned without a reservation, and one is still requested`() {
         var sequencer = Sequencer(next: 5, usableBelow: 8)
         #expect(sequencer.isReady)
         #expect(sequencer.neededReservation == 5 + Sequencer.blockSize)
@@ -27,7 +27,7 @@ struct SequencerTests {
     }
 
     @Test
-    func `sequences end below the bound of a reservation, where a start after a crash continues`() {
+    func `sequences end below the bound of a reservation, and a start after a crash continues there`() {
         var sequencer = Sequencer(next: 10)
         sequencer.reservationBegan()
         sequencer.reservationEnded(below: 12, succeeded: true)

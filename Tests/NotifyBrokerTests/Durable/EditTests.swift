@@ -99,7 +99,7 @@ struct EditTests {
         #expect(client.takeMessages().map(\.sequence) == [sequences[0], sequences[2]])
     }
 
-    @Test func `an edited subscription of an earlier version gets acknowledged messages again`() {
+    @Test func `an edited subscription that an earlier version created gets acknowledged messages again`() {
         let (first, sequences) = hostWithRanges()
         first.store.forgetCreation(of: "d")
         let host = TestHost(store: first.store)

@@ -46,7 +46,7 @@ struct EndedMembersTests {
         #expect((11...1_010).allSatisfy { made.durable.failures(of: $0) == 0 })
     }
 
-    @Test func `the death of an exclusive client without a limit is no failure of a redelivery`() throws {
+    @Test func `without a limit of deliveries, the death of an exclusive client fails no redelivery`() throws {
         var made = SubscriptionCase(.exclusive)
         try made.attach("A")
         made.deliver()
@@ -151,7 +151,7 @@ struct EndedMembersTests {
         #expect(made.durable.nextTime(now: made.now) == SubscriptionCase.deadline)
     }
 
-    @Test func `after many changes of the deadline, a message has at least the longest of them`() throws {
+    @Test func `after many changes of the deadline, a message has at least the longest deadline`() throws {
         var made = SubscriptionCase(.group)
         try made.attach("A")
         for number in 1...100 {

@@ -79,7 +79,7 @@ struct LossCommitTests {
         #expect(loss == nil && storedLoss == nil)
     }
 
-    @Test func `a loss returns with a failed reset if its commit failed, too`() {
+    @Test func `a loss returns with a failed reset if the commit of its end failed, too`() {
         reset()
         host.work(failingWith: .full)
         host.advance(.seconds(10))

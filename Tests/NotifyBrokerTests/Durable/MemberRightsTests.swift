@@ -140,7 +140,7 @@ struct MemberRightsTests {
         run()
         #expect(other.takeMessages().isEmpty)
         #expect(withheld(other) == 1)
-        // A client that has lost the right must not conclude from the error that the message no longer exists.
+        // A client without the right must not conclude from the error that the message does not exist.
         for (traced, code) in [(sequence, ErrorCode.forbidden), (1 << 40, .unknownMessage)] {
             other.send(TraceRequest(request: other.nextRequest(), sequence: traced))
             run()
@@ -230,7 +230,7 @@ struct MemberRightsTests {
 
     // MARK: Without a client
 
-    /// Withholds messages for a privileged client while no client is attached.
+    /// Withholds messages for a privileged client, and then disconnects the last client.
     private func withhold() {
         leave(attach(true))
         let other = attach(false)

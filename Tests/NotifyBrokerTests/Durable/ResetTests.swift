@@ -137,7 +137,7 @@ struct ResetTests {
         #expect(host.store.subscription(named: "d")?.progress.generation == 1)
     }
 
-    @Test func `a reset refuses an attachment whose commit is pending, which can be repeated`() {
+    @Test func `a reset refuses an attachment whose commit is pending, and the client can attach again`() {
         let (host, client, sequences, _) = host()
         host.closed(client)
         host.run()

@@ -43,7 +43,7 @@ struct BlockWriterTests {
         #expect(writer.seal().readableBytes == places[1].end)
     }
 
-    @Test func `held buffers use at most twice the size of their bytes`() {
+    @Test func `after a large buffer, later ones shrink to at most twice the size of their bytes`() {
         var writer = BlockWriter()
         append(1, to: &writer, size: 250_000)
         var held = [writer.seal()]

@@ -67,7 +67,7 @@ struct LogReadersTests {
         readers.open(LogReader(of: DurableSlot(0), after: position))
     }
 
-    @Test func `a reader is ready when opened and once per wake-up`() {
+    @Test func `a reader is ready when opened, and once after several wake-ups`() {
         var readers = readers()
         let id = open(&readers)
         #expect(readers.takeReady() == [id])

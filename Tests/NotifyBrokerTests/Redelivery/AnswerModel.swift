@@ -18,8 +18,8 @@ struct AnswerModel {
         /// rejected it or ended.
         var mayAcknowledge: [Int] = []
         var isAcknowledged = false
-        /// Whether the message has failed too often. A late acknowledgement still counts until the dead letter is
-        /// stored.
+        /// Whether the message has failed too often or for good. A late acknowledgement still counts until the dead
+        /// letter is stored.
         var isGivenUp = false
     }
 

@@ -62,7 +62,7 @@ struct DeadLetteringTests: JobsTests {
         #expect(client.takeMessages().isEmpty && host.durable("jobs")?.redeliveryCount == 0)
     }
 
-    @Test func `a trace shows a failed message as waiting, and later as a dead letter`() throws {
+    @Test func `a trace shows a failed message as waiting, and one that failed for good as a dead letter`() throws {
         let client = attach(DurableSettingChanges(retryDelays: [1_000_000]))
         post("failed", "dead")
         let messages = client.takeMessages()
@@ -273,7 +273,7 @@ struct DeadLetteringTests: JobsTests {
         #expect(host.store.copies.values.allSatisfy { $0.isEmpty })
     }
 
-    @Test func `dead letters are purged by sequence, and only by clients that may manage everything`() throws {
+    @Test func `dead letters are purged by sequence, and another user's only with the right to manage`() throws {
         let client = attach()
         post("one", "two")
         for message in client.takeMessages() { client.reject(1, message.sequence, .dead) }

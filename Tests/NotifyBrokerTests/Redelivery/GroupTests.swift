@@ -47,7 +47,7 @@ struct GroupTests {
         #expect(Set(received.joined().map(\.sequence)).count == 300 && received.joined().count == 300)
     }
 
-    @Test func `a few messages go to one member each`() {
+    @Test func `a few messages go to different members`() {
         let members = [member(), member(), member(), member()]
         post(4)
         #expect(members.map { $0.takeMessages().count } == [1, 1, 1, 1])

@@ -85,7 +85,7 @@ import Testing
         #expect(messages.count == 1 && isCounted(messages))
     }
 
-    @Test func `withheld messages do not count towards the room for failed ones of an owner without room`() {
+    @Test func `withheld messages do not count towards the room for failed ones when the share is used up`() {
         var messages = Redeliveries()
         messages.maximumBytes = Redelivery.bytesWithoutRoom
         messages.addWithheld(1, bytes: UInt32(Redelivery.bytesWithoutRoom), Self.rights)

@@ -204,7 +204,7 @@ struct FairnessTests {
 }
 
 extension TestHost {
-    /// Returns the units of work for processing the frames that `send` sends.
+    /// Returns the units of work that the broker spends while `send` runs.
     fileprivate func work(of client: Client, _ send: () -> Void) -> Int {
         let before = core.broker.scheduler.spent
         send()

@@ -164,7 +164,7 @@ struct RightsModel {
         _ durable: DurableSubscription, readThrough position: UInt64, _ identities: [[UInt32]],
         _ letters: Set<UInt64>, _ rights: RightsTable, _ store: FakeStore
     ) {
-        // A dead letter that no longer exists is delivered again, even if its message was acknowledged late.
+        // The message of a dead letter that no longer exists is delivered again, even if it was acknowledged late.
         for sequence in self.letters.subtracting(letters) {
             messages[sequence]?.isAcknowledged = false
             watched.insert(sequence)

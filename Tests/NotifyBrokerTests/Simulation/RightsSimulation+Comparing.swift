@@ -199,7 +199,7 @@ extension RightsSimulation {
         if !model.unreportedLosses.isEmpty { fail("no gap reports the loss of \(model.unreportedLosses)") }
     }
 
-    /// Closes all connections, and checks that no identities and no charges remain besides those of the subscriptions.
+    /// Closes all connections, and checks that no identities remain besides those of the subscriptions.
     private func checkEnd() {
         guard allViolations.isEmpty else { return }
         for client in members.map(\.client) + [poster, watcher.client] { host.closed(client) }

@@ -58,7 +58,7 @@ extension RightsSimulation {
         }
     }
 
-    /// Lets several members attach before the next commit.
+    /// Lets several members attach or leave before the next commit.
     func joinTogether() {
         let index = models.indices.randomElement(using: &random) ?? Self.jobs
         note("attached together")

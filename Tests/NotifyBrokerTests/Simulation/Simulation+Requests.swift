@@ -213,8 +213,8 @@ extension Simulation {
     }
 
     func acknowledge(_ client: SimulatedClient, _ number: UInt32, _ ranges: [ClosedRange<UInt64>]) {
-        // An acknowledgement that the broker queues applies to any message that is redelivered until then. A message
-        // whose deadline has passed counts as acknowledged, even if the client had not read it.
+        // An acknowledgement that the broker queues also applies to messages that are redelivered before its turn. A
+        // message whose deadline has passed counts as acknowledged, even if the client had not read it.
         let hold = client.holds[number]
         let isExact =
             host.processesImmediately(client.client) && !(hold.map { model.work.timed.contains($0.name) } ?? false)

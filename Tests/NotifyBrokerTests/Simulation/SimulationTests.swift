@@ -13,7 +13,7 @@ struct SimulationTests {
     /// The first seed. Set `SIMULATION_SEED` to repeat a run.
     private static let first =
         getenv("SIMULATION_SEED").flatMap { UInt64(String(cString: $0)) } ?? .random(in: 0...UInt64(UInt32.max))
-    /// The number of steps whose trace is printed. Set `SIMULATION_TRACE` for more.
+    /// The number of lines of the trace that are printed. Set `SIMULATION_TRACE` for more.
     private static let traced = getenv("SIMULATION_TRACE").flatMap { Int(String(cString: $0)) } ?? 60
 
     @Test func `random operations keep the broker's guarantees`() {

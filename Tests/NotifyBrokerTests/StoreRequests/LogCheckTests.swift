@@ -121,7 +121,7 @@ struct LogCheckTests {
         #expect(damage.messages == 300)
     }
 
-    @Test func `damaged messages that are deleted during a check are not reported after it`() throws {
+    @Test func `damaged messages that are deleted during a check are in its report, but not known later`() throws {
         let host = TestHost()
         let client = host.connect(uid: 0)
         host.store.findings = Self.findings

@@ -83,7 +83,7 @@ struct TraceTests {
         }
     }
 
-    @Test func `a message acknowledged out of order is shown so, even after a new attachment`() {
+    @Test func `a message acknowledged out of order is shown so, even after the attachment has ended`() {
         let host = TestHost()
         let (poster, reader) = (host.connect(), host.connect())
         reader.subscribe(1, ["a"], durable: "d")
