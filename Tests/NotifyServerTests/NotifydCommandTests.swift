@@ -81,7 +81,7 @@ import TestSupport
     ]
 
     @Test(arguments: refused)
-    func `wrong usage has the exit status 64, and an invalid value 1`(_ options: [String], _ status: Int32) throws {
+    func `wrong usage has the exit status 64, and an unusable path 1`(_ options: [String], _ status: Int32) throws {
         let end = try DaemonProcess(["--database", folder.file("n.db")] + options, environment: environment).end()
         #expect(end.status == status)
         #expect(end.output == "")
@@ -180,8 +180,8 @@ import TestSupport
 
     @Test func `the service manager and its watchdog are notified`() throws {
         let receiver = try DatagramReceiver(path: folder.file("notify"))
-        // The interval is so long that the watchdog gets only one message during the test, because the socket holds at
-        // most ten unread messages.
+        // The socket holds at most ten unread messages. The interval is so long that only one of them is for the
+        // watchdog.
         let daemon = try daemon([], ["NOTIFY_SOCKET": folder.file("notify"), "WATCHDOG_USEC": "600000000"])
         let early = Set((0..<3).compactMap { _ in receiver.next() })
         let ready = "READY=1\nSTATUS=listening on \(folder.file("n.sock"))"

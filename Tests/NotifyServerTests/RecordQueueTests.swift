@@ -15,7 +15,8 @@ import Testing
     /// Ends the queue, and returns every line written.
     private func allLines() async throws -> [Substring] {
         let (pipe, queue) = (pipe, queue)
-        // Both run on threads of their own, because they block, and other tests may use all threads of tasks.
+        // The flush and the read run on threads of their own, because they block, and other tests may use all threads of
+        // tasks.
         Thread.detachNewThread {
             queue.flush(within: .seconds(600))
             queue.end()

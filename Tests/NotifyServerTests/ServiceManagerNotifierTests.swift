@@ -53,7 +53,7 @@ import TestSupport
         #expect(!notifier.ready(status: "x"))
     }
 
-    @Test func `sending neither blocks nor fails if the socket is not read`() throws {
+    @Test func `sending does not block, and reports a socket that is missing or full`() throws {
         let gone = ServiceManagerNotifier(context: context(["NOTIFY_SOCKET": folder.file("nobody")]))
         #expect(!gone.sendKeepAlive())
         let receiver = try DatagramReceiver(path: folder.file("notify"))

@@ -31,7 +31,7 @@ import Testing
         #expect(user.refusal(of: "/s").message.contains("\"systemctl --user stop notifyd.socket"))
     }
 
-    @Test func `a socket of another process has no unit`() throws {
+    @Test func `a socket that no service serves has no unit`() throws {
         let folder = try TemporaryFolder()
         let path = folder.file("n.sock")
         let address = try #require(UnixSocketAddress(path: path))

@@ -14,7 +14,7 @@ import Testing
             .load().broker.userLimits
     }
 
-    @Test func `rates are read for all users and for some users`() throws {
+    @Test func `limits are read for all users and for some users`() throws {
         let limits = try load(
             """
             limits:

@@ -36,7 +36,7 @@ struct ReadBufferTests {
         #expect(String(buffer: second) == "xyz")
     }
 
-    @Test func `a buffer of another size is not reused`() {
+    @Test func `a smaller buffer is not reused`() {
         var shared = ReadBuffer()
         shared.release(ByteBuffer(string: "small"))
         #expect(shared.take(limit: ReadBuffer.capacity).writableBytes == ReadBuffer.capacity)
