@@ -25,7 +25,7 @@ extension NotificationClient.Administration {
     ///     exists. A file of another kind is never replaced.
     ///   - progress: Called when the daemon has copied its log, and after each piece that was written.
     /// - Throws: ``NotifyError``, such as `forbidden` for a user who may not manage everything, `limitReached` if 8
-    ///   others wait for a backup, or if this client read nothing of its backup for 30 s while another one waited,
+    ///   others wait for a backup, or if this client read nothing of its backup for 30 s while another client waited,
     ///   `logFull` if the daemon's disk lacks room for a copy, `fileNotWritten`, or `invalidArgument` if the file is
     ///   one of the daemon's own, or while this client makes another backup.
     public nonisolated(nonsending) func backUp(

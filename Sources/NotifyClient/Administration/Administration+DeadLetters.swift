@@ -8,7 +8,8 @@ extension NotificationClient.Administration {
     public struct DeadLetterResult: Hashable, Sendable {
         /// The number of dead letters that were delivered again or deleted.
         public internal(set) var messages: UInt64
-        /// The number of dead letters that stay because their durable subscription does not exist or has no room.
+        /// The number of dead letters that stay because their durable subscription can't take the message: for example,
+        /// it does not exist, has no room, or no longer matches the message.
         public internal(set) var kept: UInt64
 
         init(messages: UInt64 = 0, kept: UInt64 = 0) {

@@ -91,7 +91,7 @@ extension NotificationClient.Administration {
     /// position are forgotten, and earlier losses are no longer reported.
     ///
     /// An attached client continues at the new position, after a gap with the reason `recreated`. Stored messages after
-    /// the position are delivered again, marked as redelivered if a client has received them before.
+    /// the position are delivered again, marked as redelivered if a client may have received them before.
     ///
     /// - Parameters:
     ///   - name: The subscription's name.

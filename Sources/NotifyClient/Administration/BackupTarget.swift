@@ -100,8 +100,8 @@ final class BackupTarget: BackupOutput {
         return count == 0 || (count == header.count && isBackup(header))
     }
 
-    /// Whether a header is that of a backup: an SQLite database without a write-ahead log. The database of a daemon has
-    /// one.
+    /// Whether a header is that of a backup: an SQLite database with notifyd's application id and without a write-ahead
+    /// log. The database of a daemon has a write-ahead log.
     private static func isBackup(_ header: [UInt8]) -> Bool {
         header.starts(with: Array("SQLite format 3\0".utf8)) && header[18] == 1 && header[19] == 1
             && header[68..<72].elementsEqual("ntfd".utf8)

@@ -61,8 +61,8 @@ extension NotificationClient.Administration {
             /// The number of messages that the attached client has acknowledged; for a shared subscription, the sum
             /// over all members.
             public let acknowledged: UInt64
-            /// The number of messages that were delivered to the attached client and are not acknowledged yet; for a
-            /// shared subscription, the sum over all members.
+            /// The number of messages that were delivered to the attached client and are not answered yet; for a shared
+            /// subscription, the sum over all members.
             public let unacknowledged: Int
         }
 

@@ -50,7 +50,7 @@ extension NotificationClient.Administration {
         /// subscription's owner use up the owner's share. The messages wait until dead letters are retried or deleted,
         /// or the limit is raised.
         public let needsRoomForDeadLetters: Bool
-        /// The last failed delivery; `nil` if none failed. After a restart of the daemon, it is the failure of one of
+        /// The last failed delivery; `nil` if none is known. After a restart of the daemon, it is the failure of one of
         /// the messages that wait for another delivery, not necessarily the last failure.
         public let lastFailure: Failure?
         /// The earliest time that is set for a redelivery; `nil` if none is set.

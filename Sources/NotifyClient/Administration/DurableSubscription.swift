@@ -45,8 +45,11 @@ extension NotificationClient.Administration {
         /// The messages that are not acknowledged, delivered or not; `nil` if the daemon has not counted them yet.
         public let pending: Pending?
         /// The number of messages that were deleted before they were acknowledged. The number returns to 0 once a later
-        /// message is acknowledged. For a subscription created to begin at a sequence or a time, includes messages
-        /// deleted before its creation: from that sequence on, or from the first message that was stored then.
+        /// message is acknowledged.
+        ///
+        /// Messages that were deleted before the creation of the subscription count in two cases. If it was created to
+        /// begin at a sequence, they count from that sequence on. If it was created to begin at an age or a time, they
+        /// count from the first message of that time or later that was still stored at the creation.
         public let lost: Count
 
         init(_ entry: DurableEntry) {

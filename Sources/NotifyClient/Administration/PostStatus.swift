@@ -110,7 +110,7 @@ extension NotificationClient.Administration {
         public enum State: String, Hashable, Sendable, CaseIterable {
             /// The message is still to be delivered, or was delivered only in earlier attachments.
             case pending
-            /// The message was delivered to the attached client and is not acknowledged.
+            /// The message was delivered to an attached client and is not answered.
             case inFlight
             /// The message was acknowledged, is stored as a dead letter (see
             /// ``NotificationClient/Administration/deadLetters(of:from:limit:follows:order:uid:onGap:)``), or was
