@@ -19,7 +19,8 @@ extension NotificationClient {
     ///
     /// - Parameters:
     ///   - timeout: The time limit, which includes the wait for a connection; nil for the client's time limit.
-    ///   - onPart: Called with each received part of a reply of several frames, on the client's event loop.
+    ///   - onPart: Called with the reply so far, on the client's event loop, after each frame that does not complete
+    ///     the reply.
     nonisolated(nonsending) func ask<Request: RequestFrame>(
         _ request: Request, timeout: Duration?, onPart: (@Sendable (Request.Reply) -> Void)? = nil
     ) async throws(NotifyError) -> Request.Reply {

@@ -51,7 +51,7 @@ extension Call {
 struct FrameCall<Request: RequestFrame>: Call {
     private(set) var frame: Request
     let slot: ReplySlot<Request.Reply>
-    /// Called with each received part of a reply of several frames.
+    /// Called with the reply so far, after each frame that does not complete it.
     private let onPart: (@Sendable (Request.Reply) -> Void)?
     private var reply: Request.Reply?
 

@@ -170,7 +170,8 @@ extension ClientConnectionMachine {
 // MARK: - The connection's end
 
 extension ClientConnectionMachine {
-    /// Handles a fatal error of the daemon. The daemon then closes the connection.
+    /// Handles an error that ends the connection: one that the daemon has sent, or one that the client has found. The
+    /// caller closes the channel.
     mutating func fatalErrorReceived(_ error: NotifyError) {
         switch state {
         case .greeting(let failures, _):
@@ -281,7 +282,7 @@ extension ClientConnectionMachine {
         }
     }
 
-    /// Must be called when all requests that were pending at the stop have been answered.
+    /// Must be called when all requests have been answered, including those that were sent at the stop.
     mutating func drained() -> CloseAction {
         guard case .draining = state else { return .none }
         state = .closing(.stop(nil))

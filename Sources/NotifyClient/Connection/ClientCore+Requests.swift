@@ -11,8 +11,8 @@ extension ClientCore {
         process { machine, effects in machine.submit(message, waiter, now: clock.now, &effects) }
     }
 
-    /// Waits for the outcome of a post. Cancelling the task cancels the post. A graceful shutdown of its service
-    /// cancels the post only while it waits for a connection.
+    /// Waits for the outcome of a post. Cancelling the task cancels the post. A graceful shutdown of the task's service
+    /// cancels the post only while the post waits for a connection.
     nonisolated(nonsending) func wait<Value>(for slot: ReplySlot<Value>) async throws(NotifyError) -> Value {
         try await slot.wait {
             self.cancelPost(slot)
@@ -75,8 +75,8 @@ extension ClientCore {
         process { $0.call(call, now: clock.now, &$1) }
     }
 
-    /// Makes a call and waits for its answer. The cancellation of the task cancels the call. A graceful shutdown of its
-    /// service ends the wait for a connection.
+    /// Makes a call and waits for its answer. The cancellation of the task cancels the call. A graceful shutdown of the
+    /// task's service ends the wait for a connection.
     ///
     /// - Parameter endsOnShutdown: Whether the shutdown also cancels a call that was already sent. True for a call that
     ///   waits for messages, and for a call whose answer is not needed after the shutdown.

@@ -20,7 +20,7 @@ final class ClientCore: Sendable {
         var wakeAt: Duration?
         /// The socket of the last attempt to connect; nil before the first attempt.
         var socketPath: String?
-        /// The logged reasons why sockets were skipped, at most one for each folder of the search.
+        /// The logged reasons why sockets were skipped. Each reason is logged once.
         var skippedSockets: Set<String> = []
     }
 

@@ -24,7 +24,8 @@ extension ClientMachine {
         }
     }
 
-    /// Fails or requeues the pending requests of the lost connection. Subscriptions and waiting requests remain.
+    /// Fails or requeues the pending requests of the lost connection. Subscriptions remain, except those that are being
+    /// left. Waiting requests remain, except those of services that are being shut down.
     mutating func discardConnection(now: Duration, _ effects: inout Effects) {
         if isConnectionOpen { lostConnections += 1 }
         isConnectionOpen = false

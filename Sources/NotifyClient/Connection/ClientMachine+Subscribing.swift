@@ -37,7 +37,7 @@ extension ClientMachine {
 
     mutating func requestSubscription(_ number: UInt32) {
         guard let entry = subscriptions[number], case .waiting = entry.phase else { return }
-        // No message is fetched before a handler is free until the daemon has reported the settings.
+        // Until the daemon has reported the settings, messages are fetched only for free handlers.
         entry.ledger?.update { $0.handlers?.fetchesAhead = false }
         let credit = subscriptions.update(number) { $0.startCredit() } ?? 0
         let frame = entry.spec.frame(

@@ -49,7 +49,7 @@ struct FlushScheduler {
         return .now
     }
 
-    /// Must be called when all waiting bytes were written. `now` is nil if no bytes were waiting.
+    /// Must be called when all waiting bytes were taken to be written. `now` is nil if no bytes were waiting.
     mutating func flushed(now: Duration?) {
         state = .idle
         guard let now else { return }
