@@ -26,7 +26,8 @@ public struct NotifyError: Error, Sendable, CustomStringConvertible {
         case stopped
         /// The process is the child of a fork. No client works in it, because its threads do not exist there.
         case forked
-        /// The task was cancelled. The daemon may have processed a request that was already sent.
+        /// The task was cancelled, or its service was shut down while the request waited for a connection or for room.
+        /// The daemon may have processed a request that was already sent.
         case cancelled
         /// The daemon or, according to the daemon, this client broke the protocol.
         case protocolViolation
@@ -47,7 +48,8 @@ public struct NotifyError: Error, Sendable, CustomStringConvertible {
         case invalidSubscriptionName
         /// Another argument is out of its range.
         case invalidArgument
-        /// The payload exceeds the daemon's limit. The error's ``NotifyError/detail`` is the limit.
+        /// The payload exceeds the daemon's limit. If the client refused it, the error's ``NotifyError/detail`` is the
+        /// limit.
         case payloadTooLarge
         /// The daemon does not support the request.
         case unsupported
@@ -66,19 +68,19 @@ public struct NotifyError: Error, Sendable, CustomStringConvertible {
         case limitReached
         /// There is no such subscription.
         case unknownSubscription
-        /// The durable subscription is already open in this client, or it cannot be removed because a client is
-        /// attached to it.
+        /// The durable subscription is already open in this client, cannot be removed because a client is attached to
+        /// it, or is being changed while the daemon can't write its log.
         case subscriptionInUse
-        /// The durable subscription exists with other patterns or another object.
+        /// The durable subscription exists with other patterns, another object or another sharing.
         case subscriptionMismatch
         /// Another client is attached to the durable subscription. The error's ``NotifyError/detail`` is the pid of
         /// that client.
         case subscriptionHeld
-        /// The same client attached to the durable subscription on another connection.
+        /// Another client took the durable subscription over, or this client attached to it on another connection.
         case takenOver
         /// The durable subscription was reset or edited. A client attaches to it again by itself.
         case subscriptionChanged
-        /// The acknowledged message was not delivered.
+        /// The acknowledged or rejected message was not delivered.
         case notDelivered
         /// The daemon's log, or its disk, is full.
         case logFull
@@ -105,7 +107,7 @@ public struct NotifyError: Error, Sendable, CustomStringConvertible {
     public let message: String
     /// The error behind this one, if there is one.
     public let cause: (any Error)?
-    /// A pid, a limit or a code. It has a meaning only for the cases of ``Code`` that mention it.
+    /// A pid, a limit, a sequence or a code. It has a meaning only for the cases of ``Code`` that mention it.
     public let detail: UInt64?
     /// Whether the daemon refused the request, or the client refused it because of the daemon's payload limit.
     public let isRefusal: Bool
@@ -116,7 +118,7 @@ public struct NotifyError: Error, Sendable, CustomStringConvertible {
     ///   - code: The kind of failure.
     ///   - message: One line, without a full stop, that describes the problem.
     ///   - cause: The error behind this one.
-    ///   - detail: A pid, a limit or a code.
+    ///   - detail: A pid, a limit, a sequence or a code.
     ///   - isRefusal: Whether the daemon refused the request.
     public init(
         _ code: Code, _ message: String, cause: (any Error)? = nil, detail: UInt64? = nil, isRefusal: Bool = false

@@ -123,8 +123,8 @@ struct SocketSearch {
         return status(folder.path).flatMap { problem(of: $0, folder.path) }
     }
 
-    /// The reason why another user could replace a folder in the folder at the path, which may be a link to a folder;
-    /// nil if no other user could.
+    /// The reason why another user could replace the subfolders of a folder; nil if no other user could. The path may
+    /// name a link to the folder.
     private func problem(ofParent path: String) -> String? {
         guard var folder = status(path) else { return nil }
         if isKind(folder, S_IFLNK), isOurs(folder) { guard stat(path, &folder) == 0 else { return nil } }

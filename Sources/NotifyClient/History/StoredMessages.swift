@@ -17,8 +17,8 @@ extension NotificationClient {
     /// reports earlier deletions from that number on. A sequence that begins at a time or an age reports them from the
     /// first stored message on, because the times of deleted messages are unknown.
     ///
-    /// In a service that is shut down gracefully, a sequence that follows the log ends. Any other sequence continues, and
-    /// throws `cancelled` instead of waiting for a connection, so that it never ends early without an error.
+    /// In a service that is shut down gracefully, a sequence that follows the log ends. Any other sequence continues,
+    /// and throws `cancelled` instead of waiting for a connection, so that it never ends early without an error.
     public struct StoredMessages: AsyncSequence, Sendable {
         let beginning: LogBeginning
 
@@ -32,7 +32,7 @@ extension NotificationClient {
             Batches(beginning: beginning)
         }
 
-        /// Reads messages, and gaps in the place of damaged and deleted messages.
+        /// Reads messages, and gaps for damaged and deleted messages. The gaps of a page come before its messages.
         public struct Iterator: AsyncIteratorProtocol {
             var batches: Batches.Iterator
             private var gaps: ArraySlice<Gap> = []

@@ -7,7 +7,8 @@ extension NotificationClient.Message {
     ///
     /// As with ``acknowledge()``, this does not block, and has no effect on volatile subscriptions, on messages that
     /// are answered already, and after the subscription was left. It also has no effect once the message's deadline has
-    /// passed, or if the connection is lost before the answer is sent. The message is then delivered again in any case.
+    /// passed, or if the connection is lost before the answer is sent. The message is then delivered again anyway, or
+    /// becomes a dead letter if this was the last permitted delivery.
     ///
     /// - Parameters:
     ///   - delay: The time until the next delivery, at most 30 days; `nil` for the next of the settings' retry delays.

@@ -57,8 +57,9 @@ extension NotificationClient {
 
         /// The number of this delivery by a durable subscription: 1 plus the recorded failures of the message.
         ///
-        /// A delivery has failed if the message was rejected, if its deadline has passed, or if a client of a group
-        /// ended without leaving. The number may be too low after a crash of the daemon, but is never too high.
+        /// A delivery has failed if the message was rejected, if its deadline has passed, or if its client ended
+        /// without leaving. The last case is no failure if the subscription is exclusive and has no maximum of
+        /// deliveries. The number may be too low after a crash of the daemon, but is never too high.
         public var delivery: Int { Int(batch.entries[index].delivery) }
 
         /// A copy of the payload.

@@ -69,8 +69,7 @@ struct PendingPosts {
         return expired
     }
 
-    /// Removes the posts that waited before a place was assigned, unless they have a time limit of their own, and
-    /// returns their waiters.
+    /// Removes the posts with a lower place, unless they have a time limit of their own, and returns their waiters.
     mutating func expire(before place: UInt64) -> [PostWaiter] {
         takeAll { $0.place < place && $0.waiter.timeout == nil }
     }

@@ -37,15 +37,15 @@ extension NotificationClient {
 
         /// Posts a message once there is room for it. ``results`` yields the outcome.
         ///
-        /// - Throws: ``NotifyError`` with `cancelled` in a cancelled task or, if there is no room, during a shutdown; with
-        ///   `invalidArgument` after ``finish()``.
+        /// - Throws: ``NotifyError`` with `cancelled` in a cancelled task or, if there is no room, during a shutdown;
+        ///   with `invalidArgument` after ``finish()``; with `forked` in the child of a fork.
         public nonisolated(nonsending) func post(_ message: OutgoingMessage) async throws(NotifyError) {
             try await post(contentsOf: CollectionOfOne(message))
         }
 
         /// Posts messages in order, waiting for room as needed.
         ///
-        /// - Throws: The errors of ``post(_:timeout:)``. Some of the messages may already have been posted.
+        /// - Throws: The errors of ``post(_:)``. Some of the messages may already have been posted.
         public nonisolated(nonsending) func post(contentsOf messages: some Collection<OutgoingMessage>)
             async throws(NotifyError)
         {

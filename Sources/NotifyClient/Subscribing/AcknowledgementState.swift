@@ -7,9 +7,9 @@ import NotifyWire
 /// sequences go to another client. So the state of each sequence is tracked separately. Answers name only messages
 /// delivered on the present attachment, because the daemon accepts no others.
 ///
-/// A message that is rejected or given back is no longer held: its redelivery is passed to the consumer. The redelivery
-/// of a message whose deadline has passed is passed to the consumer, too, although the consumer still has the message:
-/// the delivery has a higher number.
+/// A message that is rejected or given back is no longer held: its redelivery is passed to the consumer. A message
+/// whose deadline has passed is delivered again under a higher number. This redelivery is passed to the consumer, too,
+/// although the consumer still has the message.
 struct AcknowledgementState {
     /// The maximum number of ranges in `unconfirmed`. The lowest ranges are evicted first.
     ///
@@ -40,7 +40,7 @@ struct AcknowledgementState {
     private var unconfirmed = SequenceSet()
     /// The acknowledgements in `unconfirmed` that were never sent, because the connection was lost first.
     private var unsent = SequenceSet()
-    /// The number of acknowledgements sent since the last one joined `unsent`.
+    /// The number of acknowledgements that were sent after the last addition to `unsent`.
     private var sentSinceUnsent = 0
     /// The cursor at the last attachment.
     private var cursor: UInt64 = 0

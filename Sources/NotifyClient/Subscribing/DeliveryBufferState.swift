@@ -140,7 +140,8 @@ extension DeliveryBufferState {
     /// Extends the snapshot to the messages that the daemon has dropped, and to all live messages before them. The
     /// stored ones among them are read from the log.
     ///
-    /// - Returns: False if there is no snapshot, or if the gap has no range of sequences.
+    /// - Returns: Whether the log replaces the gap: there is a snapshot, and the gap has the number and the range of
+    ///   messages that the daemon has dropped.
     private mutating func replacesWithLog(_ gap: NotificationClient.Gap) -> Bool {
         guard logSnapshot != nil, gap.reason == .connectionTooSlow, let missed = gap.missed,
             let last = gap.sequences?.upperBound

@@ -15,7 +15,7 @@ struct LogSnapshot {
     private let boundary: UInt64
     /// The number of live messages that had no room, in the client's or the daemon's buffer.
     private var evicted: UInt64 = 0
-    /// The buffer that had no room for the latest of these messages, as the reason of a gap.
+    /// The reason of the gap: which of the two buffers had no room for the latest of these messages.
     private var reason = NotificationClient.Gap.Reason.consumerTooSlow
     /// The number of messages after `boundary` that were read from the log.
     private var reread: UInt64 = 0

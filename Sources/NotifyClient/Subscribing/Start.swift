@@ -12,15 +12,15 @@ extension NotificationClient {
         /// The first message that has this sequence or a higher one.
         ///
         /// The sequence must be at least 1. The daemon refuses a sequence above that of the next message with
-        /// `invalidArgument`.
+        /// `invalidArgument`, unless an existing durable subscription continues at its cursor.
         case sequence(UInt64)
         /// The first message posted at most this long ago, by the daemon's wall clock. Must not be negative.
         case age(Duration)
         /// The first message posted at this time or later, by the daemon's wall clock. The daemon refuses a time in the
         /// future with `invalidArgument`, unless an existing durable subscription continues at its cursor.
         ///
-        /// Messages are found by ``Message/date``. If the clock was set back, several messages can be the first at a
-        /// time, and the subscription begins with any of them.
+        /// Messages are found by ``Message/date``. If the clock was set back, the dates of successive messages can pass
+        /// this time more than once. The subscription then begins at any of these places.
         case time(Date)
     }
 }
