@@ -18,8 +18,7 @@ extension ControlFrame {
     /// Reads a frame of this kind. The body must have exactly the fields of the kind.
     ///
     /// No control frame to the daemon defines flags yet. A frame that sets a flag asks for a later feature and is
-    /// refused.
-    /// Unknown flags are ignored in a hello, which negotiates the version, and in frames from the daemon.
+    /// refused. Unknown flags are ignored in a hello, which negotiates the version, and in frames from the daemon.
     ///
     /// - Throws: `unsupported` for unknown flags, `malformedFrame` for a body that is too short or too long, and errors
     ///   of the kind's own `init(flags:reading:)`.

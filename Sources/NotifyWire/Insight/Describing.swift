@@ -29,7 +29,8 @@ package struct Describe: ControlFrame, RequestFrame {
     }
 }
 
-/// Describes a durable subscription: the answer to ``Describe``, ``Reset``, ``Edit`` and ``Configure``.
+/// Describes a durable subscription: the answer to ``Describe``, ``CreateDurable``, ``Reset``, ``Edit`` and
+/// ``Configure``.
 package struct DurableDescription: ReplyFrame {
     package static let kind = FrameKind.durableDescription
     /// Flag bit 3: the time without a client is known. ``DurableEntry`` defines the other bits.

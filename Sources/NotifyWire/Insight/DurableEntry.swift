@@ -43,7 +43,7 @@ package struct DurableEntry: ListedEntry {
     package var lost: UInt64
     /// Whether fewer messages may be lost.
     package var isLostUpperBound: Bool
-    /// Messages delivered to the attached clients and not acknowledged.
+    /// Messages delivered to the attached clients and not answered.
     package var inFlight: UInt32
     /// The number of attached clients.
     package var members: UInt32

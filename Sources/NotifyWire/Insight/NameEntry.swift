@@ -15,7 +15,7 @@ package struct NameEntry: ListedEntry {
     /// Bytes of the posts' payloads.
     package var payloadBytes: UInt64
     /// Messages dropped because a connection was too slow. A message that is dropped for several connections counts
-    /// for each. Messages that a later message with the same name replaced do not count.
+    /// for each. Messages that a later message with the same name and object replaced do not count.
     package var dropped: UInt64
     /// Connections with volatile subscriptions that the latest post was sent to.
     package var subscribers: UInt32

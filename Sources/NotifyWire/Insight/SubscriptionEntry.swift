@@ -25,7 +25,7 @@ package struct SubscriptionEntry: ListedEntry {
     package var isBehindUpperBound: Bool
     /// Messages acknowledged by the attached clients, since each of them attached.
     package var acknowledged: UInt64
-    /// Messages delivered to the attached clients and not acknowledged.
+    /// Messages delivered to the attached clients and not answered.
     package var unacknowledged: UInt32
     /// The name of a durable subscription; empty for a volatile one.
     package var durableName: String

@@ -35,7 +35,7 @@ package struct TraceEntry: ControlFrame {
     package enum State: UInt8, CaseIterable, Sendable {
         /// Still to be delivered, or delivered only in earlier attachments.
         case pending = 0
-        /// Delivered to the attached client and not acknowledged.
+        /// Delivered to an attached client and not answered.
         case inFlight = 1
         /// Acknowledged, stored as a dead letter, or skipped because the policy did not let the owner receive the
         /// message.

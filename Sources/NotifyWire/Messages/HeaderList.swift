@@ -2,7 +2,8 @@
 /// bytes.
 ///
 /// Encoded one after another: key length u8, value length u16, key, value. Keys are 1 to 255 bytes of UTF-8 without
-/// control characters; values are UTF-8. Keys that begin with `notifyd-` are reserved: only the daemon adds them.
+/// control characters; values are UTF-8. Keys that begin with `notifyd-`, but not with `notifyd-trace-`, are reserved:
+/// only the daemon adds them.
 package enum HeaderList {
     /// Checks the encoded list of a post against the rules and `Limits`.
     ///

@@ -116,7 +116,8 @@ package struct DeadLettersDone: ReplyFrame {
     package var request: UInt64
     /// The number of dead letters that were delivered again or deleted.
     package var messages: UInt64
-    /// The number of dead letters that stay, because their durable subscription does not exist or has no room.
+    /// The number of dead letters that stay, because their durable subscription can't take the message: for example, it
+    /// does not exist, has no room, or no longer matches the message.
     package var kept: UInt64
 
     package init(request: UInt64, messages: UInt64, kept: UInt64 = 0) {

@@ -143,7 +143,7 @@ package struct CreateDurable: RequestFrame {
     }
 }
 
-/// The answer to a subscribe. Only messages with sequences above `sequence` are delivered.
+/// The answer to a subscribe.
 package struct Subscribed: ControlFrame {
     package static let kind = FrameKind.subscribed
     /// Flag bit 0: the durable subscription already existed.
@@ -151,7 +151,8 @@ package struct Subscribed: ControlFrame {
 
     package var request: UInt64
     package var subscription: UInt32
-    /// The sequence above which messages are delivered: for a durable subscription, its cursor.
+    /// For a volatile subscription, the sequence above which messages are delivered. For a durable subscription, its
+    /// cursor: the messages up to it are acknowledged, or wait for a redelivery.
     package var sequence: UInt64
     /// The generation of a durable subscription's cursor; 0 for a volatile one.
     ///
