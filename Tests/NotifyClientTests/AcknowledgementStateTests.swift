@@ -102,7 +102,9 @@ import Testing
     }
 
     @Test(arguments: MessageState.allCases)
-    func `a delivery is passed to the consumer unless held or acknowledged`(message: MessageState) {
+    func `a delivery is passed on unless held, or acknowledged but not sent on this attachment`(
+        message: MessageState
+    ) {
         var state = state(message)
         let expected: AcknowledgementState.Disposition =
             switch message {

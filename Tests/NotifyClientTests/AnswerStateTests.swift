@@ -5,7 +5,7 @@ import Testing
 
 /// Answers other than acknowledgements, and redeliveries within an attachment.
 @Suite struct AnswerStateTests {
-    /// A state in which messages 1 and 9 were delivered, and message 5 is in the given state.
+    /// The state of message 5.
     enum MessageState: CaseIterable {
         case unknown, outstanding, failedBefore, acknowledged, rejected, rejectedAndSent, redeliveredAfterRejection
         case redeliveredAfterDeadline, carriedOver, carriedOverRedelivered, passedByCursor, earlierEpoch, closed
@@ -25,6 +25,7 @@ import Testing
         var latest: UInt32 { self == .carriedOverRedelivered ? 2 : held ?? 1 }
     }
 
+    /// Returns a state in which messages 1 and 9 were delivered, and message 5 is in the given state.
     private func state(_ message: MessageState) -> AcknowledgementState {
         var state = AcknowledgementState(window: 8)
         _ = state.attached(cursor: 0, generation: 1, isResumed: false)

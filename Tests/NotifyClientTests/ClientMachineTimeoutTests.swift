@@ -251,7 +251,7 @@ import Testing
     }
 
     @Test(arguments: [Duration.zero, .seconds(-1), .nanoseconds(1)])
-    func `a limit of zero means a millisecond`(limit: Duration) async throws {
+    func `a limit below a millisecond counts as a millisecond`(limit: Duration) async throws {
         var configuration = NotificationClient.Configuration.manual
         configuration.requestTimeout = limit
         let harness = try MachineHarness.ready(configuration)

@@ -5,7 +5,7 @@ import Testing
 @testable import NotifyClient
 
 /// A sequence keeps its position when an iterator ends, so the next loop continues after a `break`. The exception: a
-/// sequence that follows the log begins again.
+/// sequence of stored messages begins again.
 @Suite(.timeLimit(.minutes(25))) struct ContinuedIterationTests {
     private static func deliveries(_ count: Int) -> [FakeDaemon.Delivery] {
         (1...count).map { .init(name: "a.b", payload: "\($0)") }

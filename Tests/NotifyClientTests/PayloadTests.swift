@@ -69,7 +69,7 @@ import Testing
         #expect(empty.payload == [])
     }
 
-    @Test func `payloads are decoded, and undecodable ones are still acknowledged`() async throws {
+    @Test func `payloads are decoded, and messages that can't be decoded can be acknowledged`() async throws {
         let deliveries = ["{\"number\":1}", "poison", "{\"number\":3}"].map {
             FakeDaemon.Delivery(name: "orders.created", payload: $0, headers: [("shop", "north")])
         }

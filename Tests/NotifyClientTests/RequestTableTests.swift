@@ -32,7 +32,7 @@ import Testing
         #expect(table[1] == "a")
     }
 
-    @Test func `an entry that stays pending does not keep the places of later entries`() {
+    @Test func `an entry that stays pending keeps a limited number of places`() {
         var table = RequestTable<Int>()
         let span = RequestTable<Int>.maximumSpan
         for number in 1...2 * span {

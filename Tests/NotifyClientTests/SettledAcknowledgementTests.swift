@@ -6,7 +6,8 @@ import Testing
 /// A member of a group acknowledges a message after its connection was lost, and leaves the subscription. The message
 /// is settled if the daemon will not deliver it again, for example because another member has acknowledged it.
 @Suite(.timeLimit(.minutes(25))) struct SettledAcknowledgementTests {
-    /// Leaves the subscription. The daemon reports `state` for the message, or for nil that the message is not stored.
+    /// Leaves the subscription. The daemon reports `state` for the message. If `state` is nil, the daemon reports that
+    /// the message is not stored.
     ///
     /// - Returns: The code of the error; nil for success.
     private func leave(_ state: TraceEntry.State?) async throws -> NotifyError.Code? {

@@ -82,7 +82,7 @@ import Testing
         var configuration = configuration
         configuration.clock = clock
         try await withNotificationClient(configuration: configuration) { client in
-            // The request is then sent at once, on a connection.
+            // After the pong there is a connection, so the request is sent at once.
             if isConnected { try await client.ping() }
             let limit = Duration.milliseconds(50)
             let end = clock.now + limit

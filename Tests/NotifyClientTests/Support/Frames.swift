@@ -65,8 +65,8 @@ extension NotificationClient.Configuration {
         return configuration
     }
 
-    /// A configuration for a real socket and the real clock. No timeout of the client elapses before the suite's time
-    /// limit, even if a test's tasks are delayed.
+    /// A configuration for a real socket and the real clock. Its time limits are so long that none of them passes, even
+    /// if a test's tasks are delayed.
     static func test(_ path: String) -> Self {
         var configuration = manual
         configuration.socketPath = path
