@@ -129,7 +129,7 @@ extension CurrentLog {
         completion?(.failure(Self.ended))
     }
 
-    private static let ended = WireError(.storageFailed, "no backup: it was ended")
+    private static let ended = WireError(.storageFailed, "no backup: the backup was ended")
 
     // MARK: Checks
 

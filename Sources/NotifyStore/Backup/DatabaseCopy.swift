@@ -2,8 +2,8 @@ import CSQLite
 import NotifySystem
 import SystemPackage
 
-/// A copy of the open database that is being made in steps. The database may change between the steps: changes through
-/// the same connection are also made in the pages that SQLite has already copied.
+/// Copies the open database in steps. The database may change between the steps: changes through the same connection
+/// are also made in the pages that SQLite has already copied.
 final class DatabaseCopy {
     private static let pagesPerStep: Int32 = 32
     /// The most restarts of the copy. SQLite restarts it after the rollback of a transaction that has written pages.
@@ -66,7 +66,8 @@ final class DatabaseCopy {
         guard sqlite3_backup_finish(finished) == SQLITE_OK else { throw SQLiteFailure(target.handle) }
     }
 
-    /// Counts a restart if no more pages are copied than before: without one, each step adds to them.
+    /// Counts a restart if the number of copied pages has not risen: each step raises it, unless SQLite has restarted
+    /// the copy.
     private func countRestarts(copied now: Int32) throws {
         if now <= copied { restarts += 1 }
         copied = now
@@ -78,7 +79,7 @@ final class DatabaseCopy {
     /// Completes the copy: changes its state, makes it a database without a write-ahead log, opens it for reading, and
     /// removes its path.
     func finish(_ change: (inout StateRow) -> Void) throws -> OwnedDescriptor {
-        // Reading opens the write-ahead log, so that the next statement removes the file.
+        // Reading opens the write-ahead log. The next statement then removes the file of the write-ahead log.
         _ = try StateRow(in: target)
         guard try target.text("PRAGMA journal_mode = MEMORY") == "memory" else { throw SQLiteFailure(target.handle) }
         var state = try StateRow(in: target)
