@@ -1,8 +1,8 @@
 import NotifyLog
 import NotifyWire
 
-/// Running without a log whose content is damaged. Only the log's state and subscriptions are read; posts and
-/// subscriptions that need the log are refused.
+/// Running although the content of the log is damaged. Only the log's state, its subscriptions and its highest sequence
+/// are read; posts and subscriptions that need the log are refused.
 extension CurrentLog {
     /// The number of sequences to skip above the highest one found, if the log's state can't be read: more than a log
     /// reserves at a time.

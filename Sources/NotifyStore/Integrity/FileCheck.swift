@@ -8,8 +8,8 @@ package struct FileCheck: Sendable {
     package let version: Int
     package let findings: LogFindings
 
-    /// Whether SQLite has checked the whole structure of the database. False if the schema was altered, because altered
-    /// definitions would affect the check, or if the check was stopped after too many steps.
+    /// Whether SQLite has checked the whole structure of the database. False if the schema can't be read, if it was
+    /// altered, because altered definitions would affect the check, or if the check was stopped after too many steps.
     package let hasReadStructure: Bool
 
     /// Whether the rows were read. The rows of a file of another version are not read.
