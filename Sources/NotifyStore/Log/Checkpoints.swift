@@ -19,7 +19,7 @@ final class Checkpoints {
     static let frameBytes = UInt64(Schema.pageSize + 24)
 
     private let connection: DatabaseConnection
-    /// The number of pages in the write-ahead log after the last commit, as SQLite reports it.
+    /// The number of pages in the write-ahead log after the last commit, as SQLite reports it; 0 after a checkpoint.
     private let pages: UnsafeMutablePointer<Int32>
     /// The number of pages at which the next attempt is due after a failure.
     private var limit: Int32 = 0
@@ -58,7 +58,7 @@ final class Checkpoints {
         }
     }
 
-    /// The least number of pages in the write-ahead log. A file with fewer pages was truncated.
+    /// A lower bound of the pages in the write-ahead log's file. A file with fewer pages was truncated.
     var walPages: Int32 { pages.pointee }
 
     func run(_ mode: Mode) throws(SQLiteFailure) {

@@ -80,8 +80,8 @@ extension CurrentLog {
 }
 
 extension Log {
-    /// The loss of each subscription: its messages of this log that are not in memory. Reads the files that are still
-    /// open, even if they were deleted.
+    /// The loss of each subscription: its unacknowledged messages that are in this log and not in memory. Reads the
+    /// files that are still open, even if they were deleted.
     fileprivate func losses(of continuation: LogContinuation) -> [DurableID: Loss] {
         let backlogs = try? countBacklogs()
         let last = continuation.firstSequence.map { $0 - 1 } ?? persistedThrough

@@ -3,7 +3,7 @@ import NotifyWire
 
 /// An open log: its parts, each with its own state, and the operations that need several of them.
 ///
-/// The parts are not copyable: copying a part before a call took more instructions than the call itself.
+/// Most parts are not copyable: copying a part before a call took more instructions than the call itself.
 final class Log {
     var options: StoreOptions {
         didSet { disk.setLimits(options.retention) }

@@ -3,7 +3,7 @@ import NotifySystem
 
 /// Work on a full disk. Deletions, acknowledgements and attachments store no message, and may use the ``DiskReserve``.
 extension LogDisk {
-    /// The size of the write-ahead log at which it is checkpointed while the reserve is not complete.
+    /// The size of the write-ahead log at which it is checkpointed while the reserve is released or small.
     static let shortCheckpointBytes = 1 << 20
 
     /// Allocates the reserve, if it is not complete and the disk has room for it.

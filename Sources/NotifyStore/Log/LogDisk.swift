@@ -255,9 +255,9 @@ struct LogDisk: ~Copyable {
     }
 
     /// The size of the write-ahead log at which it is checkpointed: as configured, or less while the reserve is
-    /// incomplete. If the log has a limit, the size is also at most ``walByteLimit``, and at most half of the room that
-    /// is left, because the pages of the write-ahead log count towards the limit. But the limit does not lower it below
-    /// 64 KiB.
+    /// released or small. If the log has a limit, the size is also at most ``walByteLimit``, and at most half of the
+    /// room that is left, because the pages of the write-ahead log count towards the limit. But the limit does not
+    /// lower it below 64 KiB.
     var checkpointBytes: Int {
         let most = min(mostCheckpointBytes, reserve.keepsLogShort ? Self.shortCheckpointBytes : .max)
         guard let maximumBytes = retention.maximumBytes else { return most }
