@@ -1,12 +1,12 @@
 import Glibc
 import NotifyLog
 
-/// Filling the pages of a segment again after some of its messages were deleted. SQLite merges pages only once two
-/// thirds of them are free.
+/// Filling the pages of a segment again after some of its messages were deleted. SQLite merges a page with its
+/// neighbours only once two thirds of the page are empty.
 extension Log {
     /// Moves the remaining messages of a segment together, in the transaction that has deleted the others: takes them
     /// out of the table, and inserts them again in order. Does so only each time that the segment has lost about an
-    /// eighth of its bytes, so that a segment is rewritten a few times at most.
+    /// eighth of its bytes, so that all rewrites of a segment together move at most about eight times its bytes.
     ///
     /// Throws if SQLite can't read one of the messages, because SQLite then no longer commits the transaction.
     func pack(_ segment: Segment, bytesBefore: Int, _ statements: Statements) throws {

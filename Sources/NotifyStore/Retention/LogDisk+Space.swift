@@ -6,7 +6,7 @@ extension LogDisk {
     private static let spareBytes: UInt64 = 2 << 20
 
     /// The size in bytes that the file of the write-ahead log keeps when it is truncated, because writing over it is
-    /// faster than allocating it again: 64 MiB, or an eighth of a smaller limit of the log.
+    /// faster than allocating it again: an eighth of the log's limit, at most 64 MiB.
     var walByteLimit: UInt64 { min(64 << 20, (retention.maximumBytes ?? .max) / 8) }
 
     /// Whether the database or the write-ahead log is larger than necessary.

@@ -147,7 +147,7 @@ struct RetentionSurvey {
         states.append(contentsOf: repeatElement(CachedState(), count: max(index + 1 - states.count, states.count, 64)))
     }
 
-    /// Whether the pass has seen a message of the name.
+    /// Whether a segment keeps a message of the name, as noted so far.
     func isReferred(_ name: NameTable.Number) -> Bool {
         name.index < states.count && states[name.index].isReferred
     }
