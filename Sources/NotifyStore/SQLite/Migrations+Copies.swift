@@ -2,8 +2,8 @@ import NotifyWire
 
 extension Migrations {
     /// Adds two columns to each copy of a message: the message's name, and the log's time from which the age of the
-    /// copy counts. For existing copies, this is the time of the log's latest mark. The columns come before the frame,
-    /// so that SQLite can read them without reading the frame.
+    /// copy counts. For existing copies, this is the log's time that the table `state` has. The columns come before the
+    /// frame, so that SQLite can read them without reading the frame.
     @Sendable
     static func describeCopies(_ database: DatabaseConnection) throws {
         try database.execute(

@@ -45,7 +45,7 @@ enum Schema {
                 + "does not return to the file system"
             // A temporary copy and the write-ahead log each need that many bytes.
             guard let disk = DiskSpace(at: path), disk.freeBytes >= 2 * UInt64(bytes) else {
-                return "\(consequence); that needs \((2 * bytes) >> 20) MiB of free disk space"
+                return "\(consequence); rewriting needs \((2 * bytes) >> 20) MiB of free disk space"
             }
             do {
                 try database.execute("PRAGMA auto_vacuum = INCREMENTAL; VACUUM; PRAGMA wal_checkpoint(TRUNCATE)")

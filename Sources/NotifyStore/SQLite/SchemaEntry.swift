@@ -18,7 +18,7 @@ struct SchemaEntry: Hashable {
 }
 
 extension DatabaseConnection {
-    /// Reads the schema, without the entries that SQLite adds to any database.
+    /// Reads the schema, without the tables that SQLite itself may add to a database.
     func schemaEntries() throws(SQLiteFailure) -> [SchemaEntry] {
         let rows = try PreparedStatement(self, "SELECT type, name, tbl_name, sql FROM sqlite_master")
         var entries: [SchemaEntry] = []
@@ -29,8 +29,8 @@ extension DatabaseConnection {
         return entries
     }
 
-    /// The tables that SQLite creates in any database. The indexes that SQLite creates are not among them, because they
-    /// belong to the definition of a table.
+    /// The tables that SQLite itself may add to a database. The indexes that SQLite creates are not among them, because
+    /// they belong to the definition of a table.
     private static let ownEntries: Set<SchemaEntry> = [
         own("sqlite_sequence", "name,seq"), own("sqlite_stat1", "tbl,idx,stat"),
         own("sqlite_stat4", "tbl,idx,neq,nlt,ndlt,sample"),
