@@ -114,7 +114,8 @@ package final class Store: LogStore {
     }
 
     /// Deletes the messages that the retention policy no longer keeps, in slices, until nothing is left to do. Other
-    /// requests run between the slices. The store also does this at intervals, and after commits that close segments.
+    /// requests run between the slices. The store also does this at intervals, and after a commit if enough segments
+    /// were closed since the last pass.
     package func maintain() {
         let current = current
         queue.add { current.beginMaintaining(isRequired: true) }

@@ -4,8 +4,8 @@ import NotifyLog
 import NotifySystem
 import SystemPackage
 
-/// An error of opening, closing, checking or restoring a log: a code, a message that says how to fix the problem, and
-/// the cause.
+/// An error of opening, closing, checking, repairing or restoring a log: a code, a message that says how to fix the
+/// problem, and the cause.
 package struct StoreError: Error {
     package enum Code: Sendable {
         /// Another process holds the log.

@@ -4,8 +4,8 @@ package import NotifyLog
 package struct StoreOptions: Equatable, Sendable {
     /// The rules of retention, and the limits of the log's size.
     package var retention = RetentionPolicy()
-    /// The size in bytes of the write-ahead log at which it is checkpointed. The size is lower if the log is near its
-    /// limit.
+    /// The size in bytes of the write-ahead log at which it is checkpointed, unless ``LogDisk/checkpointBytes`` is
+    /// lower.
     package var checkpointBytes = 16 * 1024 * 1024
     /// The most rows that one page scans.
     package var pageRows = 1000
@@ -21,7 +21,8 @@ package struct StoreOptions: Equatable, Sendable {
     package var segmentBytes = 1 << 20
     /// The time in which a segment takes further messages after its first one.
     package var segmentAge = Duration.seconds(60)
-    /// The time between two passes over the log that find the messages that the rules no longer keep.
+    /// The interval at which the store checks whether a pass of retention is due. Also the shortest time from one pass
+    /// to the next, unless the next one is requested.
     package var retentionInterval = Duration.seconds(1)
     /// The time after a start in which no subscription expires, so that clients can attach first.
     package var expiryGrace = Duration.seconds(300)

@@ -56,7 +56,7 @@ struct DeletionLog {
 
     static let maximumEvents = 4_096
     /// The most names of one transaction that are kept in memory. Those that do not fit in the row of the transaction
-    /// are known until the end of the process.
+    /// are known until the end of the process. Of a transaction with more names, only those in its row are kept.
     private static let maximumNames = 1_024
 
     /// The deletions, ascending by mark. The deletions of one transaction have the same mark.
