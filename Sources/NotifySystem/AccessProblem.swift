@@ -47,7 +47,8 @@ package enum AccessProblem {
     }
 
     /// The command that makes this process's user the owner of the file, or that gives its owner the missing
-    /// permissions. The command includes the files beside it, such as its lock file, which have the same problem.
+    /// permissions. A change of the owner includes the files beside it, such as its lock file, which have the same
+    /// problem.
     private static func repair(_ file: Stat, _ path: String) -> String {
         guard file.userID.rawValue != geteuid() else { return "run \"chmod 600 '\(path)'\"" }
         let suffix = [".lock", "-wal"].first { path.hasSuffix($0) } ?? ""
