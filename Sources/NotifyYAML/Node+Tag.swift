@@ -28,7 +28,8 @@ extension Node {
             self = Self.names[name] ?? .other(written)
         }
 
-        /// The type of a plain scalar without a tag, by the rules of YAML 1.1.
+        /// The type of a plain scalar without a tag, by the rules of YAML 1.1, except that `y` and `n` are text, `0o17`
+        /// is an integer, and a float needs no point (`1e9`, `08`).
         init(ofPlain text: String) {
             self = Self.words[text] ?? Self.numberOrText(text)
         }

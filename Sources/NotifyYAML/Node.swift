@@ -40,8 +40,8 @@ package enum Node: Sendable {
         }
     }
 
-    /// The tag that is written in the text. For a node without a written tag, the type of the value by the rules of
-    /// YAML 1.1.
+    /// The tag that is written in the text. For a node without a written tag, the type of the value:
+    /// ``Tag/init(ofPlain:)`` has the rules for plain scalars.
     package var tag: Tag {
         switch self {
         case .scalar(let scalar): scalar.tag

@@ -1,4 +1,5 @@
-/// The forms of plain scalars that are not text: <https://yaml.org/type/>.
+/// The forms of plain numbers and timestamps: those of <https://yaml.org/type/>, with the exceptions of
+/// ``Node/Tag/init(ofPlain:)``.
 enum PlainForm {
     static func isInteger(_ text: String) -> Bool {
         let forms: [(inout PlainScanner) -> Bool] = [

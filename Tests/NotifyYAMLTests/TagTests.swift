@@ -2,7 +2,7 @@ import Testing
 
 @testable import NotifyYAML
 
-/// The types of plain scalars in YAML 1.1.
+/// The types of plain scalars: those of YAML 1.1, with the exceptions of `Node.Tag.init(ofPlain:)`.
 @Suite struct TagTests {
     private static let plain: [(tag: Node.Tag, texts: [String])] = [
         (.null, ["", "~", "null", "Null", "NULL"]),
