@@ -55,7 +55,7 @@ import Testing
     @Test(arguments: [
         "01000", "+1000", "1000x", "x", "4294967296", "00", "-1", "10000000000", "\u{FF11}", "1e3", "0x3e8",
     ])
-    func `an invalid uid token is open to root only`(_ token: String) {
+    func `names with an invalid uid token are open to root only`(_ token: String) {
         for name in ["user.\(token)", "user.\(token).mail"] {
             #expect(mayPost(name, 0))
             #expect(!mayPost(name, 1000))
