@@ -11,7 +11,7 @@ import Testing
 struct FileCheckTests {
     private static let messages = (1...10).map { StoredMessage($0, $0 % 3 == 0 ? "b" : "a", object: "x") }
 
-    /// Damages a message, except for the checksum of its key, and deletes another one of its segment.
+    /// Damages the payload of a message, whose key columns stay sound, and deletes another message of its segment.
     private static let damagedAndMissing =
         "UPDATE messages SET payload = x'00' WHERE sequence = 1; DELETE FROM messages WHERE sequence = 2"
 

@@ -87,7 +87,8 @@ struct InterruptedStartTests {
         return header.count == 20 && header[0] == 0xD9 && header[16...].allSatisfy { $0 == 0 }
     }
 
-    /// Every interruption of a migration from the oldest schema, which has all steps, and a power loss for the others.
+    /// Every interruption of the migration from the oldest schema, which runs all steps. For each other schema, a power
+    /// loss.
     private static var migrations: [(OldSchema, Interruption)] {
         OldSchema.allCases.flatMap { schema in
             (schema == OldSchema.allCases.first ? Interruption.allCases : [.powerLoss]).map { (schema, $0) }

@@ -247,7 +247,7 @@ struct StoreCapacityTests {
         #expect(try folder.rows("PRAGMA integrity_check") == ["ok"])
     }
 
-    /// A disk of `totalBytes` that contains only the files of the folder.
+    /// A disk of `totalBytes` that contains only the database and its write-ahead log.
     private func disk(of totalBytes: UInt64) -> StoreDisk {
         StoreDisk { [database = folder.database] _ in
             let used: UInt64 = [database, database + "-wal"].reduce(0) { bytes, path in
@@ -292,8 +292,8 @@ struct StoreCapacityTests {
         return stat(path, &status) == 0 ? UInt64(status.st_size) : 0
     }
 
-    /// Without this room, no checkpoint could run. Then every write makes the write-ahead log grow, a deletion too, and
-    /// on a full disk it cannot grow.
+    /// Without this room, no checkpoint could run. So every write, also that of a deletion, would have to make the
+    /// write-ahead log grow, which fails on a full disk.
     @Test(arguments: [20_000, 500_000])
     func `messages leave room on the disk for a checkpoint of the write-ahead log`(bytes: Int) async throws {
         var options = StoreOptions.withoutTimer

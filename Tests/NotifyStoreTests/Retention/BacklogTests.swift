@@ -36,7 +36,7 @@ struct BacklogTests {
             (1...40).map { StoredMessage($0, $0 % 2 == 0 ? "a" : "b") }, changes: records.map { .create($0) })
         store.maintainToEnd()
         let all = deletions.all
-        // At most ten messages are held back: those of two closed segments, and of the open one.
+        // At most ten messages may be held back. Those of one closed segment and of the open one are eight.
         #expect(all.released == [1: 32, 2: 32])
         #expect(all.losses[1] == Loss(first: 1, last: 32, count: 32, isUpperBound: false))
         #expect(all.losses[2] == Loss(first: 4, last: 32, count: 15, isUpperBound: true))

@@ -25,8 +25,9 @@ struct RetentionModel {
         var messages = 0
         var bytes = 0
         var last: UInt64 = 0
-        /// The earliest and the latest possible time at which the segment was closed. They differ if a pass that a
-        /// commit has begun may have closed an old segment.
+        /// The earliest and the latest possible time at which the segment was closed. They differ if it was closed
+        /// because of its age: the store does this when a pass of retention begins, and a commit may have begun a pass
+        /// before the model ran one.
         var closed: ClosedRange<Duration>?
     }
 
