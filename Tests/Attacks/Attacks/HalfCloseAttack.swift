@@ -36,7 +36,8 @@ final class HalfCloseAttack: Attack {
         Connection.serve(ended, within: .seconds(10)) { !ended.contains(where: \.isOpen) }
     }
 
-    /// Fills the sockets, shuts down the connections at once, and closes them once the daemon has read them to the end.
+    /// Fills the sockets, shuts down the connections at once, and closes them once the daemon has answered a ping on
+    /// another connection.
     private func fill(_ full: [Connection]) {
         for connection in full { connection.write(shared: pings) }
         // The daemon reads some of the requests before it pauses a connection.

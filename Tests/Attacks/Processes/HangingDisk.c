@@ -1,4 +1,5 @@
-// Preloaded into notifyd: simulates a hanging disk. Writes block while the file named by HANGING_DISK exists.
+// Preloaded into notifyd: simulates a hanging disk. Writes and flushes block while the file that HANGING_DISK names
+// exists.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdlib.h>

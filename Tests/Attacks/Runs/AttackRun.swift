@@ -100,8 +100,8 @@ final class AttackRun {
         measurement.exitProblem = status == 0 ? "" : "notifyd exited with status \(status)"
     }
 
-    /// The resident memory of the daemon when it is within 16 MB of the memory before the attack again, or after a
-    /// minute.
+    /// The resident memory of the daemon, measured as soon as it exceeds the memory before the attack by at most 16 MB,
+    /// or after a minute.
     private func settledBytes() -> Int {
         let deadline = ContinuousClock.now + .seconds(60)
         while daemon.residentBytes - measurement.residentBefore > 16 << 20, ContinuousClock.now < deadline { step() }

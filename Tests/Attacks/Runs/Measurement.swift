@@ -2,8 +2,8 @@
 struct Measurement {
     /// Resident memory in bytes before the attacks.
     var residentBefore = 0
-    /// Resident memory in bytes once the attacks' connections are closed and the daemon has had time to return memory,
-    /// at most a minute.
+    /// Resident memory in bytes once the attacks' connections are closed. In the row `storm`, the daemon first has at
+    /// most a minute to return memory.
     var residentAfter = 0
     /// Peak resident memory in bytes during the attacks and their set-up.
     var peak = 0
@@ -21,8 +21,8 @@ struct Measurement {
     var (droppedByClients, delivered): (UInt64, UInt64) = (0, 0)
     /// Whether the daemon released all connections and subscriptions after the attacks.
     var isReleased = true
-    /// The users' charges that remain after the attacks, except for durable subscriptions and the names of stored
-    /// messages.
+    /// The users' charges that remain after the attacks, except for durable subscriptions, stored messages and their
+    /// names.
     var left: [String] = []
     /// The reason that the daemon did not stop with status 0; empty if it did.
     var exitProblem = ""
