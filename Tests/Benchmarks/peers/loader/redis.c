@@ -111,7 +111,7 @@ static size_t take_reply(struct connection *c, const char *at, size_t size) {
     if (!token.size) return 0;
     if (c->number < 0)
         c->count++;
-    else if (*at != ':')                           // the reply to XACK
+    else if (*at != ':')                           // ':' is the reply to XACK, which is ignored
         take_entry_token(c, at, token);
     return token.size;
 }
