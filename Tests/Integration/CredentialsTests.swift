@@ -51,7 +51,7 @@ extension IntegrationTests {
             try bob.subscribe(">", as: 1)
             try bob.subscribe("*.1111.mail", as: 2, durable: "sly")
 
-            // Root and Alice receive the message. Bob's wildcards do not match its name.
+            // Root and Alice receive the message. Bob's wildcards match only names that Bob may receive.
             let receipt = try alice.post("user.1111.mail", "private")
             #expect((receipt.subscribers, receipt.stored) == (2, 1))
             try root.post("user.1111.mail", "from root")

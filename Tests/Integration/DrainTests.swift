@@ -77,7 +77,7 @@ extension IntegrationTests {
             #expect(rest.allSatisfy { $0.isRedelivery })
         }
 
-        @Test func `a client that does not read does not delay the shutdown`() async throws {
+        @Test func `a client that does not read delays the shutdown only until the drain timeout`() async throws {
             let daemon = try await Daemon.start(environment: ["NOTIFYD_TIMEOUTS_DRAIN_SECONDS": "1"])
             let deaf = try RawClient(daemon)
             try deaf.subscribe("flood")

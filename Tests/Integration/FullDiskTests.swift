@@ -127,8 +127,8 @@ extension IntegrationTests {
             let purged = try await notifyctl.run("purge", ">", "--yes")
             #expect(purged.status == .status(0), "\(purged.errors)")
             #expect(try client.statistics()["log_messages"] == 0)
-            // The deletion frees the space of the messages. The daemon allocates the reserve again, although the other
-            // file stays.
+            // The deletion frees the space of the messages. The daemon allocates the reserve again, although the filler
+            // stays.
             try await waitForStatus(run, "running")
             try client.post("a", payload, durability: .stored)
             #expect(try await run.stop() == .status(0))

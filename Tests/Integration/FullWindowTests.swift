@@ -25,7 +25,7 @@ extension IntegrationTests {
             #expect(posted.count == 2 * count)
             for outcome in outcomes {
                 // The durable subscription receives each message once. The volatile subscription receives each message,
-                // or reports it as dropped.
+                // or reports it as dropped. Messages from before this subscription also count as missed.
                 #expect(outcome.durable.count == 2 * count)
                 #expect(Set(outcome.durable) == posted)
                 #expect(zip(outcome.durable, outcome.durable.dropFirst()).allSatisfy { $0 < $1 })

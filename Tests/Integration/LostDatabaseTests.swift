@@ -20,7 +20,7 @@ extension IntegrationTests {
             }
         }
 
-        @Test func `no receipt is sent while the database is missing`() async throws {
+        @Test func `no stored or synced post gets a receipt while the database is missing`() async throws {
             let daemon = try await Daemon.start()
             let client = try RawClient(daemon)
             try client.subscribe("volatile")

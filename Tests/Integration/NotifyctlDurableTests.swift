@@ -145,7 +145,7 @@ extension IntegrationTests {
         }
 
         @Test(arguments: ["0", "1ms"])
-        func `'subscribe' with a zero timeout creates the durable subscription`(timeout: String) async throws {
+        func `'subscribe' with a timeout of 0 or 1 ms creates the durable subscription`(timeout: String) async throws {
             let result = try await notifyctl.run("subscribe", "a", "--durable", "mine", "--timeout", timeout)
             #expect(result.status == .status(124), "\(result.errors)")
             #expect(try poster.list().map(\.durableName) == ["mine"])

@@ -162,7 +162,7 @@ extension IntegrationTests {
                 try await notifyctl.run(["log", "--from", "\(time)"] + arguments).errors
             }
             #expect(try await errors() == "")
-            // First a deletion after the first message of the range, then a deletion before it.
+            // First a deletion after the first printed message, then a deletion before it.
             try poster.post("c", "5", durability: .stored)
             try poster.post("d", "6", durability: .stored)
             #expect(try await notifyctl.run("purge", "c", "--yes").status == .status(0))

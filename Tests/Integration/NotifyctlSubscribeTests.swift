@@ -193,7 +193,7 @@ extension IntegrationTests {
 
         // MARK: Durable
 
-        @Test func `two runs on one durable subscription never print the same message`() async throws {
+        @Test func `successive runs on one durable subscription never print the same message`() async throws {
             let created = try subscribe("a", "--durable", "mine")
             created.send(SIGTERM)
             #expect(try await created.waitForExit() == .status(0))

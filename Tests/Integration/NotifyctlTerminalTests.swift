@@ -13,7 +13,8 @@ extension IntegrationTests {
         private let daemon: Daemon
         private let notifyctl: Notifyctl
         private let poster: RawClient
-        /// The sequence of a message that is stored for two durable subscriptions and in flight in one.
+        /// The sequence of a message that is in flight in one durable subscription, and was posted before another one
+        /// began.
         private let sequence: UInt64
 
         init() async throws {

@@ -214,7 +214,7 @@ extension IntegrationTests {
             expectText("\(lines.first ?? "")", "\(folder.file("notifyd"))")
         }
 
-        @Test func `the help of every command has an example`() async throws {
+        @Test func `the help has examples, and the completion scripts complete subcommands and values`() async throws {
             let notifyctl = Notifyctl(socket: nil)
             let commands = [
                 [], ["post"], ["subscribe"], ["durable"], ["durable", "list"], ["durable", "create"],

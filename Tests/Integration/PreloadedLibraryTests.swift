@@ -4,8 +4,8 @@ import TestSupport
 import Testing
 
 extension IntegrationTests {
-    /// The programs with a preloaded library whose constructor sets a variable, as some profilers and libfaketime have.
-    /// Swift's runtime then finds no arguments.
+    /// The programs with a preloaded library whose constructor sets an environment variable, as in some profilers and
+    /// libfaketime. Swift's runtime then finds no arguments.
     @Suite struct PreloadedLibraryTests {
         private let folder: TemporaryFolder
         private let environment: [String: String?]

@@ -5,7 +5,7 @@ import Testing
 import WireTestSupport
 
 extension IntegrationTests {
-    /// A daemon that is stopped and continued, as a frozen container or a debugger does.
+    /// A daemon that is stopped and continued, as in a frozen container or under a debugger.
     @Suite struct StandstillTests {
         @Test func `a job is not handed out again after the daemon stood still for longer than its deadline`()
             async throws

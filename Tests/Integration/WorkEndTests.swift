@@ -74,8 +74,8 @@ extension IntegrationTests {
             #expect(try await notifyctl.run("dead", "list", "--json").objects.isEmpty)
         }
 
-        /// Sends SIGTERM to a command, then to notifyctl. The product waits a second for the second signal, so notifyctl
-        /// stands still meanwhile: it finds both signals when it continues.
+        /// Sends SIGTERM to a command, then to notifyctl. After the end of the command, notifyctl waits only a second
+        /// for its own signal, so it is suspended meanwhile: when it continues, it finds the end and the signal.
         private func stop(_ process: ChildProcess, after job: pid_t) throws {
             process.send(SIGSTOP)
             try process.waitUntilStopped()

@@ -20,7 +20,7 @@ enum Requirements {
     /// Whether the OpenMetrics parser of Prometheus is installed.
     static let hasPrometheusClient = succeeds(systemPython, ["-c", "import prometheus_client.openmetrics.parser"])
 
-    /// The Python of the system, for which the packages of the distribution are. Another one may precede it in PATH.
+    /// The Python of the distribution, which finds the distribution's packages. Another Python may precede it in PATH.
     static let systemPython = "/usr/bin/python3"
 
     /// Returns a launcher that runs a program as another user. The program may read all files, because the build folder

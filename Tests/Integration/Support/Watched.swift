@@ -1,7 +1,7 @@
 import Dispatch
 import Synchronization
 
-/// A wait that timed out, with the state at that time.
+/// A wait that timed out or was cancelled, with the state at that time.
 struct TimedOut: Error, CustomStringConvertible {
     var description: String
 }
@@ -34,7 +34,8 @@ final class Watched<State: Sendable>: Sendable {
         return result
     }
 
-    /// Waits until `find` returns a value, and returns the value. Throws `TimedOut` after `limit`.
+    /// Waits until `find` returns a value, and returns the value. Throws `TimedOut` after `limit`, or if the task is
+    /// cancelled.
     func wait<Found: Sendable>(
         _ what: String, within limit: Duration = .seconds(300), for find: (State) -> Found?
     ) async throws -> Found {
@@ -42,7 +43,8 @@ final class Watched<State: Sendable>: Sendable {
         while true {
             if let found = content.withLock({ find($0.state) }) { return found }
             guard await changed(before: deadline, unless: { find($0) != nil }) else {
-                throw TimedOut(description: "timed out after \(limit) waiting for \(what); the state is \(current)")
+                throw TimedOut(
+                    description: "timed out after \(limit) or cancelled, waiting for \(what); the state is \(current)")
             }
         }
     }
