@@ -113,7 +113,7 @@ extension IntegrationTests {
             #expect(try daemon.descriptorCount == descriptors)
         }
 
-        @Test func `random bytes do not stop the daemon`() async throws {
+        @Test func `frames with a random kind and body do not stop the daemon`() async throws {
             let daemon = try await Daemon.start()
             let bystander = try Bystander(daemon)
             let seed = UInt64.random(in: .min ... .max)

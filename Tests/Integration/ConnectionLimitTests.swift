@@ -63,7 +63,7 @@ extension IntegrationTests {
             try bystander.expectUndisturbed()
         }
 
-        @Test func `four thousand idle connections do not slow other clients`() async throws {
+        @Test func `four thousand idle connections do not disturb other clients`() async throws {
             let daemon = try await Daemon.start(environment: ["NOTIFYD_LIMITS_PER_USER_CONNECTIONS": "4096"])
             let bystander = try Bystander(daemon)
             let before = try daemon.descriptorCount

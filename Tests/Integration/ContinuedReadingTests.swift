@@ -4,7 +4,8 @@ import NotifyClient
 import Testing
 
 extension IntegrationTests {
-    /// A consumer leaves its loop repeatedly. The daemon sends no more messages than the window allows.
+    /// A consumer leaves its loop repeatedly. To a durable subscription, the daemon sends no more messages than the
+    /// window allows.
     @Suite(.timeLimit(.minutes(25))) struct ContinuedReadingTests {
         /// The way in which the consumer leaves its loop.
         enum Leaving: CaseIterable, Sendable {

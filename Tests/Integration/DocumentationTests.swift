@@ -3,8 +3,8 @@ import TestSupport
 import Testing
 
 extension IntegrationTests {
-    /// The README and the articles about the programs work as printed. The blocks in `sh`, which need root and systemd, are run
-    /// by Tests/Boot.
+    /// The README and the articles about the programs work as printed. The blocks of the articles in `sh` need root and
+    /// systemd, so Tests/Boot runs them.
     @Suite struct DocumentationTests {
         @Test func `the README is short and shows compiled Swift`() throws {
             let readme = try Page("README.md")

@@ -64,7 +64,7 @@ struct Page: Sendable, CustomStringConvertible {
         var output: String
     }
 
-    /// The commands of all sessions, in order, except commands that need the script `./job` of the reader.
+    /// The commands of all sessions, in order, except sessions that need the script `./job` of the reader.
     var commands: [Command] { blocks.flatMap { $0.needsJob ? [] : $0.commands } }
 }
 
