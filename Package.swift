@@ -142,7 +142,8 @@ let package = Package(
             ]),
 
         .target(name: "TestSupport", dependencies: ["NotifyCenter"], path: "Tests/TestSupport"),
-        // Apart from TestSupport, which the static release of the attacks contains: it uses Testing.
+        // Not part of TestSupport, because this target uses Testing: the static release of the attacks contains
+        // TestSupport.
         .target(
             name: "CenterConformance", dependencies: ["NotifyCenter", "TestSupport"], path: "Tests/CenterConformance"),
         .target(
@@ -294,7 +295,7 @@ for target in package.targets {
 // IN_PROCESS_ONLY=1 keeps the in-process libraries and their dependencies.
 var only = (Context.environment["ONLY"] ?? "").split(separator: " ").map(String.init)
 let isInProcessOnly = Context.environment["IN_PROCESS_ONLY"] != nil
-// The fuzzer links a library of the compiler, so that only Tests/Fuzz/run can build it.
+// The fuzzer links a library of the compiler, so only Tests/Fuzz/run builds it.
 let isFuzzed = only == ["Fuzz"]
 if isFuzzed {
     package.targets += [
