@@ -8,8 +8,8 @@
 #ifdef __GLIBC__
 #include <errno.h>
 
-/* Hidden, so that this program uses the definition even if the C library was loaded before, as for a plug-in, and that
-   shared libraries keep the C library's function. */
+/* Hidden for two reasons: this program or plug-in uses the definition even if the C library was loaded before, and
+   other shared libraries keep the C library's function. */
 __attribute__((visibility("hidden"))) int epoll_create(int size) {
     if (size <= 0) {
         errno = EINVAL;

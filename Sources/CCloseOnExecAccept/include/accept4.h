@@ -3,8 +3,8 @@
 
 #include <sys/socket.h>
 
-/* Replaces the C library's accept4(2), which SwiftNIO calls for each connection without SOCK_CLOEXEC, so that a program
-   which another thread starts would inherit the connection. This one always sets SOCK_CLOEXEC.
+/* Replaces the C library's accept4(2). SwiftNIO calls it for each connection without SOCK_CLOEXEC, so a program that
+   another thread starts would inherit the connection. This function always sets SOCK_CLOEXEC.
 
    For the daemon alone, because other programs may accept a connection to pass it on to a program. */
 int accept4(int socket, struct sockaddr *address, socklen_t *length, int flags);
