@@ -13,7 +13,7 @@ struct Mailbox<Element: Sendable>: Sendable {
         case stored
         /// Stored. This element was dropped to make room.
         case replaced(Element)
-        /// Not stored, because the mailbox is full or closed.
+        /// Not stored, because the mailbox is full or closed, or has accepted its only element.
         case refused
         /// The post waits for room.
         case waiting

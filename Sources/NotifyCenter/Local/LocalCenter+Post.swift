@@ -52,8 +52,8 @@ extension LocalCenter {
         post(Message.notificationName, object: object, message: message)
     }
 
-    /// Posts a message whose type has no name. The post reaches the observers of the name that accept messages of this
-    /// type.
+    /// Posts a message of any type under a name. The post reaches the observers of the name that accept messages of
+    /// this type.
     package func post<Message: Sendable>(_ name: NotificationName, object: NotificationObject?, message: Message) {
         guard canTakeFastPath else {
             return postSlowPath(LocalNotification(name: name, object: object, payload: message))
@@ -61,7 +61,7 @@ extension LocalCenter {
         observers(of: name, object: object)?.deliver(message, name: name, object: object, in: self)
     }
 
-    /// Posts a message whose type has no name. On the fast path, the message is created only if the post reaches an
+    /// Posts a message of any type under a name. On the fast path, the message is created only if the post reaches an
     /// observer.
     package func post<Message: Sendable>(
         _ name: NotificationName, object: NotificationObject?, makingMessage makeMessage: () -> Message

@@ -48,8 +48,8 @@ private final class TypeNames: Sendable {
         }
     }
 
-    /// Replaces the dots and spaces of generic arguments and private types, which are not allowed in a token. A name
-    /// that exceeds the length limit still works within the process.
+    /// Replaces spaces, and the dots within generic arguments and private types: the parts of a name between dots can't
+    /// contain them. A name that exceeds the length limit still works within the process.
     private static func makeName(of type: Any.Type) -> NotificationName {
         var depth = 0
         let characters = String(reflecting: type).map { character -> Character in

@@ -25,7 +25,7 @@ public final class ObservationBag: Sendable {
     /// Creates an empty bag.
     public init() {}
 
-    /// The number of observations and interceptions that have not ended.
+    /// The number of observations that have not ended, and of interceptions that the bag has not ended.
     public var count: Int {
         let (observations, interceptions) = state.withLock { ($0.observations, $0.interceptions.count) }
         return observations.count(where: \.observation.isActive) + interceptions

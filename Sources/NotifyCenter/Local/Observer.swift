@@ -77,7 +77,7 @@ final class Observer: Sendable {
 extension Observer {
     private var currentFlags: Flags { Flags(rawValue: flags.load(ordering: .acquiring)) }
 
-    /// Ends the observer. No call begins after this returns.
+    /// Ends the observer. No call begins after this returns, except one whose check another thread has just passed.
     ///
     /// - Returns: False if the observer had already ended.
     @discardableResult
@@ -101,7 +101,8 @@ extension Observer {
         }
     }
 
-    /// Whether the observer may have a weak reference: it has an owner, or an object filter for a value or an instance.
+    /// Whether ``isOrphaned`` may become true: the observer has an owner or an object filter. Also true for the filter
+    /// of a value, which can't be released, because the flag does not distinguish it from that of an instance.
     var canBeOrphaned: Bool { !currentFlags.isDisjoint(with: [.owned, .filtersObject]) }
 
     /// Whether the owner or the observed instance was released.

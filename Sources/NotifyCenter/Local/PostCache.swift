@@ -8,7 +8,8 @@ import Synchronization
 /// returns. If the shard is locked, the call marks the shard as outdated, and the thread that holds the lock empties
 /// the shard before unlocking it.
 ///
-/// Entries are inserted and removed under the center's lock, so that an inserted entry is current.
+/// Entries are inserted, and removed or marked as outdated, under the center's lock, so that an inserted entry is
+/// current.
 ///
 /// `@unchecked Sendable`: `memory` never changes. In the shards that it points to, the state is atomic, and the table
 /// is only accessed by the thread that holds the shard's lock.

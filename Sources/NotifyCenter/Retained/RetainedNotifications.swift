@@ -9,10 +9,10 @@ struct RetainedNotifications {
     /// The retained notifications of one name and object, the oldest first. Never empty.
     typealias Series = [Entry]
 
-    /// The retained notifications by name and object. The key is the object of the newest notification. So when a
-    /// key is removed, either the series or the caller that gets the removed notifications still holds its object.
-    /// Otherwise, removing the key could release a value under the center's lock, and the value's deinitializer may
-    /// call the center.
+    /// The retained notifications by name and object. The key is the very object of the newest notification, not an
+    /// equal one of an earlier notification. So removing a key never releases the last reference to its object: the
+    /// newest notification holds it, in the series or at the caller. A release under the center's lock could run a
+    /// deinitializer that calls the center.
     private var series: [NotificationName: [NotificationObject?: Series]] = [:]
     private var lastSerial: UInt64 = 0
 

@@ -17,7 +17,7 @@ extension PostQueue {
     /// method.
     ///
     /// - Parameters:
-    ///   - message: The message. It takes the position of the one that it replaces.
+    ///   - message: The message. It takes the position of the one that it replaces, unless its style is more urgent.
     ///   - object: The object that the post concerns. If nil, the message's own object is used.
     ///   - style: When to post it. If the message replaces another one, the more urgent of the two styles applies.
     /// - Returns: The outcome.
@@ -37,7 +37,7 @@ extension PostQueue {
     /// ```
     ///
     /// - Parameters:
-    ///   - message: The message. It takes the position of the one that it replaces.
+    ///   - message: The message. It takes the position of the one that it replaces, unless its style is more urgent.
     ///   - path: The property to compare. The `==` and `hash(into:)` of its value must not use a center or a queue.
     ///   - object: The object that the post concerns. If nil, the message's own object is used.
     ///   - style: When to post it. If the message replaces another one, the more urgent of the two styles applies.

@@ -60,7 +60,8 @@ public final class PostQueue: Sendable {
         public static let nothing: Coalescing = []
     }
 
-    /// Selects which of several coalesced notifications is posted. It takes the position of the first one.
+    /// Selects which of several coalesced notifications is posted. It takes the position of the first pending one of
+    /// the most urgent style; if only the new one is urgent, the last position.
     public enum Keeping: Sendable, Hashable {
         /// The first enqueued, as Foundation documents.
         case first
