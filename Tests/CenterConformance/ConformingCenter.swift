@@ -2,7 +2,7 @@ package import NotifyCenter
 
 /// A center that the conformance suite checks: `LocalCenter`, `CenterCore` or the daemon's broker.
 package protocol ConformingCenter: Sendable {
-    /// Identifies an observation. Releasing the handle does not end the observation.
+    /// Identifies an observation. Releasing the handle may also end the observation.
     associatedtype Handle: Sendable
 
     func observe(

@@ -230,7 +230,7 @@ import Testing
         #expect(core.slots("kept.n") == [1])
     }
 
-    @Test func `other names stay cached after any number of changes to exact names`() throws {
+    @Test func `resolutions without an object stay cached after any number of changes to other names`() throws {
         let core = TestCore()
         _ = try core.add("kept", slot: 1)
         let first = core.resolve("kept")

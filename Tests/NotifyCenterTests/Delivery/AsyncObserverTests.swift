@@ -131,7 +131,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func `as many concurrent calls as the default limit may wait for each other`() async {
+    @Test func `concurrent calls up to the default limit may wait for each other`() async {
         let begun = Collector<Void>()
         let token = center.observe(name, on: .concurrently) { [journal] in
             begun.add(())

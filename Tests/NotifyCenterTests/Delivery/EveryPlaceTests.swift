@@ -30,8 +30,7 @@ import Testing
     private let owner = Owner()
     private let ledger = Ledger()
 
-    /// Adds an observer that records the posted numbers. A key is unique among the observations of one owner, and among
-    /// the observations without an owner.
+    /// Adds an observer that records the posted numbers. All observers with an owner have the same owner.
     private func observe(
         _ place: Place, object: NotificationObject? = nil, _ options: ObservationOptions = ObservationOptions(),
         adding increment: Int = 0
@@ -181,7 +180,7 @@ import Testing
     /// A post from the main actor calls main-actor observers before it returns, so a task created after the post runs
     /// after them. With a hop over another executor, the task could run first, and the observers out of order.
     @Test(arguments: [Place.mainActor, .ownerOnMainActor])
-    @MainActor func `a post enqueues main-actor observers without another hop`(place: Place) async {
+    @MainActor func `a post from the main actor calls main-actor observers before it returns`(place: Place) async {
         let observing = (1...3).map { observe(place, adding: $0) }
         center.post(name, payload: 0)
         Task { journal.add(4) }

@@ -99,7 +99,7 @@ import Testing
         signal.cancel()
     }
 
-    @Test func `every overload waits`() async throws {
+    @Test func `every overload delivers its message`() async throws {
         let sequence = center.notifications(for: name)
         let messages = center.messages(of: Paid.self, buffering: .wait(limit: 1))
         await center.postWaiting(name, payload: 0)
@@ -275,7 +275,7 @@ import Testing
         token.cancel()
     }
 
-    @Test func `a main-actor post may fill a main-actor observer's buffer`() async {
+    @Test func `a main-actor post to a main-actor observer with a buffer of one drops nothing`() async {
         let values = Collector<Int>()
         await Task { @MainActor in
             let token = center.observe(name, on: MainActor.shared, buffering: .wait(limit: 1)) {

@@ -46,7 +46,7 @@ import Testing
         withExtendedLifetime((owner, instance, tokens)) {}
     }
 
-    @Test func `fields have the values of the line`() throws {
+    @Test func `the fields of a summary describe the observation`() throws {
         let owner = Thing()
         let line = UInt(#line + 1)
         center.observe(name, object: "17", owner: owner, options: [.key("k"), .priority(3)]) { _, _ in }

@@ -314,7 +314,7 @@ import Testing
 
     // MARK: Concurrency
 
-    @Test func `an observer added during posts gets each value at most once and misses no later one`() async {
+    @Test func `an observer added during posts gets each value from its first on, at most once`() async {
         for _ in 0..<200 {
             let center = LocalCenter()
             let seen = Lock<[Int]>([])

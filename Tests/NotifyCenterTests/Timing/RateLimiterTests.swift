@@ -436,7 +436,7 @@ import Testing
 
     // MARK: Many threads
 
-    @Test func `the last of concurrent posts is delivered`() async {
+    @Test func `the last post is delivered after many concurrent ones`() async {
         let tokens = [debounced, throttled].map { options in
             center.observe(name, options: options) { [calls] in
                 if $0.payload as? String == "last" { calls.note($0) }
