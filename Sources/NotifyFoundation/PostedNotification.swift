@@ -7,8 +7,8 @@ import NotifyCenter
 /// type. It is safe for these reasons:
 ///
 /// - The library reads the notification and passes it to observers on the poster's thread, or on a queue while the
-///   poster waits, so no two threads access it at once. The exceptions are asynchronous sequences and notifications
-///   for which an observer on the main actor gets a message: ``CompatibleNotificationCenter/Notifications`` and
+///   poster waits, so no two threads access it at once. The exceptions are asynchronous sequences, and notifications
+///   that are converted to messages on the main actor: ``CompatibleNotificationCenter/Notifications`` and
 ///   ``CompatibleNotificationCenter/MainActorMessage`` state what they require of the poster.
 /// - Other code can only read values of sendable types.
 public struct PostedNotification: @unchecked Sendable {

@@ -14,9 +14,10 @@ extension CompatibleNotificationCenter {
     ///     identical only for a few values, such as small integers.)
     ///   - queue: The queue on which the block runs, or nil for the thread of the poster. The queue is retained. `post`
     ///     returns after the block has run. If the poster is already on this queue, the block runs in place. If a
-    ///     thread on this queue waits in a post for the poster, directly or through other posts, the block runs on that
-    ///     waiting thread. The block must not wait for the poster by other means. Operations of two serial queues must
-    ///     not post to blocks on each other's queue at the same time: as with Foundation's center, they would deadlock.
+    ///     thread on this queue is itself in a post, which waits for the poster directly or through other posts, the
+    ///     block runs on that thread. The block must not wait for the poster by other means. Operations of two serial
+    ///     queues must not post to blocks on each other's queue at the same time: as with Foundation's center, they
+    ///     would deadlock.
     ///   - block: Called for each post, possibly on several threads at once.
     /// - Returns: The token for ``removeObserver(_:)-(Any)``. Releasing the token does not remove the observer.
     public func addObserver(

@@ -71,7 +71,7 @@ extension CompatibleNotificationQueue {
     ///   - coalesceMask: The properties to compare. Pending notifications that are equal in all of these properties are
     ///     dequeued. With `[]` none are dequeued.
     ///   - modes: The modes of the run loop in which to post, or nil for the default mode. Except with `now`, `.common`
-    ///     stands for the default mode and the modes that were added to the common modes.
+    ///     includes the default mode.
     public func enqueue(
         _ notification: Notification, postingStyle: PostingStyle, coalesceMask: NotificationCoalescing,
         forModes modes: [RunLoop.Mode]?
