@@ -10,7 +10,7 @@ import Testing
     private static let there = NSNotification.Name("there")
 
     /// Runs `body` on a new thread, and then the run loop of that thread until no work is left. Returns the posted
-    /// notifications, and "loop" at the position of the first run of the loop.
+    /// notifications, and "loop" at the position at which `body` returned.
     private func posted(
         mode: RunLoop.Mode = .default,
         sourceLocation: SourceLocation = #_sourceLocation,
@@ -58,7 +58,7 @@ import Testing
         #expect(notes == ["here 1", "returned", "loop"])
     }
 
-    @Test func `the now style posts only if the run loop runs in one of the modes`() {
+    @Test func `the now style posts nothing while the run loop runs in another mode`() {
         let mode = RunLoop.Mode("a mode of our own")
         let notes = posted { queue, journal in
             nonisolated(unsafe) let queue = queue

@@ -5,8 +5,8 @@ import NotifyFoundation
 import TestSupport
 import Testing
 
-/// Observers that run on an operation queue. `post` returns after the observers have run. Posts that wait for each
-/// other's queues do not deadlock.
+/// Observers that run on an operation queue. `post` returns after the observers have run. A post by such an observer
+/// does not deadlock with the post that called the observer.
 @Suite final class QueueObserverTests {
     private let center = CompatibleNotificationCenter()
     private let journal = Journal()
@@ -80,7 +80,7 @@ import Testing
         #expect(journal.take() == ["called"])
     }
 
-    @Test func `posts between two serial queues in both directions do not deadlock`() {
+    @Test func `a post from a block back to the queue of the block's poster does not deadlock`() {
         let (first, second) = (serialQueue(), serialQueue())
         let back = NSNotification.Name("back")
         observe(name, on: second) { [center, journal] _ in
