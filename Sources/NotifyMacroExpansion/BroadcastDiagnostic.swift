@@ -90,7 +90,7 @@ extension BroadcastDiagnostic {
         case .nonisolated: "a nonisolated requirement can be called from any thread; the receivers must be 'Sendable'"
         case .hiddenDefaults:
             "'@Optional' is not supported in a private protocol inside a type; an extension cannot access the protocol"
-        case .reservedName(let name): "'\(name)' is a member of the broadcaster; rename the requirement"
+        case .reservedName(let name): "'\(name)' is reserved for the broadcaster; rename the requirement"
         case .tooManyMethods(let count):
             "\(count) requirements exceed the maximum of 64; split the protocol"
         default: requirementMessage

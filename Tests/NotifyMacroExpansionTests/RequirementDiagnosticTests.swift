@@ -62,14 +62,14 @@ import Testing
     ])
     func `names reserved for the broadcaster are diagnosed`(member: String, name: String) {
         Refusal(
-            member: member, "'\(name)' is a member of the broadcaster; rename the requirement", column: 1
+            member: member, "'\(name)' is reserved for the broadcaster; rename the requirement", column: 1
         ).check()
     }
 
     @Test func `'dispatch' is reserved in a codable protocol only`() {
         Refusal(
             member: "func dispatch(_ x: Int)",
-            "'dispatch(_:)' is a member of the broadcaster; rename the requirement", column: 1, codable: true
+            "'dispatch(_:)' is reserved for the broadcaster; rename the requirement", column: 1, codable: true
         ).check()
         #expect(expansion(of: "@Broadcast protocol P: AnyObject { func dispatch(_ x: Int) }").contains("PBroadcaster"))
     }
