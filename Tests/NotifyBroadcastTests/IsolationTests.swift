@@ -102,7 +102,7 @@ import Testing
         withExtendedLifetime(receivers) {}
     }
 
-    @Test func `a receiver that is not Sendable is called in its own isolation`() async {
+    @Test func `an async method of a protocol that is not Sendable can be broadcast`() async {
         final class Counter: LocalEvents {
             var count = 0
             func happened() async { count += 1 }
