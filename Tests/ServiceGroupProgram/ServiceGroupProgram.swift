@@ -6,7 +6,7 @@ import Synchronization
 import UnixSignals
 
 /// Consumes a durable subscription in a service group. The group is configured as in the article "Getting started" of
-/// NotificationClient.
+/// NotifyClient.
 ///
 /// Usage: `ServiceGroupProgram SOCKET HANDLER SHUTDOWN CANCELLATION`, where SHUTDOWN and CANCELLATION are the group's
 /// time limits in milliseconds. Prints each message and then runs the `Handler`. Prints a line when a graceful shutdown
