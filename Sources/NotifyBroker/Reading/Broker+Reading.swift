@@ -35,8 +35,7 @@ extension Broker {
         closeRuns()
     }
 
-    /// The number of runs of the maximum size that fill an outbox. Runs are limited, because the room of the outbox is
-    /// checked only once for each run.
+    /// The number of runs of the maximum size that fill an outbox, whose room is checked once for each run.
     private static let liveRunsPerOutbox = 16
 
     /// Moves the open runs into outboxes.

@@ -170,8 +170,7 @@ extension ClientConnectionMachine {
 // MARK: - The connection's end
 
 extension ClientConnectionMachine {
-    /// Handles an error that ends the connection: one that the daemon has sent, or one that the client has found. The
-    /// caller closes the channel.
+    /// Handles a fatal error that the daemon has sent, or the client has found. The caller closes the channel.
     mutating func fatalErrorReceived(_ error: NotifyError) {
         switch state {
         case .greeting(let failures, _):
