@@ -157,9 +157,10 @@ extension Connection {
     /// Sends a ping, and serves the connection until the ping is answered, the connection is closed or the time has
     /// passed.
     func awaitPong(within limit: Duration = .seconds(10)) {
+        let answered = scanner.count(.pong)
         write(Ping(request: newRequest()))
         flush()
-        Self.serve([self], within: limit) { scanner.count(.pong) > 0 || !isOpen }
+        Self.serve([self], within: limit) { scanner.count(.pong) > answered || !isOpen }
     }
 
     /// Serves the connections until the condition is true.
