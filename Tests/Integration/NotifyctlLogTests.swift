@@ -119,7 +119,7 @@ extension IntegrationTests {
             #expect(try await log("--from", "now") == [])
         }
 
-        @Test func `'log' reports that messages as old as its start were deleted`() async throws {
+        @Test func `'log' from a time before the oldest message reports that older ones were deleted`() async throws {
             try poster.post("a", "0", durability: .stored)
             try poster.post("b", "0", durability: .stored)
             #expect(try await notifyctl.run("purge", ">", "--yes").status == .status(0))

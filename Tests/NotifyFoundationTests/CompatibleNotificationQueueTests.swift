@@ -4,7 +4,7 @@ import NotifyFoundation
 import TestSupport
 import Testing
 
-/// The documented behaviour of Foundation's notification queue. Each test runs the run loop of a new thread.
+/// The documented behaviour of Foundation's notification queue. Most tests run the run loop of a new thread.
 @Suite struct CompatibleNotificationQueueTests {
     private static let here = NSNotification.Name("here")
     private static let there = NSNotification.Name("there")

@@ -49,7 +49,8 @@ package final class ManualClock: Clock {
         for continuation in woken { continuation.resume() }
     }
 
-    /// Advances to the deadline of every sleeping task, and from now on at once to that of each task that sleeps.
+    /// Advances past the deadlines of all sleeping tasks. From then on, the clock advances to the deadline of a task as
+    /// soon as the task sleeps.
     package func runFreely() {
         let last = state.withLock { state in
             state.runsFreely = true

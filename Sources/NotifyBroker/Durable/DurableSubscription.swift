@@ -56,7 +56,8 @@ struct DurableSubscription {
     var earlierDeadlines = EarlierDeadlines()
     /// The last delivery that failed; nil if none is known.
     var lastFailure: DurableDescription.Failure?
-    /// The number of first deliveries before the next due redelivery, so that both kinds alternate in equal parts.
+    /// The number of first deliveries that are still allowed while a redelivery is due. Each redelivery allows one more,
+    /// so that both kinds alternate in equal parts.
     var firstDeliveries = 0
     /// The time for which a timer is set; nil if none is.
     var timer: Duration?

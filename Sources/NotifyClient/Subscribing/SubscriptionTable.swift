@@ -25,7 +25,8 @@ struct SubscriptionTable {
         var leaveWaiters: [ReplySlot<Void>] = []
         /// The answer to `leaveWaiters` once the daemon has confirmed the detach.
         var leaveResult: Result<Void, NotifyError> = .success(())
-        /// The last sequence received when the connection was lost; nil if the subscription was never live before.
+        /// The last sequence received when the subscription was last attached; nil if its first attachment has not
+        /// ended. 0 if the durable subscription was reset or edited.
         var lastSequence: UInt64?
         /// The number of messages that may still be delivered; nil without a limit or for a volatile subscription. For
         /// a subscription with handlers, the number that the daemon may deliver at present.
@@ -34,7 +35,8 @@ struct SubscriptionTable {
         var heldByHandlers = 0
         /// Whether the subscription was requested on a connection.
         var wasRequested = false
-        /// Whether one extra credit was granted, to detect acknowledgements that never arrived.
+        /// Whether one credit beyond the limit was granted, so that the daemon delivers the messages again whose
+        /// acknowledgements did not reach it.
         var hasExtraCredit = false
         /// Whether the durable subscription has other patterns than its spec, because its patterns were edited.
         var isEdited = false

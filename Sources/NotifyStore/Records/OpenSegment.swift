@@ -29,7 +29,7 @@ struct OpenSegment: ~Copyable {
         var entryCount: Int
         /// The entry and the bytes of each message that the batch has added to the segment.
         var added: [(entry: Int32, bytes: Int)] = []
-        /// The entries of the segment when the batch closed it; nil if the batch has not closed it.
+        /// The entries of the segment when the batch closed it or deleted some of its messages; nil before that.
         var entries: [SegmentEntry]?
         /// The entries before the batch; nil until the batch deletes messages of the segment.
         var earlier: [SegmentEntry]?
@@ -123,7 +123,7 @@ struct OpenSegment: ~Copyable {
     }
 
     /// Replaces the entries. `entries` no longer count the messages that the batch has deleted. The bounds of the
-    /// segment stay.
+    /// segment stay, unless no message is left.
     mutating func keep(_ entries: [SegmentEntry], _ names: borrowing NameTable) {
         var kept = segment
         kept.messages = entries.reduce(0) { $0 + Int($1.messages) }

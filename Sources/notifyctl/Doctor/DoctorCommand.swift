@@ -7,9 +7,9 @@ struct DoctorCommand: AsyncParsableCommand {
         abstract: "Find out why notifyd does not work, and how to repair it.",
         discussion: """
             Connects to the daemon as every other command does. If that fails, finds the reason. Then checks the \
-            systemd units (whether notifyd.socket is enabled, and whether a unit has failed) and, with 'notifyd \
-            --check-start', the configuration, the socket, the database and the disk. Skips these checks if a daemon \
-            answers at a socket other than the default ones. Checks the files of the system's daemon only for root. \
+            systemd units (whether notifyd.socket is enabled, and whether a unit has failed), if the socket is a \
+            default one. Checks the configuration, the socket, the database and the disk with 'notifyd --check-start', \
+            unless a daemon answers at another socket. Checks the files of the system's daemon only for root. \
             Reports that messages can't be stored or are damaged. Reports durable subscriptions that are far behind, \
             and limits of stored data that are nearly reached: those of this user or, with the right to manage \
             everything, of every user. Reports why a reload of the configuration has failed, and that the socket file \

@@ -3,7 +3,7 @@ extension Interruption {
     /// acknowledgements.
     static let answerLimit = Duration.seconds(3)
 
-    /// The time that an interrupted command without acknowledgements still waits for the daemon.
+    /// The time for an interrupted command that needs no answer of the daemon any more.
     static let closingLimit = Duration.seconds(1)
 
     /// Ends the process if it still runs some time after the interruption, because the daemon does not answer. Must run

@@ -1,9 +1,9 @@
 import NotifyWire
 
 /// Connections of one user with three behaviours. A third of them flood the daemon with posts of every durability.
-/// Another third subscribe to everything, stop reading, and report all possible messages as dropped. The last third
-/// open as much as the limits of a user permit: subscriptions, durable subscriptions, and names of stored messages.
-/// Meanwhile, further connections are opened.
+/// Another third subscribe to everything, stop reading, and report the highest possible number of dropped messages. The
+/// last third open as much as the limits of a user permit: subscriptions, durable subscriptions, and names of stored
+/// messages. Meanwhile, further connections are opened.
 final class FloodAttack: Attack {
     private static let postsPerWrite = 256
     /// The number of further connections to open in each step. They send their greetings and nothing else.

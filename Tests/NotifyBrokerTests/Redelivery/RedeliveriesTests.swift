@@ -85,7 +85,7 @@ import Testing
         #expect(messages.count == 1 && isCounted(messages))
     }
 
-    @Test func `withheld messages do not count towards the room for failed ones when the share is used up`() {
+    @Test func `while the log has no room for the owner, withheld messages take no room from failed ones`() {
         var messages = Redeliveries()
         messages.maximumBytes = Redelivery.bytesWithoutRoom
         messages.addWithheld(1, bytes: UInt32(Redelivery.bytesWithoutRoom), Self.rights)
@@ -175,7 +175,7 @@ import Testing
     }
 
     @Test(arguments: Stage.allCases)
-    func `time changes only the states of waiting messages and messages in flight`(_ stage: Stage) {
+    func `time makes waiting messages due, and reports messages in flight past their deadline`(_ stage: Stage) {
         var messages = stage.make()
         #expect(messages.takeExpired(now: .seconds(9)).isEmpty && messages.state(of: 7) == stage.state)
         let expired = messages.takeExpired(now: .seconds(10))

@@ -5,8 +5,9 @@ import NotifyWire
 
 @testable import NotifyBroker
 
-/// A store in memory with the contract of the real one: requests complete one at a time, in order. A test decides when
-/// each request completes and whether it fails. Violations of the contract by the broker are recorded.
+/// A store in memory with the contract of the real one: requests complete one at a time, in order, except that a purge
+/// gives way after each part. A test decides when each request completes and whether it fails. Violations of the
+/// contract by the broker are recorded.
 final class FakeStore {
     struct Message {
         var sequence: UInt64
@@ -334,7 +335,9 @@ final class FakeStore {
             deleted.missing[generation, default: []].insert(row.sequence)
             return missingCopies[id, default: []].append(row.sequence)
         }
-        if Int(row.bytes) != frame.count { violations.append("a copy of \(frame.count) bytes is one of \(row.bytes)") }
+        if Int(row.bytes) != frame.count {
+            violations.append("the row of a copy of \(frame.count) bytes says \(row.bytes) bytes")
+        }
         copies[id, default: [:]][row.sequence] = Copy(row: row, reason: reason, frame: frame)
         deleted.copied[generation, default: []].insert(row.sequence)
         if copies[id, default: [:]].count > Redelivery.maximumCount { violations.append("too many copies for \(id)") }
