@@ -28,7 +28,8 @@ protocol StoreTask {
     /// Whether the answer depends on the rights of the client. If rights have changed meanwhile, the store works on the
     /// request again.
     static var dependsOnRights: Bool { get }
-    /// Whether an answer to the work that has begun is still to come. Otherwise the request ends with its connection.
+    /// Whether the store still owes an answer to work that has begun. If it does when the connection ends, the request
+    /// stays the current one until that answer. Otherwise the next request may begin at once.
     var awaitsAnswer: Bool { get }
     /// The memory of the request, in bytes; 0 if the number of requests is limited instead.
     var byteCount: Int { get }
@@ -47,7 +48,7 @@ protocol StoreTask {
     mutating func answered(
         _ answer: StoreAnswer, for request: RequestID?, in broker: inout Broker, now: BrokerTime
     ) -> StoreTaskProgress
-    /// Must be called when the request has ended with its connection. Work that has begun continues.
+    /// Must be called when the connection has ended. Work that has begun continues.
     func abandoned(in broker: inout Broker)
 }
 

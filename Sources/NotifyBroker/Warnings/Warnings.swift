@@ -53,8 +53,8 @@ struct Warnings {
     /// A durable subscription that is behind.
     struct Lag {
         let name: String
-        /// The number of its unacknowledged messages; nil if they are still to be counted, or if only an upper bound is
-        /// known.
+        /// The number of its unacknowledged messages, or a low upper bound of it; nil if they are still to be counted,
+        /// or if only a high upper bound is known.
         let behind: UInt64?
     }
 

@@ -132,7 +132,8 @@ extension NotificationClient.Administration {
     }
 
     /// Changes settings of a durable subscription. Attached clients stay attached. Messages that are already delivered
-    /// keep their deadlines. A new deadline applies to later messages, and attached clients extend it in time.
+    /// keep their deadlines. A new deadline applies to later messages. Clients that process messages in handlers
+    /// extend it while a handler runs.
     ///
     /// - Parameters:
     ///   - name: The subscription's name.

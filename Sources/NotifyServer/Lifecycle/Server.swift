@@ -3,7 +3,8 @@ package import Metrics
 import NotifyBroker
 import ServiceLifecycle
 
-/// The daemon as a service: opens the socket, serves until a graceful shutdown, and removes the socket.
+/// The daemon as a service: opens the socket, serves until a graceful shutdown, and removes the socket's file, unless
+/// systemd has opened the socket.
 package struct Server: Service {
     let configuration: ServerConfiguration
     let context: ProcessContext
@@ -41,8 +42,8 @@ package struct Server: Service {
     /// - Throws: ``ServerError`` or `StoreError` if the daemon cannot start or continue.
     package func run() async throws {
         let listening = try openListeningSocket()
-        // The socket's file is removed last, even after an error. Until then, the lock keeps other daemons from using
-        // the path.
+        // The file of a socket that was opened here is removed last, even after an error. Until then, the lock keeps
+        // other daemons from using the path.
         defer { listening.removeFile() }
         try prepareDatabaseDirectory()
         try await serve(listening)

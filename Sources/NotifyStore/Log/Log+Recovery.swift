@@ -46,8 +46,8 @@ extension Log {
                 + "(\(damaged)); \"notifyctl check\" lists the damage"
         } else if damagedDeletions > 0 {
             recovered.problem =
-                "the log is damaged: deletion records are lost (\(damagedDeletions)), so a reader of the log that "
-                + "began before the start gets an upper bound of the messages that it has missed"
+                "the log is damaged: records of deletions are lost (\(damagedDeletions)); clients that were reading the "
+                + "log before this start learn only an upper bound of the number of messages that they have missed"
         }
         return recovered
     }

@@ -7,10 +7,10 @@ struct DeadListCommand: AsyncParsableCommand {
         abstract: "List dead letters, oldest first.",
         discussion: """
             Prints one line for each dead letter: its sequence (the value for --id), the durable subscription, the \
-            time of the last failed delivery, the name of the message, and the reason of the last failure. The last \
-            columns, which --wide shows, are the number of deliveries and the object of the message. '-' stands for no \
-            value, '?' for an unknown one. Dead letters of messages that you may not receive are left out. Damaged dead \
-            letters are reported on standard error.
+            time at which it was posted after the last failed delivery, the name of the message, and the reason of the \
+            last failure. The last columns, which --wide shows, are the number of deliveries and the object of the \
+            message. '-' stands for no value, '?' for an unknown one. Dead letters of messages that you may not receive \
+            are left out. Damaged dead letters are reported on standard error.
 
             \(TimeOptions.discussion)
 
