@@ -247,16 +247,21 @@ import Testing
         #expect(await reader.value == [])
     }
 
-    @Test func `several tasks can read one sequence`() async {
+    @Test func `each of several tasks gets what is posted after it has begun to read`() async {
         let sequence = center.notifications(for: name)
-        let seen = Collector<Int>()
-        let readers = (0..<3).map { _ in
-            Task { for await notification in sequence { seen.add(notification.payload as? Int ?? -1) } }
+        let begun = Collector<Int>()
+        let readers = (0..<3).map { number in
+            Task {
+                var iterator = sequence.makeAsyncIterator()
+                begun.add(number)
+                var values: [Int] = []
+                while values.count < 300, let next = await iterator.next() { values.append(next.payload as? Int ?? -1) }
+                return values
+            }
         }
+        _ = await begun.values(3)
         post(0..<300)
-        #expect(await seen.values(300).sorted() == Array(0..<300))
-        sequence.cancel()
-        for reader in readers { await reader.value }
+        for reader in readers { #expect(await reader.value == Array(0..<300)) }
     }
 
     @Test @MainActor func `reading stays on the reader's actor`() async {
