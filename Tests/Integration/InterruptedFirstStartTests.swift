@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 extension IntegrationTests {
-    /// Tests that kill notifyd at each system call with which its first start changes files.
+    /// Tests that kill notifyd at each system call with which its first start writes, flushes, truncates or removes files.
     @Suite(.enabled(if: Requirements.canTrace)) struct InterruptedFirstStartTests {
         @Test(arguments: ["pwrite64", "fdatasync", "fsync", "ftruncate", "unlink", "fchmod"])
         func `the next start completes an interrupted first start`(call: String) async throws {

@@ -217,7 +217,7 @@ extension Ledger {
         return part < Self.defaultSendBufferBytes ? max(part, Self.minimumSendBufferBytes) : nil
     }
 
-    /// The n-th connection gets a buffer of `share / 8 / n`, within the bounds below.
+    /// With n connections, the next one gets a buffer of `share / 8 / n`, within the bounds below.
     private static let sendBufferParts = 8
     private static let defaultSendBufferBytes = 208 << 10
     private static let minimumSendBufferBytes = 16 << 10

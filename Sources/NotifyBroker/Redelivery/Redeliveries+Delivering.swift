@@ -51,8 +51,8 @@ extension Redeliveries {
 
     // MARK: Answers
 
-    /// Removes those messages in the ranges that the member holds: it has received them, also in an earlier delivery
-    /// that is not forgotten.
+    /// Of the messages in the ranges, removes those of which the member is a holder. A member stays a holder of a message
+    /// that was delivered to others later, until it is forgotten (see `addHolder`).
     ///
     /// - Parameter ranges: Ascending and disjoint.
     /// - Returns: For each removed message, the member to which it was in flight; nil if there was none.

@@ -20,9 +20,9 @@ extension NotificationClient.Administration {
             public let date: Date?
             /// The number of the message's deliveries that had failed by then.
             public let failures: Int
-            /// The reason that the client gave for the failure; `nil` if it gave none, or if this user may perhaps not
-            /// receive all messages of the subscription. ``trace(_:)`` has the reason for a message that this user may
-            /// receive.
+            /// The reason that the client gave for the failure; `nil` if it gave none, or if it is not certain that this
+            /// user may receive every message of the subscription. ``trace(_:)`` has the reason for a message that this
+            /// user may receive.
             public let reason: String?
         }
 
@@ -32,7 +32,7 @@ extension NotificationClient.Administration {
         public let settings: NotificationClient.DurableSettings
         /// The time of the subscription's creation; `nil` if an earlier version of the daemon created it.
         public let created: Date?
-        /// The last attachment that received messages, present or past; `nil` if there was none. If ``created`` is
+        /// The last attachment that requested messages, present or past; `nil` if there was none. If ``created`` is
         /// `nil`, attachments to an earlier version of the daemon are unknown.
         public let lastAttachment: Attachment?
         /// The time without a client after which the daemon removes the subscription; `nil` if it does not.
@@ -41,8 +41,8 @@ extension NotificationClient.Administration {
         /// determined it yet.
         public let unused: Duration?
         /// The number of withheld messages: no attached client may receive them, but a client that attached earlier
-        /// may. ``DurableSubscription/waiting`` includes them. While no client is attached, the number of messages that
-        /// at least one of the earlier clients may not receive.
+        /// may. ``DurableSubscription/waiting`` includes them. While no client is attached, every message waits. The
+        /// number is then that of the messages that at least one of the earlier clients may not receive.
         public let withheld: Int
         /// Whether the subscription existed before a request to create it. False after other requests.
         public let existed: Bool

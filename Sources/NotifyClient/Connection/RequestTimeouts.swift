@@ -3,7 +3,7 @@ import HeapModule
 
 /// Finds the requests that were not answered within their time limit. A pure state machine: time is an argument.
 ///
-/// Requests with the common limit do not read the clock. Instead, a mark records the requests that exist at one moment.
+/// Most requests with the common limit do not read the clock. A mark records the requests that exist at one moment.
 /// A request expires if it is still pending when the limit has passed since its mark. Marks are an eighth of the limit
 /// apart, so a request expires at most an eighth of the limit too late. A request with a limit of its own expires at
 /// its deadline.

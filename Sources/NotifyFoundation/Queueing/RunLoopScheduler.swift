@@ -7,9 +7,9 @@ import Foundation
 ///
 /// A run loop ends when it has no more work, and a timer counts as work. The run loop of the main thread always has
 /// work in the default and the common modes, so its timers for these modes are permanent. Any other timer is removed
-/// after an idle time, which is 10 ms longer for each following timer. So a thread that pauses for n seconds between
-/// two uses in a mode creates at most about 100 n timers, and its run loop ends at most about n seconds later than
-/// necessary.
+/// after an idle time: 10 ms for the first timer, and 10 ms more for each later one. Once the idle time is longer than
+/// the pauses between two uses, the timer is reused. So with pauses of n seconds, a thread creates at most about 100 n
+/// timers for a mode, and its run loop ends at most about n seconds later than necessary.
 final class RunLoopScheduler {
     /// The scheduler of the current thread.
     static var current: RunLoopScheduler {

@@ -21,8 +21,8 @@ struct LogFiles {
             case missing
             /// Another file is at the path.
             case replaced
-            /// The file was truncated; the values are the least size in bytes that it must have, and its size. The
-            /// damage is permanent: later writes don't restore the lost bytes.
+            /// The file was truncated; the values are its size in bytes before (for the write-ahead log, the least size
+            /// that it must have) and after. The damage is permanent: later writes don't restore the lost bytes.
             case truncated(from: UInt64, to: UInt64)
             /// The status of the path can't be read.
             case unreachable(Errno)

@@ -24,8 +24,9 @@ struct RefusedBatch {
 }
 
 extension Log {
-    /// Removes the refused batch from the database. The names of the batch stay, on disk and in memory. The progress of
-    /// subscriptions also stays: the broker reports it again.
+    /// Removes the messages of the refused batch from the database, and undoes the creation and the removal of
+    /// subscriptions. The names of the batch stay, on disk and in memory. Other changes of subscriptions also stay: the
+    /// broker reports them again.
     func undoRefusedBatch() throws {
         guard let batch = writer.refusedBatch else { return }
         try inTransaction(.normal) { statements in

@@ -9,7 +9,7 @@ struct LogCommand: AsyncParsableCommand, PatternTaking {
         discussion: """
             Prints the messages of the daemon's log, oldest first, or newest first with --reverse. The command needs \
             no subscription. The log has the messages that a durable subscription matched, or that were posted with \
-            --durability stored, until the retention rules delete them. By default, a message that every durable \
+            --durability stored or synced, until the retention rules delete them. By default, a message that every durable \
             subscription has acknowledged is deleted after 24 hours. Messages that you may not receive are left out. \
             Damaged messages are reported on standard error, and so are messages after --from that were deleted. The \
             time of a deleted message is not known: if --from is a time, deletions between the last message before \
@@ -85,7 +85,7 @@ struct LogCommand: AsyncParsableCommand, PatternTaking {
             if follow || reverse { throw ValidationError("--summary can't be used with --follow or --reverse") }
             if object != nil { throw ValidationError("--summary counts messages with any object; omit --object") }
             if output.verbose || output.template != nil || output.raw || output.null {
-                throw ValidationError("--summary prints a table, or with --json objects; omit the other formats")
+                throw ValidationError("--summary prints a table, or JSON objects with --json; omit the other formats")
             }
         }
         if table.wide, !summary { throw ValidationError("--wide needs --summary: messages are not printed in columns") }

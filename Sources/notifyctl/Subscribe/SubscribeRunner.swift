@@ -4,8 +4,8 @@ import NotifyClient
 /// Runs the `subscribe` and the `wait` command.
 struct SubscribeRunner: Sendable {
     /// The time after the start of the command in which the daemon may confirm a subscription, even if the timeout is
-    /// shorter. Even a timeout of 0 needs the confirmation, to print pending messages. It gets 3 seconds, which end
-    /// before the client reports that there is no connection.
+    /// shorter. A timeout of 0 needs the confirmation, too, to print pending messages: it gets 3 seconds. That is less
+    /// than the client waits for a connection, so the command ends with the timeout and not with the client's error.
     static func openingTimeout(_ timeout: Duration) -> Duration {
         timeout == .zero ? .seconds(3) : max(timeout, .seconds(1))
     }

@@ -35,7 +35,7 @@ struct TailRingTests {
     }
 
     @Test
-    func `a block larger than the ring only raises the floor`() {
+    func `a block larger than the ring is not kept, and evicts all others`() {
         var ring = TailRing(capacityBytes: 1024, floor: 0)
         ring.append(block([1]))
         ring.append(block([2, 3], bytes: 4096))

@@ -215,7 +215,7 @@ struct TraceTests {
         #expect(host.connection(client).pauses.isEmpty)
     }
 
-    @Test func `a trace shows a message before the start as such, and after a reset to it as pending`() {
+    @Test func `a message before the start is traced as that, and as pending after a reset`() {
         let (host, sequences, _) = TestHost.withMessages()
         let client = host.connect()
         client.subscribe(1, ["a"], durable: "d")

@@ -59,7 +59,7 @@ struct DiskReserveTests {
         #expect(fileBytes == nil && !reserve.isForDeletions && !reserve.release(for: .deletion))
     }
 
-    @Test func `messages leave the room of a whole reserve free until it is made again`() {
+    @Test func `a smaller reserve does not replace a whole one that was released`() {
         let reserve = open()
         reserve.make(freeBytes: 4 * Self.whole)
         #expect(reserve.release(for: .deletion))

@@ -40,7 +40,7 @@ static void number_post(struct poster *p, char *at, uint64_t number) {
 static long next_batch(struct poster *p, struct session *s) {
     long posted = s->sent - p->first, count = p->window - (s->sent - s->done);
     if (posted >= MOST_MESSAGES || (posted >= LEAST_MESSAGES && now() >= p->end)) return 0;
-    // Half a batch is not worth a write while more of the window is in flight.
+    // Less than half a batch is not worth a write: the rest of the window is in flight, so there will be more room.
     if (count < (p->batch + 1) / 2) return 0;
     return count > p->batch ? p->batch : count;
 }
