@@ -86,7 +86,8 @@ package enum Quantity {
     package static func rounded(bytes: UInt64) -> String {
         guard let unit = sizes.first(where: { bytes >= $0.factor }), unit.factor > 1 else { return "\(bytes)B" }
         let (whole, rest) = bytes.quotientAndRemainder(dividingBy: unit.factor)
-        let tenths = rest / (unit.factor / 1024) * 10 / 1024
+        // Can't overflow, because the largest unit is 2^40.
+        let tenths = rest * 10 / unit.factor
         return "\(whole)\(tenths == 0 ? "" : ".\(tenths)")\(unit.name)"
     }
 

@@ -47,8 +47,8 @@ import Testing
     @Test(
         arguments: [
             (0, "0B"), (1_023, "1023B"), (1_024, "1KiB"), (1_536, "1.5KiB"), (1_048_575, "1023.9KiB"),
-            (1 << 20, "1MiB"),
-            (5 << 30, "5GiB"), (3 << 39, "1.5TiB"), (.max, "16777215.9TiB"),
+            (1 << 20, "1MiB"), (1_153_433, "1MiB"), (1_153_434, "1.1MiB"), (5 << 30, "5GiB"), (3 << 39, "1.5TiB"),
+            (.max, "16777215.9TiB"),
         ] as [(UInt64, String)])
     func `sizes are rounded down to a tenth`(bytes: UInt64, text: String) {
         #expect(Quantity.rounded(bytes: bytes) == text)
