@@ -50,7 +50,8 @@ extension RawClient {
                 sent += 1
             }
             if !posts.isEmpty { try send(posts) }
-            // Waits for at least half of the outstanding receipts, so that the next iteration sends many posts.
+            // Waits for half of the outstanding receipts, but at least one, so that the next iteration sends many
+            // posts.
             for _ in 0..<max(1, (sent - receipts.count) / 2) {
                 receipts.append(
                     try wait("a receipt") { event in

@@ -100,8 +100,8 @@ final class AttackRun {
         measurement.exitProblem = status == 0 ? "" : "notifyd exited with status \(status)"
     }
 
-    /// The resident memory of the daemon, measured as soon as it exceeds the memory before the attack by at most 16 MB,
-    /// or after a minute.
+    /// The resident memory of the daemon, once it has fallen to at most 16 MiB above the memory before the attack; the
+    /// memory after a minute if it does not fall so far.
     private func settledBytes() -> Int {
         let deadline = ContinuousClock.now + .seconds(60)
         while daemon.residentBytes - measurement.residentBefore > 16 << 20, ContinuousClock.now < deadline { step() }
@@ -127,8 +127,10 @@ final class AttackRun {
             child.receive()
             if child.lines.contains(where: { $0 == word || $0.hasPrefix(word + " ") }) { return }
             guard daemon.isRunning else { throw HarnessError("notifyd has exited") }
-            guard child.isRunning, ContinuousClock.now < deadline else {
-                throw HarnessError("timed out waiting for '\(word)'; the last lines are \(child.lines.suffix(2))")
+            let isRunning = child.isRunning
+            guard isRunning, ContinuousClock.now < deadline else {
+                let problem = isRunning ? "timed out" : "the child has exited"
+                throw HarnessError("\(problem) before '\(word)'; the last lines are \(child.lines.suffix(2))")
             }
             step()
         }

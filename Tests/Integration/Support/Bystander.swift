@@ -15,12 +15,13 @@ final class Bystander {
         try reader.subscribe("bystander.*", as: 2, durable: "bystander")
     }
 
-    /// Posts a message, and expects that both subscriptions receive it and nothing else.
+    /// Posts a message, and expects it as the next two messages, one for each subscription.
     func expectUndisturbed(sourceLocation: SourceLocation = #_sourceLocation) throws {
         count += 1
         let receipt = try poster.post("bystander.\(count)", "still here")
         #expect(receipt.subscribers == 1, sourceLocation: sourceLocation)
         #expect(receipt.stored == 1, sourceLocation: sourceLocation)
+        var subscriptions: Set<UInt32> = []
         for _ in 0..<2 {
             guard case .message(let message) = try reader.next() else {
                 Issue.record("the bystander received a frame that is not a message", sourceLocation: sourceLocation)
@@ -28,7 +29,10 @@ final class Bystander {
             }
             #expect(message.sequence == receipt.sequence, sourceLocation: sourceLocation)
             #expect(!message.isRedelivery, sourceLocation: sourceLocation)
+            subscriptions.insert(message.subscription)
         }
+        // 0 stands for the volatile subscription.
+        #expect(subscriptions == [0, 2], sourceLocation: sourceLocation)
         try reader.acknowledge(2, through: receipt.sequence)
     }
 

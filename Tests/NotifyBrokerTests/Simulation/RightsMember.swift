@@ -21,7 +21,8 @@ final class RightsMember {
     var holds: [Int: Hold] = [:]
     /// Whether output may wait for the connection.
     var isLate = false
-    /// The families that the connection could receive at some time since all its earlier output was written.
+    /// The families that the policy has permitted to the connection at some time since its output was last written
+    /// completely. A message that still waits in the output may be of any of them.
     var permitted: Set<NameFamily>
 
     init(_ client: Client, groups: [UInt32], permitted: Set<NameFamily>) {

@@ -4,9 +4,9 @@ import Testing
 /// Random runs of ``RightsSimulation``. The guarantees must hold in every run.
 struct RightsSimulationTests {
     private static let stepsPerSeed = 400
-    /// The number of seeds after which the search ends, even if not every situation has occurred.
+    /// The number of seeds up to which the search continues until every situation has occurred.
     private static let enoughSeeds: UInt64 = 60
-    /// The number of new seeds. Set `SIMULATION_SEEDS` for longer searches.
+    /// The least number of new seeds. Set `SIMULATION_SEEDS` for longer searches.
     private static let seeds = getenv("SIMULATION_SEEDS").flatMap { UInt64(String(cString: $0)) } ?? 12
     /// The first seed. Set `SIMULATION_SEED` to repeat a run.
     private static let first =

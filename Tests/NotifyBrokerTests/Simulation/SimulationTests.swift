@@ -5,9 +5,9 @@ import Testing
 struct SimulationTests {
     private static let stepsPerSeed = 600
 
-    /// The number of seeds after which the search ends, even if not every situation has occurred.
+    /// The number of seeds up to which the search continues until every situation has occurred.
     private static let enoughSeeds: UInt64 = 100
-    /// The number of new seeds. Set `SIMULATION_SEEDS` for longer searches.
+    /// The least number of new seeds. Set `SIMULATION_SEEDS` for longer searches.
     private static let seeds = getenv("SIMULATION_SEEDS").flatMap { UInt64(String(cString: $0)) } ?? 50
 
     /// The first seed. Set `SIMULATION_SEED` to repeat a run.

@@ -260,7 +260,7 @@ import Testing
         }
     }
 
-    @Test func `a post is affected only by matching changes after its version`() throws {
+    @Test func `a name is unchanged since a version unless a later change matches it and its object`() throws {
         var log = ChangeLog()
         #expect(isUnchanged(log, since: 0, "a"))
         append(.pattern(NamePattern("a.*")), to: &log)

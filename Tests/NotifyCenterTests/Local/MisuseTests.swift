@@ -222,13 +222,29 @@ import Testing
         #expect(gone.isGone)
     }
 
-    @Test func `a center held only by its observers is released with them`() {
+    @Test func `a center with an observer is released with its last reference`() {
+        var center: LocalCenter? = LocalCenter()
+        let gone = Weak(center)
+        let owner = Thing()
+        if let center { center.observe(name, owner: owner) { _, _ in } }
+        center = nil
+        #expect(gone.isGone)
+        withExtendedLifetime(owner) {}
+    }
+
+    /// The center and the closure of the observer hold each other.
+    @Test func `a center held only by an observer is released when the observation ends`() {
         var center: LocalCenter? = LocalCenter()
         let gone = Weak(center)
         var owner: Thing? = Thing()
-        if let center, let owner { center.observe(name, owner: owner) { _, _ in } }
+        if let center, let owner {
+            center.observe(name, owner: owner) { _, _ in withExtendedLifetime(center) {} }
+        }
         center = nil
+        #expect(!gone.isGone)
         owner = nil
+        #expect(!gone.isGone, "the observation of a released owner ends with the next post")
+        gone.value?.post(name)
         #expect(gone.isGone)
     }
 }

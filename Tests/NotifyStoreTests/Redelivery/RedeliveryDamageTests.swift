@@ -69,7 +69,7 @@ struct RedeliveryDamageTests {
         return try original.rows(query).compactMap { Int($0) }.map { ($0 - 1) * size..<$0 * size }
     }
 
-    /// Reads all copies. Each must be as it was stored, or be missing.
+    /// Reads the subscription and all copies. Each must be as it was stored, or be missing.
     ///
     /// - Parameter isRepaired: Whether time may have passed since the original was written, because a repair reads the
     ///   clock of the machine.
@@ -78,7 +78,10 @@ struct RedeliveryDamageTests {
         let recovered = store.recovered
         var reading = Reading(failure: recovered.failure, problem: recovered.problem)
         defer { try? store.close(nextSequence: recovered.nextSequence) }
+        #expect(recovered.subscriptions.allSatisfy { $0.settings == record.settings }, comment)
         guard recovered.failure == nil else { return reading }
+        // The only subscription is missing only if the damage is reported.
+        #expect(recovered.subscriptions.count == 1 || recovered.problem != nil || isRepaired, comment)
         #expect(Set(recovered.redeliveries.keys).isSubset(of: [1]), comment)
         reading.redeliveries = recovered.redeliveries[1] ?? []
         for var redelivery in reading.redeliveries {
@@ -156,7 +159,8 @@ struct RedeliveryDamageTests {
             } else {
                 #expect(!findings.isSound, comment)
             }
-            // Only a check finds rows that SQLite misses without an error.
+            // Damage of rows (`.subscription`) is also noticed by reading them. Other damage, such as an index that
+            // lacks a row, can hide rows from SQLite without an error, so only a check finds it.
             if !findings.isSound, findings.problems.allSatisfy({ $0.part == .subscription }) {
                 let isMissing = reading.content.missing.count > sequences.count - copies.count
                 #expect(reading.failure != nil || reading.problem != nil || isMissing, comment)
