@@ -14,8 +14,8 @@ package enum StoreWork: Sendable {
     case purge(PurgeRequest)
     /// Check every row of the log. Answered with `checkAdvanced`, several times, and then with `checked`.
     case check
-    /// Count, for each durable subscription, the messages without a committed acknowledgement that one of its owners
-    /// may receive. Answered with `backlogs`.
+    /// Count, for each durable subscription, the messages without a committed acknowledgement that at least one of its
+    /// identities (`DurableRecord.owners`) may receive. Answered with `backlogs`.
     case measureBacklogs(under: AccessPolicy)
     /// Copy the log for a backup to the file that will be written at `target`, which must not be a file of the log. An
     /// earlier backup ends. Answered with `backupMade`.

@@ -112,8 +112,7 @@ extension Broker {
         }
     }
 
-    /// Records identities with members again before another identity attaches, so that the new one replaces none of
-    /// them.
+    /// Records identities with members again before an identity attaches, so that it replaces none of them.
     private mutating func keepIdentities(of durable: DurableSlot, before identity: IdentityID) {
         if durables[durable].pendingAttachments > 0 {
             scheduler.spend(durables[durable].memberCount / FairScheduler.Cost.visitsPerUnit)

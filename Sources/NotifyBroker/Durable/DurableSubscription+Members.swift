@@ -44,11 +44,12 @@ extension DurableSubscription {
         }
     }
 
-    /// The identities with members that must be recorded again before another identity attaches, so that the new one
-    /// replaces none of them.
+    /// The identities to record again before `identity` attaches. A new identity replaces the one that was recorded
+    /// longest ago. Recording those with members again ensures that it replaces one without a member.
     ///
-    /// While other attachments are pending, their effect on the identities is unknown, so all identities with members
-    /// are recorded.
+    /// While other attachments are pending, their effect on the order is unknown. So all identities with members are
+    /// recorded, except `identity` itself; none if `identity` is known and has a member, because then no pending
+    /// attachment replaces it.
     func identitiesToKeep(before identity: IdentityID) -> [IdentityID] {
         let isKnown = identities.number(of: identity) != nil
         guard pendingAttachments > 0 else { return isKnown ? [] : identities.kept(where: _members.hasMember) }
@@ -106,15 +107,16 @@ extension DurableSubscription {
 
     // MARK: Turns
 
-    /// The next member to get a message; nil if none has room. The caller checks the room of the member's connection.
+    /// The next member to get a message; nil if no member that may take a turn has room. Stalled members take turns
+    /// only if all are stalled. The caller checks the room of the member's connection.
     @inline(__always)
     mutating func candidate() -> Int? { _members.candidate() }
 
-    /// The member whose turn it is; nil if its turn is over, or if it has no room.
+    /// The member whose turn it is; nil if its turn is over, if it has no room, or if it is stalled and others are not.
     @inline(__always)
     var turnHolder: Int? { _members.turnHolder }
 
-    /// The attachment of the member with an index.
+    /// The connection and the subscription number to which a member's messages are sent.
     @inline(__always)
     func recipient(at index: Int) -> (connection: ConnectionSlot, number: UInt32) { _members.recipient(at: index) }
 

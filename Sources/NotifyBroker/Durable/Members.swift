@@ -91,7 +91,7 @@ struct Members {
     @inline(__always)
     func id(at index: Int) -> MemberID? { isUsed(index) ? slots[index].member.id : nil }
 
-    /// The attachment of the member with an index.
+    /// The connection and the subscription number to which a member's messages are sent.
     @inline(__always)
     func recipient(at index: Int) -> (connection: ConnectionSlot, number: UInt32) {
         (slots[index].member.attachment.connection.slot, slots[index].member.attachment.number)
@@ -207,11 +207,12 @@ struct Members {
         if blocked.wake(connection) { queue.append(.connection(connection)) }
     }
 
-    /// The next member to get a message; nil if none has room. The caller checks the room of the member's connection.
+    /// The next member to get a message; nil if no member that may take a turn has room. Stalled members take turns
+    /// only if all are stalled. The caller checks the room of the member's connection.
     @inline(__always)
     mutating func candidate() -> Int? { turnHolder ?? nextTurn() }
 
-    /// The member whose turn it is; nil if its turn is over, or if it has no room.
+    /// The member whose turn it is; nil if its turn is over, if it has no room, or if it is stalled and others are not.
     @inline(__always)
     var turnHolder: Int? {
         guard let current, turn > 0, slots[current].room > 0, stalledCount == 0 || isEligible(current) else {

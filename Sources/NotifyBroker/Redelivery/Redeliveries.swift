@@ -44,6 +44,7 @@ struct Redeliveries {
     /// The bytes of the messages without a copy in the log.
     private(set) var uncopiedBytes = 0
     /// Further messages are delivered only while the copies take fewer bytes than this. Withheld copies do not count.
+    /// Lower while the log, or the owner's share of it, has no room.
     var maximumBytes = Redelivery.maximumBytes
     /// The work done, in units of `FairScheduler`.
     var work = 0
@@ -83,8 +84,9 @@ struct Redeliveries {
             || self.bytes - withheld.bytes + bytes >= maximumBytes
     }
 
-    /// Whether there is room for the copy of a dead letter's message. The copy replaces the dead letter, so the owner's
-    /// share needs no room.
+    /// Whether there is room for the copy of a dead letter's message. Unlike `isFull`, ignores `maximumBytes`, which is
+    /// lower while the owner's share has no room: the share counts copies and dead letters together, and this copy
+    /// takes the place of the dead letter.
     var hasRoomForRetry: Bool { count < Redelivery.maximumCount && bytes < Redelivery.maximumBytes }
 
     /// The state of a message; nil if it is finished or unknown.

@@ -1,4 +1,4 @@
-/// The delivery to an observer that does not run on the poster's thread.
+/// The delivery to an observer that runs in tasks, on an actor or an executor.
 struct ObserverDelivery: Sendable {
     typealias Body = nonisolated(nonsending) @Sendable (LocalNotification) async throws -> Void
     typealias OwnedBody<Owner> = nonisolated(nonsending) @Sendable (Owner, LocalNotification) async throws -> Void
@@ -82,7 +82,7 @@ private final class WeakOwner<Owner: AnyObject & Sendable>: Sendable {
 }
 
 extension LocalCenter {
-    /// Registers an observer that does not run on the poster's thread.
+    /// Registers an observer that runs in tasks, on an actor or an executor.
     func register(
         _ names: ObservedNames, object: NotificationObject?, owner: Receiver.Owner? = nil, options: ObservationOptions,
         place: SourcePlace, _ delivery: ObserverDelivery

@@ -1,8 +1,8 @@
 import DequeModule
 import Synchronization
 
-/// The notifications that wait for an observer that does not run on the poster's thread. Tasks exist only while
-/// notifications wait or are delivered.
+/// The notifications that wait for an observer that runs in tasks, on an actor or an executor. The tasks exist only
+/// while notifications wait or are delivered.
 final class ObserverMailbox: ObserverQueue, PostWaiter {
     /// A function that delivers one notification. It starts in the caller's isolation, without a hop.
     typealias Handler = nonisolated(nonsending) @Sendable (Turn) async throws -> Void

@@ -25,8 +25,8 @@ extension LocalCenter {
     }
 
     private func finish(_ others: DeferredWork.Others, for observer: Observer) {
-        // A newer notification reaches the observer as a post. An older retained notification must not be delivered
-        // after the newer one.
+        // An entry that is no longer retained may have been replaced by a newer notification, which reached the
+        // observer as a post. The older one must not follow it.
         for entry in others.retained where state.withLock({ $0.retained.contains(entry) }) {
             observer.deliver(entry.notification, in: self)
         }
@@ -155,8 +155,8 @@ extension LocalCenter {
         end(observer.registration, slot: observer.slot)
     }
 
-    /// Ends the observations of an owner. No call begins after this returns. A call in progress on another thread
-    /// continues.
+    /// Ends the observations of an owner. No call begins after this returns, except one on another thread that has just
+    /// found the observation active. A call in progress on another thread continues.
     ///
     /// - Parameters:
     ///   - owner: The owner of the observations.
@@ -165,8 +165,8 @@ extension LocalCenter {
         removeObservations(of: owner, observing: nil, object: object)
     }
 
-    /// Ends the observations of an owner that were made with these names. No call begins after this returns. A call in
-    /// progress on another thread continues.
+    /// Ends the observations of an owner that were made with these names. No call begins after this returns, except one
+    /// on another thread that has just found the observation active. A call in progress on another thread continues.
     ///
     /// - Parameters:
     ///   - owner: The owner of the observations.
@@ -197,8 +197,9 @@ extension LocalCenter {
     }
 
     /// Ends the observations whose owner or instance was released. The next matching post would also end such an
-    /// observation, but there may be no such post. Registering an observer calls this after as many additions as there
-    /// were observations at the last call, and after at least 32, so that the average cost of an addition is constant.
+    /// observation, but there may be no such post. Registering an observer that can be orphaned calls this if, since
+    /// the last call, at least as many observers were added as there were then, and at least 32. So the average cost of
+    /// an addition is constant.
     func endOrphans() {
         let candidates = state.withLock { state in
             state.additionsUntilPruning = max(Self.smallestPruningInterval, state.core.registrationCount)

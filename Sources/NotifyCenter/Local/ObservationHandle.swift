@@ -7,7 +7,11 @@ public struct ObservationHandle: Sendable {
     let slot: Int32
 
     /// Ends the observation and drops its buffered notifications. No call begins after this returns, not even for posts
-    /// in progress. A call in progress on another thread continues. Does nothing if the observation has already ended.
+    /// in progress, except one on another thread that has just found the observation active. A call in progress on
+    /// another thread continues.
+    ///
+    /// Does nothing if the observation has already ended. If another one with the same key has replaced it, posts in
+    /// progress still call the observer; see ``ObservationOptions/key(_:)``.
     public func cancel() {
         center.end(registration, slot: slot)
     }

@@ -108,7 +108,8 @@ extension Observer {
     /// Whether the owner or the observed instance was released.
     var isOrphaned: Bool { isOwned && owner == nil || filter?.isReleased == true }
 
-    /// Checks whether a post of the notification would call the observer now.
+    /// Checks whether a post of the notification would reach the observer now: call it, or pass the notification to its
+    /// queue or rate limiter.
     func wouldReceive(_ notification: LocalNotification) -> Bool {
         guard currentFlags.isDisjoint(with: [.ended, .paused]), !isOrphaned else { return false }
         if let filter, !filter.accepts(notification.object) { return false }

@@ -61,7 +61,8 @@ public struct NamePattern: Sendable, CustomStringConvertible {
     /// Whether the pattern has no wildcards, and so matches exactly one name.
     public var isExact: Bool { !shape.hasWildcards }
 
-    /// Whether the first token is a wildcard. Such a pattern does not match reserved names.
+    /// Whether the first token is a wildcard. A `CenterCore` with a `reservedFirstToken` does not match such a pattern
+    /// with names that begin with that token; `matches` does.
     package var startsWithWildcard: Bool { shape.startsWithWildcard }
 
     /// The pattern as a string.

@@ -3,7 +3,7 @@ package struct CommitOutcome: Sendable {
     package var batchID: UInt64
     package var result: Result<Void, StorageFailure>
     package var statistics: StoreStatistics
-    /// The messages that the batch could not copy, because the log no longer contains them.
+    /// The messages that the batch could not copy, because the log no longer contains them or they are damaged.
     package var missingCopies: [DurableID: [UInt64]]
     /// The reason why a batch with messages would fail now; nil if such a batch would succeed. Set only for a batch
     /// without messages, which is committed in spite of the failure.

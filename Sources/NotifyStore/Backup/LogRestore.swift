@@ -95,8 +95,8 @@ private struct LogRestore {
         return (opened.log, opened.recovered)
     }
 
-    /// Describes an error. The code `damaged` always concerns the backup, because damage of the replaced log is not an
-    /// error.
+    /// Describes an error. The code `damaged` concerns the backup, because damage of the replaced log is not an error,
+    /// except that its next sequence may be out of range.
     func describe(_ error: any Error, restoring file: String) -> StoreError {
         let error = StoreError(opening: file, error)
         let message = (error.code == .damaged ? "it is damaged: " : "") + error.message

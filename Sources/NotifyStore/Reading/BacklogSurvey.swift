@@ -49,8 +49,8 @@ struct BacklogSurvey {
         var isAdded = false
     }
 
-    /// The access policy: a message counts for a subscription only if one of its owners may receive the message. Nil if
-    /// all messages count.
+    /// The access policy: a message counts for a subscription only if at least one of its identities
+    /// (`DurableRecord.owners`) may receive the message. Nil if all messages count.
     let policy: AccessPolicy?
     /// The subscriptions, in descending order of their cursors. Those before `next` are finished.
     private var members: [Member]

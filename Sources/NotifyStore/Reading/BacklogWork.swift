@@ -54,7 +54,8 @@ final class BacklogWork: SlicedWork {
 }
 
 extension CurrentLog {
-    /// Counts, for each durable subscription, the unacknowledged messages that one of its owners may receive.
+    /// Counts, for each durable subscription, the unacknowledged messages that at least one of its identities
+    /// (`DurableRecord.owners`) may receive.
     func measureBacklogs(under policy: AccessPolicy, _ completion: @escaping BacklogWork.Completion) {
         if let work = slices.active(BacklogWork.self) {
             work.join(under: policy, completion)

@@ -1,9 +1,10 @@
 import NotifyLog
 
 /// Decides when a pass of retention begins. The work of passes is small compared with the growth of the log, and takes
-/// only a small part of the time. An idle log needs no pass until a message becomes too old.
+/// only a small part of the time. An idle log needs no pass until a message becomes too old or a subscription expires.
 struct RetentionPace {
-    /// The time between two passes is at least this multiple of the time that the earlier one took.
+    /// The time between two passes is at least this multiple of the time that the earlier one took, unless the next one
+    /// is requested.
     private static let restFactor = 32
     /// Growth requests a pass once two bounds are exceeded. The number of added messages must exceed the number of
     /// entries that the last pass examined, divided by this.

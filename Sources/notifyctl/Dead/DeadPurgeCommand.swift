@@ -7,8 +7,8 @@ struct DeadPurgeCommand: AsyncParsableCommand {
         commandName: "purge",
         abstract: "Delete dead letters.",
         discussion: """
-            Without --id, deletes all dead letters of the durable subscription, or of all durable subscriptions, and \
-            asks before; without a terminal, --yes is required.
+            Without --id, deletes all dead letters of the durable subscription, or of all your durable subscriptions \
+            (with --user, of that user's), and asks before; without a terminal, --yes is required.
 
             EXAMPLES
               notifyctl dead purge billing --id 4711
