@@ -252,7 +252,9 @@ extension ClientCore {
         switch flush {
         case .none: break
         case .now: channel.eventLoop.execute { self.flush(channel) }
-        case .at(let moment): clock.wake(at: moment) { channel.eventLoop.execute { self.flush(channel) } }
+        case .at(let moment):
+            // A timer of a client that has ended must not keep the client.
+            clock.wake(at: moment) { [weak self] in channel.eventLoop.execute { [weak self] in self?.flush(channel) } }
         }
     }
 
