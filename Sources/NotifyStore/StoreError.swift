@@ -1,49 +1,33 @@
 import CSQLite
 import Glibc
 import NotifyLog
-import NotifySystem
+package import NotifySystem
 import SystemPackage
 
-/// An error of opening, closing, checking, repairing or restoring a log: a code, a message that says how to fix the
-/// problem, and the cause.
-package struct StoreError: Error {
-    package enum Code: Sendable {
-        /// Another process holds the log.
-        case inUse
-        /// The file at the path, or its lock file, is not a regular file.
-        case notARegularFile
-        /// The file is not an SQLite database.
-        case notADatabase
-        /// The file is another program's database.
-        case foreignDatabase
-        /// The file has the schema of another version of notifyd: of a newer one or, for a repair, of an earlier one.
-        case otherSchema
-        /// A file or its directory can't be created, read or written, or another user may change it.
-        case notAccessible
-        /// The disk is full.
-        case full
-        /// The disk is full, and there is no log yet. `Store.open` handles this error and never throws it.
-        case noRoomForNew
-        /// The log's content is inconsistent.
-        case damaged
-        /// Reading or writing failed.
-        case inputOutput
-    }
+/// An error of opening, closing, checking, repairing or restoring a log.
+package typealias StoreError = DaemonError<StoreErrorCode>
 
-    package let code: Code
-    /// The message, on one line.
-    package let message: String
-    package let cause: (any Error)?
-
-    package init(_ code: Code, _ message: String, cause: (any Error)? = nil) {
-        self.code = code
-        self.message = message
-        self.cause = cause
-    }
-}
-
-extension StoreError: CustomStringConvertible {
-    package var description: String { message }
+package enum StoreErrorCode: Sendable {
+    /// Another process holds the log.
+    case inUse
+    /// The file at the path, or its lock file, is not a regular file.
+    case notARegularFile
+    /// The file is not an SQLite database.
+    case notADatabase
+    /// The file is another program's database.
+    case foreignDatabase
+    /// The file has the schema of another version of notifyd: of a newer one or, for a repair, of an earlier one.
+    case otherSchema
+    /// A file or its directory can't be created, read or written, or another user may change it.
+    case notAccessible
+    /// The disk is full.
+    case full
+    /// The disk is full, and there is no log yet. `Store.open` handles this error and never throws it.
+    case noRoomForNew
+    /// The log's content is inconsistent.
+    case damaged
+    /// Reading or writing failed.
+    case inputOutput
 }
 
 extension StoreError {
@@ -54,14 +38,14 @@ extension StoreError {
             return
         }
         guard let failure = error as? SQLiteFailure else {
-            self.init(.inputOutput, "the database '\(path)' can't be opened: \(error)", cause: error)
+            self.init(.inputOutput, "the database '\(path)' can't be opened: \(error)")
             return
         }
         let (code, reason) = Self.describe(failure, opening: path)
-        self.init(code, reason, cause: failure)
+        self.init(code, reason)
     }
 
-    private static func describe(_ failure: SQLiteFailure, opening path: String) -> (Code, String) {
+    private static func describe(_ failure: SQLiteFailure, opening path: String) -> (StoreErrorCode, String) {
         switch failure.primaryCode {
         case _ where failure.isFull:
             (.full, "the disk is full: the database '\(path)' can't be opened; make room on it")
@@ -112,23 +96,22 @@ extension StoreError {
         case .notOpened(let error):
             self.init(
                 [.noSpace, .diskQuotaExceeded].contains(error) ? .full : .notAccessible,
-                "the lock file '\(lockPath)' can't be opened: \(AccessProblem.describe(error, opening: lockPath))",
-                cause: error)
+                "the lock file '\(lockPath)' can't be opened: \(AccessProblem.describe(error, opening: lockPath))")
         case .notLocked(let error):
-            self.init(.notAccessible, "'\(lockPath)' can't be locked: \(error)", cause: error)
+            self.init(.notAccessible, "'\(lockPath)' can't be locked: \(error)")
         }
     }
 
-    init(noRoomFor path: String, _ cause: any Error) {
+    init(noRoomFor path: String) {
         self.init(
             .noRoomForNew,
             "the database '\(path)' can't be created: the file system of '\(AccessProblem.directory(of: path))' is full; "
-                + "make room on it", cause: cause)
+                + "make room on it")
     }
 
     init(notTrusted path: String, _ problem: OwnershipProblem) {
         self.init(
-            .notAccessible, "the database '\(path)' is not opened: \(problem), or use another path", cause: problem)
+            .notAccessible, "the database '\(path)' is not opened: \(problem), or use another path")
     }
 
     /// The error as the failure of a request to the log.
@@ -144,10 +127,9 @@ extension StoreError {
 
     init(closing path: String, _ error: any Error) {
         let isFull = (error as? SQLiteFailure)?.isFull ?? false
+        let reason =
+            (error as? LogFiles.Damage)?.finalDescription ?? "\(error); the next start recovers as after a crash"
         self.init(
-            isFull ? .full : .inputOutput,
-            "the database '\(path)' could not be closed cleanly: "
-                + ((error as? LogFiles.Damage)?.finalDescription ?? "\(error); the next start recovers as after a crash"),
-            cause: error)
+            isFull ? .full : .inputOutput, "the database '\(path)' could not be closed cleanly: \(reason)")
     }
 }

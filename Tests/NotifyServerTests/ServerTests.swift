@@ -2,6 +2,7 @@ import Foundation
 import Logging
 import Metrics
 import MetricsTestKit
+import NotifySystem
 import NotifyWire
 import ServiceLifecycle
 import Testing

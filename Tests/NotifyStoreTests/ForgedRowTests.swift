@@ -1,6 +1,7 @@
 import Foundation
 import NIOCore
 import NotifyLog
+import NotifySystem
 import NotifyWire
 import TestSupport
 import Testing

@@ -1,6 +1,7 @@
 import Foundation
 import NotifyLog
 import NotifyStore
+import NotifySystem
 import NotifyWire
 import TestSupport
 import Testing

@@ -1,4 +1,5 @@
 import NotifyLog
+import NotifySystem
 import NotifyWire
 import TestSupport
 import Testing

@@ -1,6 +1,7 @@
 import NotifyCenter
 import NotifyStore
 import NotifyLog
+import NotifySystem
 import NotifyWire
 import Testing
 import TestSupport

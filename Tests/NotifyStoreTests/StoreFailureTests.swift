@@ -2,6 +2,7 @@ import Foundation
 import NotifyCenter
 import NotifyStore
 import NotifyLog
+import NotifySystem
 import NotifyWire
 import Testing
 import TestSupport

@@ -2,6 +2,7 @@ import Foundation
 import NotifyCenter
 import NotifyLog
 import NotifyStore
+import NotifySystem
 import NotifyWire
 import SystemPackage
 import TestSupport

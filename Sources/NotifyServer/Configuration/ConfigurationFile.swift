@@ -1,4 +1,5 @@
 import Configuration
+import NotifySystem
 import NotifyYAML
 
 /// The settings in the configuration file. The whole file is checked. An error contains the number of the invalid line.

@@ -1,4 +1,5 @@
 package import Logging
+import NotifySystem
 import ServiceLifecycle
 import UnixSignals
 

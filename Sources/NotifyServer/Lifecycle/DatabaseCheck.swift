@@ -1,5 +1,6 @@
 import NotifyLog
 import NotifyStore
+import NotifySystem
 import NotifyWire
 
 /// The check and the repair of a database that no daemon uses, as text for the user.

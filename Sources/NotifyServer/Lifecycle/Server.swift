@@ -1,6 +1,7 @@
 package import Logging
 package import Metrics
 import NotifyBroker
+import NotifySystem
 import ServiceLifecycle
 
 /// The daemon as a service: opens the socket, serves until a graceful shutdown, and removes the socket's file, unless

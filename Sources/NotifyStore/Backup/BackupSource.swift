@@ -18,7 +18,7 @@ package struct BackupSource: ~Copyable {
         do throws(Errno) {
             file = try OwnedDescriptor.open(path, .readOnly, options: .nonBlocking)
         } catch {
-            throw StoreError(.notAccessible, "the file '\(path)' can't be read: \(error)", cause: error)
+            throw StoreError(.notAccessible, "the file '\(path)' can't be read: \(error)")
         }
         guard let status = try? Stat(file.descriptor), status.type == .regular else {
             throw StoreError(.notARegularFile, "'\(path)' is not a regular file")

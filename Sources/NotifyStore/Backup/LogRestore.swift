@@ -81,8 +81,7 @@ private struct LogRestore {
             let isFull = [.noSpace, .diskQuotaExceeded].contains(error)
             throw StoreError(
                 isFull ? .full : .notAccessible,
-                "'\(backup.path)' can't be copied to '\(copy.path)': \(AccessProblem.describe(error, opening: path))",
-                cause: error)
+                "'\(backup.path)' can't be copied to '\(copy.path)': \(AccessProblem.describe(error, opening: path))")
         }
     }
 
@@ -101,8 +100,7 @@ private struct LogRestore {
         let error = StoreError(opening: file, error)
         let message = (error.code == .damaged ? "it is damaged: " : "") + error.message
         return StoreError(
-            error.code, "nothing was restored from '\(file)': \(message.replacing(copy.path, with: file))", cause: error
-        )
+            error.code, "nothing was restored from '\(file)': \(message.replacing(copy.path, with: file))")
     }
 
     // MARK: The replaced log
@@ -181,8 +179,7 @@ private struct LogRestore {
         } catch {
             throw StoreError(
                 .notAccessible,
-                "the database '\(path)' can't be replaced: \(AccessProblem.describe(error, opening: path))",
-                cause: error)
+                "the database '\(path)' can't be replaced: \(AccessProblem.describe(error, opening: path))")
         }
     }
 

@@ -26,7 +26,7 @@ struct DatabaseFile {
         } catch {
             switch error {
             case .fileExists: break
-            case .noSpace, .diskQuotaExceeded: throw StoreError(noRoomFor: path, error)
+            case .noSpace, .diskQuotaExceeded: throw StoreError(noRoomFor: path)
             default: throw cannotOpen(error)
             }
         }
@@ -47,7 +47,7 @@ struct DatabaseFile {
             header = try readHeader(file.descriptor)
         } catch {
             if error == .noSuchFileOrDirectory {
-                throw StoreError(.notAccessible, "there is no file '\(path)'", cause: error)
+                throw StoreError(.notAccessible, "there is no file '\(path)'")
             }
             throw cannotOpen(error)
         }
@@ -97,8 +97,7 @@ struct DatabaseFile {
         for name in [path, path + "-wal"] where chmod(name, 0o600) != 0 && errno != ENOENT {
             let error = Errno.last
             throw StoreError(
-                .notAccessible, "'\(name)' can't be made private: \(AccessProblem.describe(error, opening: name))",
-                cause: error)
+                .notAccessible, "'\(name)' can't be made private: \(AccessProblem.describe(error, opening: name))")
         }
     }
 
@@ -187,17 +186,15 @@ struct DatabaseFile {
         if [.tooManySymbolicLinkLevels, .isDirectory, .noSuchAddressOrDevice].contains(error) {
             return notRegular(error)
         }
-        let code: StoreError.Code = [.noSpace, .diskQuotaExceeded].contains(error) ? .full : .notAccessible
+        let code: StoreErrorCode = [.noSpace, .diskQuotaExceeded].contains(error) ? .full : .notAccessible
         return StoreError(
-            code, "the database '\(path)' can't be opened: \(AccessProblem.describe(error, opening: path))",
-            cause: error)
+            code, "the database '\(path)' can't be opened: \(AccessProblem.describe(error, opening: path))")
     }
 
     private func notRegular(_ error: Errno?) -> StoreError {
         StoreError(
             .notARegularFile,
-            "the database '\(path)' is not a regular file (a symbolic link is not followed); choose another path",
-            cause: error)
+            "the database '\(path)' is not a regular file (a symbolic link is not followed); choose another path")
     }
 }
 

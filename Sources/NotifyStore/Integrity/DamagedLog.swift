@@ -1,4 +1,5 @@
 import NotifyLog
+import NotifySystem
 import NotifyWire
 
 /// Running although the content of the log is damaged. Only the log's state, its subscriptions and its highest sequence

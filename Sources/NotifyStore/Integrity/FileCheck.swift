@@ -1,4 +1,5 @@
 package import NotifyLog
+import NotifySystem
 import NotifyWire
 
 /// A check of a log's database that no daemon uses. Changes nothing.

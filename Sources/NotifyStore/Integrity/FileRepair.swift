@@ -83,8 +83,7 @@ package struct FileRepair: Sendable {
             guard error.code == .notADatabase else { throw error }
             throw StoreError(
                 .notADatabase,
-                "\(error.message), and nothing can be read from it: restore a backup with \"notifyd --restore FILE\"",
-                cause: error)
+                "\(error.message), and nothing can be read from it: restore a backup with \"notifyd --restore FILE\"")
         }
     }
 
@@ -117,21 +116,19 @@ extension StoreError {
         case let error as Errno:
             self.init(
                 [.noSpace, .diskQuotaExceeded].contains(error) ? .full : .notAccessible,
-                "the file '\(newPath)' can't be written: \(AccessProblem.describe(error, opening: newPath))",
-                cause: error)
+                "the file '\(newPath)' can't be written: \(AccessProblem.describe(error, opening: newPath))")
         case let failure as StorageFailure where failure.kind == .full:
-            self.init(noSpaceFor: newPath, failure)
+            self.init(noSpaceFor: newPath)
         case let failure as SQLiteFailure where failure.isFull:
-            self.init(noSpaceFor: newPath, failure)
+            self.init(noSpaceFor: newPath)
         default:
-            self.init(.inputOutput, "the database '\(path)' was not repaired: \(error)", cause: error)
+            self.init(.inputOutput, "the database '\(path)' was not repaired: \(error)")
         }
     }
 
-    private init(noSpaceFor path: String, _ error: any Error) {
+    private init(noSpaceFor path: String) {
         self.init(
             .full,
-            "the disk is full: the file '\(path)' was not written; make room on it, or choose another disk with --to",
-            cause: error)
+            "the disk is full: the file '\(path)' was not written; make room on it, or choose another disk with --to")
     }
 }

@@ -1,4 +1,5 @@
 import NotifyLog
+import NotifySystem
 import NotifyWire
 
 /// Checks a log in steps: the checksum of each row, and whether segments and cursors agree with the messages.

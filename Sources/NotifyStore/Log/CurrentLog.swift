@@ -83,7 +83,7 @@ final class CurrentLog: @unchecked Sendable {
             Self.removeLeftovers(beside: path)
         } catch {
             let isMissing = !DatabaseFile(path: path).exists
-            throw error.code == .full && isMissing ? StoreError(noRoomFor: path, error) : error
+            throw error.code == .full && isMissing ? StoreError(noRoomFor: path) : error
         }
         let opened = try Log.open(at: path, options)
         var recovered = opened.recovered

@@ -1,5 +1,6 @@
 import NotifyCenter
 import NotifyLog
+import NotifySystem
 import NotifyWire
 
 /// Writing durable subscriptions to the database.

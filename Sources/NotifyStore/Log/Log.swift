@@ -1,4 +1,5 @@
 import NotifyLog
+import NotifySystem
 import NotifyWire
 
 /// An open log: its parts, each with its own state, and the operations that need several of them.

@@ -1,4 +1,5 @@
 import NotifyLog
+import NotifySystem
 import NotifyWire
 
 /// The contents of a log in memory: its names, the segment to which messages are added, and its last sequence.

@@ -1,5 +1,6 @@
 import CSQLite
 import NotifyLog
+import NotifySystem
 
 /// A log and the state recovered when it was opened.
 struct OpenedLog {
@@ -36,11 +37,11 @@ extension Log {
             let problem = StoreError(opening: path, error)
             // A statement can't be prepared if a table or a column is missing.
             if isLog, let failure = error as? SQLiteFailure, failure.primaryCode == SQLITE_ERROR {
-                throw StoreError(.damaged, failure.description, cause: error)
+                throw StoreError(.damaged, failure.description)
             }
             // A file with the header of a log is a damaged log.
             guard isLog, problem.code == .notADatabase else { throw problem }
-            throw StoreError(.damaged, "it can't be read as a database", cause: error)
+            throw StoreError(.damaged, "it can't be read as a database")
         }
     }
 }

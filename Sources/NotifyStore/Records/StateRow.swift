@@ -1,3 +1,4 @@
+import NotifySystem
 import NotifyWire
 
 /// The state of the log as stored in the database, in one row.

@@ -1,4 +1,5 @@
 import NIOCore
+import NotifySystem
 import NotifyWire
 
 extension Migrations {

@@ -28,7 +28,7 @@ enum Schema {
             try setUp(database, isNew: isNew)
             try Migrations.run(on: database)
         } catch let failure as SQLiteFailure where isNew && failure.isFull {
-            throw StoreError(noRoomFor: path, failure)
+            throw StoreError(noRoomFor: path)
         }
         return OpenedDatabase(connection: database, rewriteProblem: rewrite(database, path))
     }

@@ -1,6 +1,7 @@
 import Glibc
 import NotifyLog
 import NotifyServer
+import NotifySystem
 
 /// A fuzz target: a file of the daemon's configuration with the input as its content, which is loaded as at the start
 /// of the daemon.

@@ -1,10 +1,11 @@
+import NotifySystem
 import Testing
 
 @testable import NotifyServer
 
 /// Expects a ``ServerError`` with this code and a message of one line that contains all these parts.
 func expectRefusal(
-    _ code: ServerError.Code, _ parts: String..., sourceLocation: SourceLocation = #_sourceLocation,
+    _ code: ServerErrorCode, _ parts: String..., sourceLocation: SourceLocation = #_sourceLocation,
     _ body: () throws -> Void
 ) {
     let error = #expect(throws: ServerError.self, sourceLocation: sourceLocation) { try body() }

@@ -1,3 +1,4 @@
+import NotifySystem
 import TestSupport
 import Testing
 

@@ -1,5 +1,6 @@
 import Foundation
 import NotifyLog
+import NotifySystem
 import NotifyWire
 import TestSupport
 import Testing
