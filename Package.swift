@@ -242,6 +242,7 @@ let package = Package(
                 "notifyctl", "NotifyClient", "NotifyUnits", "NotifyWire", "TestSupport", "WireTestSupport",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ]),
         .testTarget(

@@ -61,9 +61,13 @@ final class JobRunner: Sendable {
     /// Runs the command for a message, and waits until the command has exited and the output in its pipes is printed.
     /// Does not wait for later output of its children. If the task is cancelled, ends the command: by SIGTERM, and
     /// after 10 seconds by SIGKILL.
-    func run(_ message: NotificationClient.Message) async -> JobOutcome {
+    ///
+    /// - Parameter mayStart: Called once ``waitUntilIdle()`` waits for this run. False prevents the start of the command,
+    ///   as if it was stopped.
+    func run(_ message: NotificationClient.Message, ifAllowed mayStart: () -> Bool = { true }) async -> JobOutcome {
         running.withLock { $0.count += 1 }
         defer { runEnded() }
+        guard mayStart() else { return .stopped(reason: "not started") }
         return await outcome(of: message)
     }
 

@@ -90,7 +90,7 @@ struct WorkRunner: Sendable {
 }
 
 /// The work as a service. A graceful shutdown lets running commands finish.
-private final class Work: Service {
+final class Work: Service {
     private let work: WorkRunner
     private let state = Mutex(State())
 
@@ -101,7 +101,6 @@ private final class Work: Service {
         var isSubscribed = false
         var hasStarted = false
         var failedStart: String?
-        var isReaderGone = false
     }
 
     init(_ work: WorkRunner) {
@@ -134,23 +133,18 @@ private final class Work: Service {
         }
     }
 
-    private func process(_ message: NotificationClient.Message) async throws {
-        // After a failed start, and without an output that can be written, no further command is started.
-        if state.withLock({ $0.failedStart != nil || $0.isReaderGone }) || work.runner.outputFailure != nil {
-            throw NotificationClient.JobError.giveBack(after: .zero)
-        }
-        state.withLock { $0.hasStarted = true }
-        let outcome = await work.runner.run(message).settled(by: interruption)
+    /// Runs the command for a message, and answers the message by returning or throwing.
+    func process(_ message: NotificationClient.Message) async throws {
+        let outcome = await work.runner.run(message, ifAllowed: mayStart).settled(by: interruption)
         if work.runner.outputFailure != nil { interruption.interrupt(.failure) }
         switch outcome {
         case .done: return
         case .givenBack: throw NotificationClient.JobError.giveBack()
-        case .stopped: throw NotificationClient.JobError.giveBack(after: .zero)
+        case .stopped: try await giveBackAtShutdown()
         case .failed where Interruption.isReaderGone(from: STDOUT_FILENO):
             // The command has probably failed because its output can't be written. Other commands would fail, too.
-            state.withLock { $0.isReaderGone = true }
             interruption.interrupt(.readerClosed)
-            throw NotificationClient.JobError.giveBack(after: .zero)
+            try await giveBackAtShutdown()
         case .failed(let reason):
             await Self.report("\(JobOutcome.report(reason, of: message)) (delivery \(message.delivery))")
             throw NotificationClient.JobError.retry(reason)
@@ -160,8 +154,23 @@ private final class Work: Service {
         case .notStarted(let reason):
             state.withLock { $0.failedStart = $0.failedStart ?? reason }
             interruption.interrupt(.failure)
-            throw NotificationClient.JobError.giveBack(after: .zero)
+            try await giveBackAtShutdown()
         }
+    }
+
+    /// Whether another command may be started: not after an interruption, and not if the output can't be written.
+    private func mayStart() -> Bool {
+        if work.runner.outputFailure != nil { interruption.interrupt(.failure) }
+        guard interruption.reason == nil else { return false }
+        state.withLock { $0.hasStarted = true }
+        return true
+    }
+
+    /// Gives a message back once the shutdown has begun, which follows each interruption. Earlier, the daemon could
+    /// deliver the message to this worker again.
+    private func giveBackAtShutdown() async throws -> Never {
+        try? await gracefulShutdown()
+        throw NotificationClient.JobError.giveBack(after: .zero)
     }
 
     /// Prints a failure on a thread that may block: if the reader of standard error has stalled, other commands
