@@ -13,6 +13,9 @@ struct Notifyctl: AsyncParsableCommand {
             The daemon's socket is --socket, else NOTIFYD_SOCKET, else the user's socket if it exists, else the \
             system's socket.
 
+            After a signal, a command waits at most 3s for the daemon's last answers. NOTIFYCTL_ANSWER_TIMEOUT, such as \
+            1m, lets a slow daemon answer later, also otherwise.
+
             Arguments must be UTF-8, except the content of a post, which may be any bytes.
 
             EXIT STATUS
@@ -60,6 +63,7 @@ struct Notifyctl: AsyncParsableCommand {
                 EmptyValue.separated(arguments.strings, help: help(for: arguments.strings)))
             let post = command as? PostCommand
             try arguments.check(except: post?.body)
+            try AnswerTimeout.check()
             // Check this before anything is posted or created: the result could not be printed.
             if post?.quiet != true { try StandardOutput.checkIsOpen() }
             if let command = command as? any PatternTaking {

@@ -12,6 +12,7 @@ struct ConnectionOptions: ParsableArguments {
     func configuration() -> NotificationClient.Configuration {
         var configuration = NotificationClient.Configuration(socketPath: socket)
         configuration.requiresFirstConnection = true
+        AnswerTimeout.lengthenLimits(of: &configuration)
         configuration.onSkippedSocket = Self.reportSkippedSocket
         return configuration
     }

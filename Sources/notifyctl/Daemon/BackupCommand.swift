@@ -51,7 +51,7 @@ struct BackupCommand: AsyncParsableCommand {
         let (file, force, configuration) = (file, force, connection.configuration())
         let written = Atomic<UInt64>(0)
         let interrupted = CommandFailure(.failure, "interrupted; no backup was written")
-        try await Interruption.run(incomplete: interrupted, endingWithin: Interruption.answerLimit) { _ in
+        try await Interruption.run(incomplete: interrupted, endingWithin: AnswerTimeout.current) { _ in
             let bar = ProgressBar()
             defer { bar.clear() }
             try await withNotificationClient(configuration: configuration) { client in

@@ -1,8 +1,4 @@
 extension Interruption {
-    /// The time that an interrupted command still waits for the daemon, for example for the confirmation of its
-    /// acknowledgements.
-    static let answerLimit = Duration.seconds(3)
-
     /// The time for an interrupted command that needs no answer of the daemon any more.
     static let closingLimit = Duration.seconds(1)
 
@@ -14,7 +10,7 @@ extension Interruption {
     ///   - preparation: A step before the wait for the daemon, such as the end of running commands.
     ///   - failure: The error with which the process ends.
     func endUnanswered(
-        after limit: (Reason) -> Duration = { _ in answerLimit }, preparation: () async -> Void = {},
+        after limit: (Reason) -> Duration = { _ in AnswerTimeout.current }, preparation: () async -> Void = {},
         _ failure: (Reason) -> CommandFailure
     ) async {
         guard let reason = await wait() else { return }

@@ -61,7 +61,7 @@ struct LinePoster: Sendable {
         configuration.onConnectionChange = connection.handler
         configuration.requiresFirstConnection = retryTime == nil
         // An interruption stops the client, which then waits this long for receipts.
-        configuration.closingTimeout = Interruption.answerLimit
+        configuration.closingTimeout = AnswerTimeout.current
         if let retryTime {
             configuration.connectionWait = min(
                 configuration.connectionWait, max(retryTime, Self.shortestConnectionWait))

@@ -4,11 +4,9 @@ import NotifyClient
 /// Runs the `subscribe` and the `wait` command.
 struct SubscribeRunner: Sendable {
     /// The time after the start of the command in which the daemon may confirm a subscription, even if the timeout is
-    /// shorter. A timeout of 0 needs the confirmation, too, to print pending messages: it gets 3 seconds. That is less
-    /// than the client waits for a connection, so the command ends with the timeout and not with the client's error.
-    static func openingTimeout(_ timeout: Duration) -> Duration {
-        timeout == .zero ? .seconds(3) : max(timeout, .seconds(1))
-    }
+    /// shorter: even with a timeout of 0, the command prints pending messages. The client waits longer for a connection,
+    /// so the command ends with the timeout and not with the client's error.
+    static func openingTimeout(_ timeout: Duration) -> Duration { max(timeout, AnswerTimeout.current) }
 
     /// The time after the confirmation of the subscription in which `wait` still waits for a pending or stored message,
     /// even if the timeout has passed.
@@ -82,7 +80,7 @@ struct SubscribeRunner: Sendable {
             group.addTask {
                 await interruption.endUnanswered { reason in
                     guard reason == .timeout else {
-                        return durable == nil ? Interruption.closingLimit : Interruption.answerLimit
+                        return durable == nil ? Interruption.closingLimit : AnswerTimeout.current
                     }
                     // Without a subscription, the daemon has nothing to confirm.
                     return opening.isFinished ? Self.leavingTimeout : .zero
