@@ -64,7 +64,7 @@ extension IntegrationTests {
             let listener = try Listener(path: path, backlog: 1)
             let waiting = try listener.fill(path)
             let begin = ContinuousClock.now
-            let result = try await Notifyctl(socket: path).run("post", "a", "b")
+            let result = try await Notifyctl(socket: path).impatient.run("post", "a", "b")
             #expect(ContinuousClock.now - begin >= .seconds(5))
             #expect(result.status == .status(69))
             expectText(result.errors, "connection backlog")

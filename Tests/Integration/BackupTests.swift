@@ -48,6 +48,7 @@ extension IntegrationTests {
                 ],
                 environment: Daemon.clean.merging([
                     "NOTIFYD_SOCKET": daemon.socket, "NOTIFYCTL": Programs.notifyctl, "OUTPUT": path,
+                    "NOTIFYCTL_ANSWER_TIMEOUT": nil,
                 ]) { $1 })
             var entry = pollfd(fd: output, events: Int16(POLLOUT), revents: 0)
             while poll(&entry, 1, 0) == 1 { sched_yield() }

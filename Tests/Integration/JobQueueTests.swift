@@ -33,7 +33,7 @@ extension IntegrationTests {
             let work = {
                 try ChildProcess(
                     "sh", ["-c", "cd '\(folder.path)' && exec \(commands[0])"],
-                    environment: ["PATH": path, "NOTIFYD_SOCKET": daemon.socket])
+                    environment: Daemon.clean.merging(["PATH": path, "NOTIFYD_SOCKET": daemon.socket]) { $1 })
             }
             let first = try work()
             let posted = try await notifyctl.shell(String(commands[1]))

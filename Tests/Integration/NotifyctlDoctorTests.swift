@@ -138,7 +138,7 @@ extension IntegrationTests {
                 while read(connection, &buffer, buffer.count) > 0 {}
                 close(connection)
             }
-            let result = try await doctor()
+            let result = try await doctor(environment: ["NOTIFYCTL_ANSWER_TIMEOUT": nil])
             withExtendedLifetime(listener) {}
             expectProblem(result, "the daemon has version 0.0.9, older than notifyctl's \(notifydVersion)\n", "restart")
             #expect(result.lines.count == 2)

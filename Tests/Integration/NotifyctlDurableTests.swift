@@ -174,7 +174,7 @@ extension IntegrationTests {
         @Test func `'subscribe' with a zero timeout ends if the daemon does not answer`() async throws {
             daemon.process.send(SIGSTOP)
             try daemon.process.waitUntilStopped()
-            let result = try await notifyctl.run("subscribe", "a", "--durable", "mine", "--timeout", "0")
+            let result = try await notifyctl.impatient.run("subscribe", "a", "--durable", "mine", "--timeout", "0")
             #expect(result.status == .status(124))
             #expect(result.errors.contains("not confirmed"))
             daemon.process.send(SIGCONT)

@@ -108,7 +108,7 @@ extension IntegrationTests {
         @Test func `after a kill of the daemon, the lines without a receipt are one unknown range`() async throws {
             let daemon = try await Daemon.start()
             let lines = String(repeating: "line\n", count: 1_000_000)
-            let process = try Notifyctl(daemon).start(
+            let process = try Notifyctl(daemon).impatient.start(
                 ["post", "a", "--lines", "--durability", "stored", "--retry", "10m"], input: .text(lines))
             _ = try await process.waitForLines(1000)
             // While the daemon is stopped, lines are sent that it can't answer.

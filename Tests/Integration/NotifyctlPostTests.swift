@@ -181,7 +181,7 @@ extension IntegrationTests {
         }
 
         @Test func `'post --lines' ends after the daemon has ended, even if the input does not end`() async throws {
-            let process = try notifyctl.start(["post", "a.b", "--lines"], input: .pipe)
+            let process = try notifyctl.impatient.start(["post", "a.b", "--lines"], input: .pipe)
             try process.write("1\n")
             #expect(try await process.waitForLines(1).count == 1)
             try await daemon.kill()

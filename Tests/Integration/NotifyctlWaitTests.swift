@@ -84,15 +84,6 @@ extension IntegrationTests {
             #expect(try await wait("--takeover").status == .status(124))
         }
 
-        @Test func `the timeout of 'wait' does not limit its command`() async throws {
-            try await create()
-            try post(["one"])
-            let result = try await notifyctl.run(
-                "wait", "jobs.>", "--durable", "d", "--timeout", "0", "--", "sh", "-c", "sleep 2; cat")
-            #expect(result.status == .status(0))
-            #expect(result.output == "one")
-        }
-
         @Test func `the exit status of the command decides the answer`() async throws {
             try await create("--retry-after", "10ms", "--max-deliveries", "2")
             try post(["one"])
@@ -108,13 +99,6 @@ extension IntegrationTests {
             #expect(letters.first?["reason"] as? String == "exit status 65\nno such city")
             try post(["two"])
             #expect(try await take("cat; echo; exit 0").lines == ["two"])
-        }
-
-        @Test func `the deadline is extended while the command runs`() async throws {
-            try await create("--deadline", "2s", "--max-deliveries", "1")
-            try post(["one"])
-            #expect(try await take("sleep 5; cat; echo").lines == ["one"])
-            #expect(try await notifyctl.run("dead", "list", "--json").objects.isEmpty)
         }
 
         @Test func `a signal ends the command, and the message is kept`() async throws {

@@ -248,20 +248,6 @@ extension IntegrationTests {
             try await stop(worker)
         }
 
-        @Test func `a command that ignores SIGTERM is killed some time after its timeout`() async throws {
-            let worker = try work(
-                ["--timeout", "5s", "--max-deliveries", "1"],
-                script: "trap '' TERM; echo $$; while :; do sleep 1000; done")
-            try post("one")
-            let pid = try #require(try await worker.waitForLines(1).first.flatMap { Int32($0) })
-            let letters = try await waitForDeadLetters(1)
-            #expect(letters.first?["reason"] as? String == "timed out after 5 s")
-            // The command has ended before the answer. notifyctl may still have to reap it.
-            let status = try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)
-            #expect(status?.contains("State:\tZ") ?? true)
-            try await stop(worker)
-        }
-
         @Test func `commands inherit the environment of notifyctl as bytes`() async throws {
             let command = "'\(Programs.notifyctl)' work 'jobs.>' --durable w --group -- sh -c "
             let script =

@@ -66,6 +66,8 @@ final class Daemon: Sendable {
     static let clean: [String: String?] = [
         "NOTIFYD_SOCKET": nil, "NOTIFYD_DATABASE": nil, "NOTIFYD_CONFIG": nil, "NOTIFYD_LOG_LEVEL": nil,
         "LISTEN_FDS": nil, "LISTEN_PID": nil, "LISTEN_FDNAMES": nil, "WATCHDOG_USEC": nil, "WATCHDOG_PID": nil,
+        // On a busy machine, the daemon answers slowly.
+        "NOTIFYCTL_ANSWER_TIMEOUT": "100s",
     ]
 }
 

@@ -1,8 +1,17 @@
+import NotifyWire
+
 /// Runs notifyctl as from a shell.
 struct Notifyctl: Sendable {
     /// The daemon's socket; nil for the default of notifyctl.
     var socket: String?
     var environment: [String: String?] = [:]
+
+    /// notifyctl with its default limit for the answers of the daemon, for a daemon that never answers.
+    var impatient: Notifyctl {
+        var copy = self
+        copy.environment["NOTIFYCTL_ANSWER_TIMEOUT"] = .some(nil)
+        return copy
+    }
 
     init(_ daemon: Daemon) {
         socket = daemon.socket
@@ -44,5 +53,17 @@ struct Notifyctl: Sendable {
             Programs.notifyctl, arguments,
             environment: Daemon.clean.merging(["NOTIFYD_SOCKET": socket]) { $1 }.merging(environment) { $1 },
             input: input)
+    }
+
+    /// Starts a command with a durable subscription to 'a', and returns once it has processed a message and the daemon
+    /// has its answer.
+    func startProcessing(_ arguments: [String], _ daemon: Daemon) async throws -> ChildProcess {
+        let process = try start(arguments)
+        try daemon.waitForSubscriptions(1)
+        let client = try RawClient(daemon)
+        try client.post("a")
+        _ = try await process.waitForLines(1)
+        while try client.list().contains(where: { $0.unacknowledged > 0 }) {}
+        return process
     }
 }
