@@ -78,6 +78,9 @@ void create_subscriptions(struct load *load);
 
 // Stores the messages for a durable subscription without a client, and measures their delivery after a client attaches.
 struct result replay(struct load *load);
+// Stores the messages once. For each line of the standard input, delivers them to a client that attaches and acknowledges
+// nothing, and prints a line after each round.
+void replay_rounds(struct load *load);
 
 // spawn.c
 

@@ -3,7 +3,7 @@
 //   load fanout SOCKET SUBSCRIBERS MESSAGES PAYLOAD WINDOW BATCH PID [--each SUBSCRIPTIONS] [--no-receipts] [--rounds]
 //   load names SOCKET NAMES MESSAGES PAYLOAD WINDOW BATCH PID [--rounds]
 //   load durable SOCKET MESSAGES PAYLOAD WINDOW stored|synced PID [--rounds]
-//   load replay SOCKET MESSAGES PAYLOAD WINDOW PID [--group MEMBERS]
+//   load replay SOCKET MESSAGES PAYLOAD WINDOW PID [--group MEMBERS | --rounds]
 //   load subscriptions SOCKET SUBSCRIPTIONS
 //   load spawn SECONDS PAYLOAD PROGRAM
 //
@@ -21,7 +21,8 @@
 //
 // With --rounds, each line of the standard input starts a round of MESSAGES on the same connections, and a line is
 // printed when the round is complete. A batch is then written only when all deliveries and receipts of the previous
-// batch have arrived, so that the daemon's reads, batches and flushes are the same in every round.
+// batch have arrived, so that the daemon's reads, batches and flushes are the same in every round. `replay` stores the
+// messages once, and delivers all of them in each round, because no round acknowledges them.
 #include "load.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,7 +91,7 @@ static struct load parse(int count, char **arguments) {
              " [--rounds]\n"
              "   or names SOCKET NAMES MESSAGES PAYLOAD WINDOW BATCH PID [--rounds]\n"
              "   or durable SOCKET MESSAGES PAYLOAD WINDOW stored|synced PID [--rounds]\n"
-             "   or replay SOCKET MESSAGES PAYLOAD WINDOW PID [--group MEMBERS]\n"
+             "   or replay SOCKET MESSAGES PAYLOAD WINDOW PID [--group MEMBERS | --rounds]\n"
              "   or subscriptions SOCKET SUBSCRIPTIONS\n"
              "   or spawn SECONDS PAYLOAD PROGRAM");
     }
@@ -113,7 +114,7 @@ int main(int count, char **arguments) {
     }
     struct load load = parse(count, arguments);
     if (load.rounds) {
-        post_rounds(&load);
+        (!strcmp(arguments[1], "replay") ? replay_rounds : post_rounds)(&load);
         return 0;
     }
     if (!strcmp(arguments[1], "subscriptions")) {

@@ -1,6 +1,7 @@
 // A durable subscription that gets stored messages when it attaches.
 #include "load.h"
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -53,15 +54,40 @@ static void receive_all(struct connection *readers, long count, struct load *loa
     free(waiting);
 }
 
-struct result replay(struct load *load) {
+// Creates the subscription, and stores the messages.
+static void store_all(struct load *load) {
     struct connection creator = connect_to(load->socket);
     attach(creator.fd, load);
     detach(creator.fd);
     close(creator.fd);
     struct load storing = *load;
+    storing.rounds = 0;
     storing.subscribers = 0;
     storing.window = 2000, storing.batch = 100;
     post_all(&storing);
+}
+
+void replay_rounds(struct load *load) {
+    if (load->members || load->window < load->messages)
+        fail("with --rounds, WINDOW is at least MESSAGES, and there is no --group");
+    store_all(load);
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    for (int c; (c = getchar()) != EOF;) {
+        if (c != '\n') continue;
+        struct connection reader = connect_to(load->socket);
+        attach(reader.fd, load);
+        while (reader.count < (uint64_t)load->messages) receive(&reader);
+        detach(reader.fd);
+        close(reader.fd);
+        puts("complete");
+    }
+    struct connection remover = connect_to(load->socket);
+    remove_subscription(remover.fd);
+    close(remover.fd);
+}
+
+struct result replay(struct load *load) {
+    store_all(load);
 
     struct result result = {0};
     long count = load->members ? load->members : 1;
