@@ -143,34 +143,40 @@ extension LogFiles.Damage: CustomStringConvertible {
             file == .database
             ? "reload notifyd (SIGHUP) for a new log with the newest messages, which are in memory"
             : "reload notifyd (SIGHUP), which recreates it without data loss"
-        return switch kind {
-        case .missing: "\(name) was deleted or moved away: move it back, or \(renewal)"
-        case .replaced:
-            "\(name) was replaced by another file: move that away, then move the original back or \(renewal)"
-        case .truncated(let from, let to):
-            "\(name) was truncated from \(from) to \(to) bytes: stop notifyd and restore a copy, or move the database and its "
-                + "write-ahead log away and reload notifyd (SIGHUP) for a new log with the newest messages"
-        case .unreachable(let error):
-            "\(name) can't be accessed: \(AccessProblem.describe(error, opening: path))"
-        }
+        let solution =
+            switch kind {
+            case .missing: ": move it back, or \(renewal)"
+            case .replaced: ": move that away, then move the original back or \(renewal)"
+            case .truncated:
+                ": stop notifyd and restore a copy, or move the database and its write-ahead log away and reload notifyd "
+                    + "(SIGHUP) for a new log with the newest messages"
+            case .unreachable: ""
+            }
+        return "\(name) \(problem)\(solution)"
     }
 
     var storageFailure: StorageFailure { StorageFailure(kind: .inputOutput, message: description) }
 
-    /// The problem, and what to do before the next start, for the message of the daemon's end.
+    /// The problem, and what to do before the next start, for the message of the daemon's end. That message has already
+    /// named the database.
     var finalDescription: String {
-        let after = "; the next start recovers as after a crash"
-        return switch kind {
-        case .missing where file == .database:
-            "it was deleted or moved away: move it back before the next start, which otherwise begins with an empty log"
-        case .replaced where file == .database:
-            "it was replaced by another file: move the original back before the next start"
-        case .truncated(let from, let to):
-            "\(name) was truncated from \(from) to \(to) bytes: restore a copy before the next start"
-        case .unreachable(let error):
-            "\(name) can't be accessed: \(AccessProblem.describe(error, opening: path))\(after)"
-        case .missing: "\(name) was deleted or moved away\(after)"
-        case .replaced: "\(name) was replaced by another file\(after)"
+        let solution =
+            switch (kind, file) {
+            case (.missing, .database):
+                ": move it back before the next start, which otherwise begins with an empty log"
+            case (.replaced, .database): ": move the original back before the next start"
+            case (.truncated, _): ": restore a copy before the next start"
+            case (.unreachable, _), (_, .writeAheadLog): "; the next start recovers as after a crash"
+            }
+        return "\(file == .database ? "it" : name) \(problem)\(solution)"
+    }
+
+    private var problem: String {
+        switch kind {
+        case .missing: "was deleted or moved away"
+        case .replaced: "was replaced by another file"
+        case .truncated(let from, let to): "was truncated from \(from) to \(to) bytes"
+        case .unreachable(let error): "can't be accessed: \(AccessProblem.describe(error, opening: path))"
         }
     }
 
