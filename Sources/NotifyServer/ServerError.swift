@@ -3,6 +3,7 @@ package import NotifySystem
 /// The reason why the daemon cannot start or continue.
 package typealias ServerError = DaemonError<ServerErrorCode>
 
+/// What is wrong, for tests and for callers that handle some of the problems.
 package enum ServerErrorCode: Sendable {
     /// A setting in an option, an environment variable or the configuration file is wrong.
     case configurationInvalid

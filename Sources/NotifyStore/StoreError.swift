@@ -7,6 +7,7 @@ import SystemPackage
 /// An error of opening, closing, checking, repairing or restoring a log.
 package typealias StoreError = DaemonError<StoreErrorCode>
 
+/// What is wrong, for tests and for callers that handle some of the problems.
 package enum StoreErrorCode: Sendable {
     /// Another process holds the log.
     case inUse
