@@ -124,10 +124,11 @@ final class AttackRun {
     private func wait(for child: Child, _ word: String, within limit: Duration = .seconds(180)) throws {
         let deadline = ContinuousClock.now + limit
         while true {
+            // Asked before the output is read: a child may write its last line and exit at once.
+            let isRunning = child.isRunning
             child.receive()
             if child.lines.contains(where: { $0 == word || $0.hasPrefix(word + " ") }) { return }
             guard daemon.isRunning else { throw HarnessError("notifyd has exited") }
-            let isRunning = child.isRunning
             guard isRunning, ContinuousClock.now < deadline else {
                 let problem = isRunning ? "timed out" : "the child has exited"
                 throw HarnessError("\(problem) before '\(word)'; the last lines are \(child.lines.suffix(2))")
