@@ -35,6 +35,7 @@ extension BrokerDriver {
             return finishDrain()
         }
         drain.timer = schedule(in: left) { $0.limitDrain(to: limit, until: deadline) }
+        mayWait()
     }
 
     /// Whether the daemon is stopping, so that all sockets will be closed.

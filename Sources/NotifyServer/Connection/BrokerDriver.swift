@@ -86,7 +86,10 @@ final class BrokerDriver: BrokerHost {
     /// The lowest sequence never used, which the store records on a clean stop.
     var nextSequence: UInt64 { core.broker.nextSequence }
 
-    func updateMetrics() { metrics?.update(core.counters(now: now)) }
+    func updateMetrics() {
+        metrics?.update(core.counters(now: now))
+        mayWait()
+    }
 
     // MARK: Events
 
@@ -161,6 +164,9 @@ final class BrokerDriver: BrokerHost {
         return BrokerTime(monotonic: time, wallMicroseconds: read.wallMicroseconds)
     }
 
+    /// Notes that the clock will not be read until the next event or timer.
+    func mayWait() { loopClock.waits(hasTimer: timer != nil || isEnding) }
+
     private func stoodStill(for duration: Duration) {
         guard duration >= Self.loggedStandstill else { return }
         logger.notice("notifyd stood still for \(duration.text): this time counts towards no deadline")
@@ -217,6 +223,7 @@ final class BrokerDriver: BrokerHost {
         if releaseLeftSockets() { isWorkLeft = true }
         if isWorkLeft { scheduleNextTurn() }
         isWorkLeft = false
+        mayWait()
     }
 
     /// Schedules a tick after the event loop has polled for events.
@@ -253,7 +260,10 @@ final class BrokerDriver: BrokerHost {
 
     private func timeReached() {
         guard let deadline = timer.take()?.deadline else { return }
-        guard deadline <= now.monotonic else { return wake(at: deadline) }
+        guard deadline <= now.monotonic else {
+            wake(at: deadline)
+            return mayWait()
+        }
         isDeadlineReached = true
         scheduleTick()
     }

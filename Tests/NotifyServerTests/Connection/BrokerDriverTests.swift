@@ -266,6 +266,35 @@ import WireTestSupport
         #expect(!client.channel.isActive)
     }
 
+    @Test func `a standstill between an event and a timer that is due counts towards no deadline`() throws {
+        let host = DriverHarness()
+        let other = try host.connect()
+        let client = try host.connect(greets: false)
+        host.run()
+        host.standStillWithinTurn(LoopClock.maximumWait)
+        try other.send(Ping(request: 1))
+        host.standStill(.seconds(300))
+        #expect(client.channel.isActive)
+        host.advance(.seconds(9))
+        #expect(client.channel.isActive)
+        host.advance(.seconds(1))
+        #expect(!client.channel.isActive)
+    }
+
+    @Test func `an idle daemon has not stood still`() throws {
+        let host = DriverHarness()
+        let client = try host.connect()
+        for _ in 0..<3 {
+            host.advance(.seconds(20))
+            host.standStill(.seconds(300))
+            host.driver.updateMetrics()
+            host.standStill(.seconds(300))
+            try client.send(Ping(request: 1))
+            host.run()
+        }
+        #expect(!host.log.lines.contains { $0.contains("stood still") })
+    }
+
     /// A host that drains for at most 30 s, and a client that does not read.
     private func draining() throws -> (host: DriverHarness, client: DriverClient, drained: EventLoopFuture<Void>) {
         let host = DriverHarness()

@@ -72,6 +72,9 @@ final class DriverHarness {
         run()
     }
 
+    /// Advances the clock alone, as if the process were stopped and continued while the loop handles events.
+    func standStillWithinTurn(_ duration: Duration) { clock.now.monotonic += duration }
+
     /// Advances the clock without running the loop, as during a long tick that reads the clock.
     func takeTime(_ duration: Duration) {
         var left = duration
