@@ -38,8 +38,9 @@ package struct BrokerConfiguration: Sendable, Equatable {
     /// deleted. Limited because the log keeps names in memory.
     package var namesPerUser = 1_048_576
     /// The maximum size of volatile messages waiting for one connection. Above this, the connection's overflow policy
-    /// applies.
-    package var outboxBytesPerConnection = 4 << 20
+    /// applies. The default has room for a burst of large messages; `outboxBytesPerUser` bounds what bursts to many
+    /// connections take. The policy `keepLatest` applies above 4 MiB, if this limit is higher.
+    package var outboxBytesPerConnection = 32 << 20
     /// The maximum size of volatile messages waiting for all of a user's connections together.
     package var outboxBytesPerUser = 64 << 20
     /// The maximum size of answers waiting for one connection. Above this, the connection's requests that need an

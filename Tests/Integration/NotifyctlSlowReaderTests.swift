@@ -9,7 +9,8 @@ extension IntegrationTests {
         /// daemon drops some messages and counts them.
         @Test(arguments: [(50_000, false), (200_000, true)])
         func `printed messages and reported drops add up to all posts`(count: Int, isDropping: Bool) async throws {
-            let daemon = try await Daemon.start()
+            let daemon = try await Daemon.start(
+                environment: ["NOTIFYD_LIMITS_PER_CONNECTION_OUTBOX_BYTES": "4194304"])
             let notifyctl = Notifyctl(daemon)
             let (gate, errors) = (daemon.folder.file("gate"), daemon.folder.file("errors"))
             mkfifo(gate, 0o600)

@@ -7,9 +7,11 @@ extension IntegrationTests {
     /// Subscribers that do not read. They delay no other client, and lose no message without a report.
     @Suite struct SlowSubscriberTests {
         private let payload = String(repeating: "x", count: 50_000)
+        /// Fewer bytes than the messages of a test have together.
+        private let smallOutbox = ["NOTIFYD_LIMITS_PER_CONNECTION_OUTBOX_BYTES": "4194304"]
 
         @Test func `a slow volatile subscriber receives the dropped count`() async throws {
-            let daemon = try await Daemon.start()
+            let daemon = try await Daemon.start(environment: smallOutbox)
             let bystander = try Bystander(daemon)
             let deaf = try RawClient(daemon)
             try deaf.subscribe("flood")
@@ -49,7 +51,7 @@ extension IntegrationTests {
         }
 
         @Test func `a subscriber that keeps the latest gets the latest message of each name`() async throws {
-            let daemon = try await Daemon.start()
+            let daemon = try await Daemon.start(environment: smallOutbox)
             let deaf = try RawClient(daemon, overflow: .keepLatest)
             try deaf.subscribe("state.*")
             let poster = try RawClient(daemon)
@@ -77,7 +79,7 @@ extension IntegrationTests {
         }
 
         @Test func `a subscriber with the disconnect policy is closed on overflow`() async throws {
-            let daemon = try await Daemon.start()
+            let daemon = try await Daemon.start(environment: smallOutbox)
             let bystander = try Bystander(daemon)
             let deaf = try RawClient(daemon, overflow: .disconnect)
             try deaf.subscribe("flood")

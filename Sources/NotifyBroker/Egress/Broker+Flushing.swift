@@ -91,6 +91,10 @@ extension Broker {
 
     // MARK: Limits
 
+    /// The size of an outbox above which the policy `keepLatest` applies, at most. A reduction takes time in proportion
+    /// to the size, and loses nothing that the client needs.
+    private static let keptLatestBytes = 4 << 20
+
     private mutating func chargeOutbox(_ slot: ConnectionSlot) {
         let waiting = egress[slot].droppableBytes
         let own = egress[slot].ownBytes
@@ -120,7 +124,8 @@ extension Broker {
     /// Applies the overflow policy to a connection that exceeds its limit, or its share of the user's limit.
     private mutating func limitOutbox(_ slot: ConnectionSlot, now: BrokerTime) {
         let part = ledger.outboxLimitPerConnection(uid: connections[slot].uid) ?? .max
-        let limit = min(configuration.outboxBytesPerConnection, part)
+        var limit = min(configuration.outboxBytesPerConnection, part)
+        if connections[slot].overflow == .keepLatest { limit = min(limit, Self.keptLatestBytes) }
         guard egress[slot].droppableBytes > limit else { return }
         egress.flushBudget.spend(egress[slot].droppableBytes >> FairScheduler.Cost.bytesShift)
         // Drops down to 3/4 of the limit. Each pass scans the remaining messages, so a pass per message would be slow.

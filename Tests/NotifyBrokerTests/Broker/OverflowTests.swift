@@ -118,6 +118,36 @@ struct OverflowTests {
         #expect(slow.inbox.isEmpty)
     }
 
+    @Test func `by default 30 MiB wait for a connection, and further messages replace the oldest`() {
+        let host = TestHost(BrokerConfiguration())
+        let client = subscriber(host, .dropOldest)
+        let poster = host.connect()
+        let payload = [UInt8](repeating: 0, count: 16 << 10)
+        for burst in 1...2 as ClosedRange<UInt64> {
+            for _ in 0..<1900 { poster.post("a", payload: payload, .volatile, receipt: false) }
+            host.run()
+            #expect((host.connection(client).counters.dropped > 0) == (burst > 1))
+        }
+        client.makeRoom()
+        host.run()
+        let dropped = host.connection(client).counters.dropped
+        #expect(client.takeMessages().count + Int(dropped) == 3800)
+    }
+
+    @Test func `outboxes with the policy 'keepLatest' are reduced at 4 MiB`() {
+        let host = TestHost(BrokerConfiguration())
+        let client = subscriber(host, .keepLatest)
+        let poster = host.connect()
+        for _ in 0..<300 {
+            poster.post("a", payload: [UInt8](repeating: 0, count: 16 << 10), .volatile, receipt: false)
+        }
+        host.run()
+        #expect(host.amount(of: .outboxBytes, 1000) < 4 << 20)
+        client.makeRoom()
+        host.run()
+        #expect(client.takeMessages().last?.sequence == host.lastSequence)
+    }
+
     @Test func `connections of a user share a limit`() {
         let host = host {
             $0.outboxBytesPerConnection = 1 << 20
