@@ -15,13 +15,15 @@ final class ConnectionHandler: ChannelInboundHandler, OutputSink {
     private let peer: Peer
     private(set) var id: ConnectionID?
     private var context: ChannelHandlerContext?
-    /// The socket; nil if the channel has none, or has closed it.
-    private var descriptor: CInt?
+    /// The number of the socket; nil if the channel has none.
+    private var socketNumber: CInt?
     /// Whether the broker lets the connection be read.
     private var isReading = true
     /// Whether bytes were read ahead of the channel. The channel must not read until ``endReadingAhead()`` is called.
     private var isReadAhead = false
     private var partial = PartialFrame()
+    /// The bytes written since the last flush.
+    private var unsent = UnsentOutput()
     /// The number of bytes written since the last flush.
     private var unflushedBytes = 0
     /// The memory that the socket used, at the last measurement, for sent bytes that the peer had not read.
@@ -48,7 +50,7 @@ final class ConnectionHandler: ChannelInboundHandler, OutputSink {
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
-        descriptor = try? context.pipeline.syncOperations.withUnsafeTransportIfAvailable(
+        socketNumber = try? context.pipeline.syncOperations.withUnsafeTransportIfAvailable(
             of: NIOBSDSocket.Handle.self
         ) { $0 }
         id = driver.connectionOpened(peer, handler: self)
@@ -136,6 +138,12 @@ final class ConnectionHandler: ChannelInboundHandler, OutputSink {
         if isReading { setChannelReading(true) }
     }
 
+    /// The socket; nil if the channel has none, or has closed it: then its number may be that of another file.
+    private var descriptor: CInt? {
+        guard let socketNumber, let context, context.channel.isActive else { return nil }
+        return socketNumber
+    }
+
     // MARK: For the driver
 
     var hasRoom: Bool { !isBlocked && unflushedBytes < Self.writtenBytes }
@@ -144,7 +152,7 @@ final class ConnectionHandler: ChannelInboundHandler, OutputSink {
 
     func write(_ bytes: ByteBuffer) {
         unflushedBytes += bytes.readableBytes
-        context?.write(wrapOutboundOut(bytes), promise: nil)
+        unsent.append(bytes)
     }
 
     var socketBytes: Int {
@@ -154,19 +162,26 @@ final class ConnectionHandler: ChannelInboundHandler, OutputSink {
         return measuredBytes
     }
 
+    /// Sends the written bytes: straight to the socket, unless the channel still holds earlier bytes. The channel gets
+    /// the bytes that the socket does not take, and sends them when the socket has room.
     func flush() {
         unmeasuredBytes += unflushedBytes + Self.bytesPerWrite
         unflushedBytes = 0
-        context?.flush()
+        guard let context else { return unsent.removeAll() }
+        let rest = if !isWaitingForSocket, let descriptor { unsent.send(to: descriptor) } else { unsent.take() }
+        guard !rest.isEmpty else { return }
+        for bytes in rest { context.write(wrapOutboundOut(bytes), promise: nil) }
+        context.flush()
         // The channel's write-buffer water mark is one byte, so the channel is writable only if no bytes wait for the
         // socket.
-        isWaitingForSocket = !(context?.channel.isWritable ?? false)
+        isWaitingForSocket = !context.channel.isWritable
     }
 
     /// Closes the connection once all written bytes have been sent.
     func closeWhenFlushed() {
         guard let context, !isClosing else { return }
         isClosing = true
+        flush()
         let written = context.eventLoop.makePromise(of: Void.self)
         let handler = NIOLoopBound(self, eventLoop: context.eventLoop)
         written.futureResult.whenComplete { _ in handler.value.close() }

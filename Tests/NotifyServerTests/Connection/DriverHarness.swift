@@ -22,25 +22,33 @@ final class DriverHarness {
     init(isStarted: Bool = true, level: Logger.Level = .info) {
         let log = CapturedLog(level: level)
         self.log = log
-        let recovered = RecoveredLog(
-            nextSequence: 1, persistedThrough: 0, subscriptions: [], wasClosedCleanly: true,
-            nextSubscriptionID: DurableID(1))
         let clock = clock
-        let broker = Broker(
-            configuration: BrokerConfiguration(), recovered: recovered,
-            daemon: .init(
-                version: "1.2.3", instance: .random(), started: clock.now,
-                process: Peer(identity: Identity(uid: 9, gid: 9), pid: 9)))
-        driver = BrokerDriver(
-            broker: broker, store: store, retention: RetentionPolicy(), eventLoop: loop,
-            notifier: ServiceManagerNotifier(context: context(user: 1000, process: 1)),
-            logger: Logger(label: "notifyd") { _ in CapturedLogHandler(log: log) }, clock: { clock.now })
+        driver = Self.makeDriver(on: loop, store: store, log: log) { clock.now }
         driver.requestWakeUp = { [unowned self] in isWakeUpRequested = true }
         guard isStarted else { return }
         _ = driver.start()
         run()
         store.answerCommit()
         run()
+    }
+
+    /// Makes a driver with an empty log.
+    static func makeDriver(
+        on loop: any EventLoop, store: ManualStore, log: CapturedLog,
+        clock: @escaping () -> BrokerTime = BrokerTime.now
+    ) -> BrokerDriver {
+        let recovered = RecoveredLog(
+            nextSequence: 1, persistedThrough: 0, subscriptions: [], wasClosedCleanly: true,
+            nextSubscriptionID: DurableID(1))
+        let broker = Broker(
+            configuration: BrokerConfiguration(), recovered: recovered,
+            daemon: .init(
+                version: "1.2.3", instance: .random(), started: clock(),
+                process: Peer(identity: Identity(uid: 9, gid: 9), pid: 9)))
+        return BrokerDriver(
+            broker: broker, store: store, retention: RetentionPolicy(), eventLoop: loop,
+            notifier: ServiceManagerNotifier(context: context(user: 1000, process: 1)),
+            logger: Logger(label: "notifyd") { _ in CapturedLogHandler(log: log) }, clock: clock)
     }
 
     /// Runs the loop until no task is due, and polls until there are no events.
