@@ -131,6 +131,7 @@ extension NotificationClient {
     ///
     /// - Parameters:
     ///   - capacity: The maximum number of posts that wait for a receipt or whose outcome was not read yet; at least 1.
+    ///     A task that reads outcomes one by one takes up to an eighth of this number in advance, which do not count.
     ///   - timeout: The time limit of each post once it has room in the pipeline. It includes the wait for a
     ///     connection; `nil` for ``Configuration/requestTimeout`` once there is a connection.
     public func postPipeline(capacity: Int = 16_384, timeout: Duration? = nil) -> PostPipeline {

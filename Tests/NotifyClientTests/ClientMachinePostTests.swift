@@ -48,6 +48,27 @@ import Testing
                     .init(request: 0, sequence: posts[1].request * 10, subscribers: 1, stored: 2, durability: .stored)))
     }
 
+    @Test func `staged posts of a pipeline come before later requests`() async throws {
+        let harness = try MachineHarness.ready()
+        let pipeline = PipelineBuffer(capacity: 8)
+        try await harness.stage("1", to: pipeline)
+        try await harness.stage("2", to: pipeline)
+        #expect(harness.hasOutgoing)
+        _ = try harness.post("a.b", "3")
+        #expect(try harness.readPosts().map(\.text) == ["1", "2", "3"])
+    }
+
+    @Test(arguments: [false, true])
+    func `staged posts have a time limit even if nothing can be written`(isConnected: Bool) async throws {
+        let harness = try MachineHarness.ready()
+        if isConnected { harness.process { machine, _ in machine.isBlocked = true } } else { harness.disconnect() }
+        let pipeline = PipelineBuffer(capacity: 8, timeout: .seconds(5))
+        try await harness.stage("1", to: pipeline)
+        harness.advance(by: .seconds(6))
+        let outcome = try #require(try await pipeline.nextOutcome())
+        #expect(throws: NotifyError.self) { _ = try outcome.get() }
+    }
+
     @Test(arguments: [1, 2, 3])
     func `unanswered posts do not exceed the window`(window: UInt32) throws {
         let harness = try MachineHarness.ready(postWindow: window)

@@ -69,6 +69,7 @@ final class ClientCore: Sendable {
         let (result, deferred) = guarded.withLock { guarded in
             var deferred = DeferredWork()
             if fromDaemon { guarded.flushScheduler.received() }
+            guarded.machine.submitStaged(now: clock.now, &deferred.effects)
             let result = event(&guarded.machine, &deferred.effects)
             collectWork(&guarded, &deferred)
             return (result, deferred)
@@ -88,6 +89,10 @@ final class ClientCore: Sendable {
             guarded.isReading = isReading
             deferred.changesReading = true
         }
+        collectDeadline(&guarded, &deferred)
+    }
+
+    private func collectDeadline(_ guarded: inout Guarded, _ deferred: inout DeferredWork) {
         if let deadline = guarded.machine.deadline, guarded.wakeAt.map({ deadline < $0 }) ?? true {
             guarded.wakeAt = deadline
             deferred.wakeAt = deadline
@@ -272,6 +277,10 @@ extension ClientCore {
                 guarded.flushScheduler.flushed(now: nil)
                 return (nil, deferred)
             }
+            deferred.channel = guarded.channel
+            guarded.machine.submitStaged(now: clock.now, &deferred.effects)
+            collectDeadline(&guarded, &deferred)
+            guarded.machine.isBlocked = !channel.isWritable
             guard channel.isWritable else {
                 // The handler flushes when the channel becomes writable.
                 guarded.flushScheduler.blocked()
@@ -279,7 +288,6 @@ extension ClientCore {
             }
             let buffer = guarded.machine.takeOutgoing(&deferred.effects)
             guarded.flushScheduler.flushed(now: clock.now)
-            deferred.channel = guarded.channel
             return (buffer, deferred)
         }
         perform(deferred)

@@ -22,6 +22,33 @@ extension ClientMachine {
         if let timeout = waiter.timeout, let slot = waiter.slot { timeouts.add(.request(slot), until: now() + timeout) }
     }
 
+    /// Notes that a pipeline has staged posts. If no bytes can be written, they are submitted at once, so that their
+    /// time limits begin.
+    mutating func announce(_ buffer: PipelineBuffer, now: @autoclosure () -> Duration, _ effects: inout Effects) {
+        announcedPipelines.append(buffer)
+        if isBlocked || !connection.isReady { submitStaged(now: now(), &effects) }
+    }
+
+    /// Submits the staged posts of pipelines. Must be called before each event, so that posts and other requests of a
+    /// task keep their order.
+    @inline(__always)
+    mutating func submitStaged(now: @autoclosure () -> Duration, _ effects: inout Effects) {
+        guard !announcedPipelines.isEmpty else { return }
+        submitAnnounced(now: now(), &effects)
+    }
+
+    private mutating func submitAnnounced(now: @autoclosure () -> Duration, _ effects: inout Effects) {
+        for buffer in announcedPipelines {
+            let staged = buffer.takeStaged()
+            guard let last = staged.last else { continue }
+            for post in staged {
+                submit(post.message, .pipeline(buffer, index: post.index), now: now(), &effects)
+            }
+            if let timeout = buffer.timeout { limit(buffer, before: last.index + 1, until: now() + timeout) }
+        }
+        announcedPipelines.removeAll(keepingCapacity: true)
+    }
+
     /// Adds a time limit for the posts of a pipeline before an index.
     mutating func limit(_ buffer: PipelineBuffer, before end: UInt64, until deadline: Duration) {
         timeouts.add(.posts(of: buffer, before: end), until: deadline)

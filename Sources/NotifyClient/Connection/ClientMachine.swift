@@ -43,6 +43,10 @@ struct ClientMachine: ~Copyable {
     var connection: ClientConnectionMachine
     var requests = RequestTable<PendingRequest>()
     var posts = PendingPosts()
+    /// The pipelines that have staged posts.
+    var announcedPipelines: [PipelineBuffer] = []
+    /// Whether the connection took no further bytes when there were some to write.
+    var isBlocked = false
     var waitingCalls: [(call: any Call, deadline: Duration)] = []
     var timeouts: RequestTimeouts
     var probing = Probing.none
@@ -77,19 +81,20 @@ struct ClientMachine: ~Copyable {
 
     /// The time at which to call `timeReached`; nil for never.
     var deadline: Duration? {
-        var earliest = connection.deadline
-        for other in [
-            posts.nextDeadline, subscriptions.nextDeadline, flow.reportDeadline, shutdown?.nextDeadline,
-            extender.nextDeadline, waitingCalls.lazy.map(\.deadline).min(), timeouts.nextDeadline, probing.deadline,
-        ] {
-            guard let other else { continue }
-            earliest = min(earliest ?? other, other)
-        }
-        return earliest
+        var earliest = Duration?.earlier(connection.deadline, posts.nextDeadline)
+        earliest = .earlier(earliest, subscriptions.nextDeadline)
+        earliest = .earlier(earliest, flow.reportDeadline)
+        earliest = .earlier(earliest, shutdown?.nextDeadline)
+        earliest = .earlier(earliest, extender.nextDeadline)
+        for call in waitingCalls { earliest = .earlier(earliest, call.deadline) }
+        earliest = .earlier(earliest, timeouts.nextDeadline)
+        return .earlier(earliest, probing.deadline)
     }
 
     /// Whether there is something to write.
-    var hasOutgoing: Bool { outgoing.readableBytes > 0 || !pendingLedgers.isEmpty || flow.isReportDue }
+    var hasOutgoing: Bool {
+        outgoing.readableBytes > 0 || !announcedPipelines.isEmpty || !pendingLedgers.isEmpty || flow.isReportDue
+    }
 }
 
 // MARK: - Connecting

@@ -55,12 +55,8 @@ struct RequestTimeouts {
 
     /// The time at which to call `timeReached`; nil for never.
     var nextDeadline: Duration? {
-        var earliest = nextMark
-        for other in [marks.first.map { $0.time + limit }, own.min?.deadline] {
-            guard let other else { continue }
-            earliest = min(earliest ?? other, other)
-        }
-        return earliest
+        let earliest = Duration?.earlier(nextMark, marks.first.map { $0.time + limit })
+        return .earlier(earliest, own.min?.deadline)
     }
 
     /// Must be called when a request was sent or a post waits. `request` and `place` are the numbers that the next

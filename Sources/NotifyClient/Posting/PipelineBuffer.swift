@@ -2,10 +2,10 @@ import DequeModule
 import NotifyCenter
 import Synchronization
 
-/// The outcomes of a pipeline's posts, in the order of posting.
+/// The posts of a pipeline on their way to the client, and their outcomes, in the order of posting.
 ///
 /// The buffer has one producer and one consumer. At most `capacity` posts may be pending or have an outcome that the
-/// consumer has not taken.
+/// consumer has not taken. A consumer that reads outcomes one by one takes up to an eighth of `capacity` at once.
 final class PipelineBuffer: Sendable {
     typealias Outcome = Result<NotificationClient.Receipt, NotifyError>
 
@@ -17,22 +17,52 @@ final class PipelineBuffer: Sendable {
         /// The number of known outcomes before the first unknown one.
         var ready = 0
         var isFinished = false
+        /// The posts that the client has not taken yet.
+        var staged: [StagedPost] = []
+        /// The size of the staged payloads in bytes.
+        var stagedBytes = 0
         var producer: ReplySlot<Int>?
         var consumer: ReplySlot<Bool>?
 
         var posted: UInt64 { taken + UInt64(outcomes.count) }
     }
 
-    let capacity: Int
+    /// A post with its place among all posts of the pipeline.
+    struct StagedPost {
+        var index: UInt64
+        var message: NotificationClient.OutgoingMessage
+    }
+
+    /// What the producer has to do after it has staged a post.
+    enum StagingResult {
+        /// Announce the pipeline to the client, because the post is the only staged one.
+        case first
+        case added
+        /// Make the client take the staged posts.
+        case full
+    }
+
+    /// The client takes the staged posts at the latest when there are this many posts, or payloads of this size. With
+    /// fewer, the lock of the client, for which the event loop competes, would be taken more often than needed.
+    private static let stagedPosts = 64
+    private static let stagedBytes = 16 << 10
+
+    /// The limit of pending posts and of outcomes that the consumer has not taken.
+    private let capacity: Int
+    /// The number of outcomes that the consumer takes at once when it reads them one by one.
+    private let outcomesPerTake: Int
     /// The time limit of each post; nil for the client's time limit.
     let timeout: Duration?
     private let state = Lock(State())
+    /// The outcomes that the consumer has taken and not read, last one first.
+    private let unread = Lock<[Outcome]>([])
     private let shutDown = Atomic(false)
     /// Called when the service of the producer or of the consumer is shut down.
     private let onShutdown: @Sendable () -> Void
 
     init(capacity: Int, timeout: Duration? = nil, onShutdown: @escaping @Sendable () -> Void = {}) {
         self.capacity = capacity
+        outcomesPerTake = max(1, capacity / 8)
         self.timeout = timeout
         self.onShutdown = onShutdown
     }
@@ -51,34 +81,71 @@ final class PipelineBuffer: Sendable {
 
     // MARK: - The producer
 
+    /// Waits for room and stages a post.
+    ///
+    /// - Throws: As ``reserve(_:)``.
+    nonisolated(nonsending) func stage(
+        _ message: NotificationClient.OutgoingMessage
+    ) async throws(NotifyError) -> StagingResult {
+        while true {
+            let result = try withRoom { state, _ in
+                state.staged.append(StagedPost(index: state.posted, message: message))
+                state.outcomes.append(nil)
+                state.stagedBytes += message.payload.count
+                if state.staged.count == 1 { return StagingResult.first }
+                return state.staged.count >= Self.stagedPosts || state.stagedBytes >= Self.stagedBytes ? .full : .added
+            }
+            if let result { return result }
+            try await waitForRoom()
+        }
+    }
+
     /// Waits for room and reserves places for at most `count` posts. A graceful shutdown ends the wait with an error.
     ///
     /// - Returns: The index of the first reserved post, and the number of reserved posts.
     nonisolated(nonsending) func reserve(_ count: Int) async throws(NotifyError) -> (first: UInt64, count: Int) {
         while true {
-            if Fork.isChild { throw .forked }
-            let slot = ReplySlot<Int>()
-            let reserved = try state.withLock { state throws(NotifyError) -> (first: UInt64, count: Int)? in
-                guard !state.isFinished else {
-                    throw NotifyError(.invalidArgument, "the pipeline is finished; create a new one")
-                }
-                let room = capacity - state.outcomes.count
-                guard room > 0 else {
-                    if isShutDown { throw .shutDownWithoutRoom }
-                    state.producer = slot
-                    return nil
-                }
+            let reserved = try withRoom { state, room in
                 let first = state.posted
                 let count = min(room, count)
                 for _ in 0..<count { state.outcomes.append(nil) }
                 return (first, count)
             }
             if let reserved { return reserved }
-            _ = try await slot.wait {
-                slot.answer(.failure(.cancelled))
-            } onGracefulShutdown: {
-                self.serviceShutDown()
+            try await waitForRoom()
+        }
+    }
+
+    /// Calls `body` with the number of free places.
+    ///
+    /// - Returns: The result of `body`; nil if there is no room.
+    private func withRoom<Result: Sendable>(
+        _ body: (inout State, _ room: Int) -> Result
+    ) throws(NotifyError) -> Result? {
+        if Fork.isChild { throw .forked }
+        return try state.withLock { state throws(NotifyError) in
+            guard !state.isFinished else {
+                throw NotifyError(.invalidArgument, "the pipeline is finished; create a new one")
             }
+            let room = capacity - state.outcomes.count
+            return room > 0 ? body(&state, room) : nil
+        }
+    }
+
+    /// Waits until there may be room.
+    private nonisolated(nonsending) func waitForRoom() async throws(NotifyError) {
+        let slot = ReplySlot<Int>()
+        let mustWait = try state.withLock { state throws(NotifyError) in
+            guard state.outcomes.count >= capacity else { return false }
+            if isShutDown { throw .shutDownWithoutRoom }
+            state.producer = slot
+            return true
+        }
+        guard mustWait else { return }
+        _ = try await slot.wait {
+            slot.answer(.failure(.cancelled))
+        } onGracefulShutdown: {
+            self.serviceShutDown()
         }
     }
 
@@ -94,6 +161,15 @@ final class PipelineBuffer: Sendable {
     }
 
     // MARK: - The client
+
+    /// Takes the staged posts.
+    func takeStaged() -> [StagedPost] {
+        state.withLock { state in
+            state.stagedBytes = 0
+            defer { state.staged.removeAll() }
+            return state.staged
+        }
+    }
 
     /// Records the outcomes of some posts of this pipeline.
     func fill(_ outcomes: ArraySlice<(waiter: PostWaiter, outcome: Outcome)>) {
@@ -119,12 +195,23 @@ final class PipelineBuffer: Sendable {
     ///
     /// - Returns: All outcomes before the first unknown one; empty at the end.
     nonisolated(nonsending) func next() async throws(NotifyError) -> [Outcome] {
-        try await take { $0.takeReady() } ?? []
+        let rest = unread.withLock { unread in
+            defer { unread = [] }
+            return unread
+        }
+        guard rest.isEmpty else { return rest.reversed() }
+        return try await take { $0.takeReady(atMost: .max) } ?? []
     }
 
     /// Waits for the next outcome; nil at the end.
     nonisolated(nonsending) func nextOutcome() async throws(NotifyError) -> Outcome? {
-        try await take { $0.popReady() }
+        if Fork.isChild { throw .forked }
+        if let outcome = unread.withLock({ $0.popLast() }) { return outcome }
+        guard let taken = try await take({ $0.takeReady(atMost: outcomesPerTake) }) else { return nil }
+        return unread.withLock { unread in
+            unread = taken.reversed()
+            return unread.popLast()
+        }
     }
 
     /// Waits until `body` has taken outcomes; nil at the end.
@@ -191,21 +278,14 @@ extension NotifyError {
 }
 
 extension PipelineBuffer.State {
-    /// Takes all outcomes before the first unknown one; nil if there are none.
-    fileprivate mutating func takeReady() -> [PipelineBuffer.Outcome]? {
-        guard ready > 0 else { return nil }
-        let batch = outcomes.prefix(ready).compactMap(\.self)
-        outcomes.removeFirst(ready)
-        taken += UInt64(ready)
-        ready = 0
+    /// Takes the first outcomes up to the first unknown one, at most `limit`; nil if there are none.
+    fileprivate mutating func takeReady(atMost limit: Int) -> [PipelineBuffer.Outcome]? {
+        let count = min(ready, limit)
+        guard count > 0 else { return nil }
+        let batch = outcomes.prefix(count).compactMap(\.self)
+        outcomes.removeFirst(count)
+        taken += UInt64(count)
+        ready -= count
         return batch
-    }
-
-    /// Takes the first outcome, unless it is unknown.
-    fileprivate mutating func popReady() -> PipelineBuffer.Outcome? {
-        guard ready > 0, let first = outcomes.popFirst() else { return nil }
-        taken += 1
-        ready -= 1
-        return first
     }
 }

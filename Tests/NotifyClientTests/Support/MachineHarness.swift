@@ -62,6 +62,7 @@ final class MachineHarness {
     @discardableResult
     func process<Result>(_ event: (inout ClientMachine, inout Effects) -> Result) -> Result {
         var effects = Effects()
+        machine.submitStaged(now: now, &effects)
         let result = event(&machine, &effects)
         for (buffer, item) in effects.deliveries { buffer.put(item) }
         effects.outcomes.report()
@@ -119,6 +120,12 @@ final class MachineHarness {
             }
             if let timeout = pipeline.timeout { machine.limit(pipeline, before: end, until: now + timeout) }
         }
+    }
+
+    /// Stages a post to a pipeline that has room for it.
+    func stage(_ text: String, to pipeline: PipelineBuffer) async throws {
+        guard try await pipeline.stage(message("a.b", text)) == .first else { return }
+        process { [now] in $0.announce(pipeline, now: now, &$1) }
     }
 
     func call<Request: RequestFrame>(_ frame: Request, timeout: Duration? = nil) -> ReplySlot<Request.Reply> {
