@@ -95,7 +95,7 @@ let package = Package(
             name: "NotifyServer",
             dependencies: [
                 "NotifyCenter", "NotifyWire", "NotifyLog", "NotifyBroker", "NotifyStore", "NotifySystem",
-                "NotifyUnits", "NotifyYAML", "CMalloc", "CCloseOnExecEpoll", "CCloseOnExecAccept",
+                "NotifyUnits", "NotifyYAML", "CGNU", "CMalloc", "CCloseOnExecEpoll", "CCloseOnExecAccept",
                 .product(name: "SystemPackage", package: "swift-system"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),

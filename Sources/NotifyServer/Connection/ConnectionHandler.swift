@@ -95,8 +95,7 @@ final class ConnectionHandler: ChannelInboundHandler, OutputSink {
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        // The channel has closed the socket, and its descriptor may be reused for another file.
-        descriptor = nil
+        socketNumber = nil
         if let id { driver.connectionClosed(id) }
         id = nil
         context.fireChannelInactive()

@@ -13,10 +13,15 @@ final class DatabaseConnection {
 
     /// Opens the database file at `path`, which must exist. Does not read the file yet.
     ///
-    /// - Parameter isForeign: Whether the file may come from another source, such as a backup. Statements on it then
-    ///   fail after a number of steps that depends on the size of the file.
-    convenience init(path: String, isForeign: Bool = false) throws(SQLiteFailure) {
-        try self.init(path, flags: SQLITE_OPEN_READWRITE)
+    /// - Parameters:
+    ///   - isForeign: Whether the file may come from another source, such as a backup. Statements on it then fail after
+    ///     a number of steps that depends on the size of the file.
+    ///   - gathersWrites: Whether to open the file with ``GatheringVFS``. Requires exclusive locking, which must be set
+    ///     before the first read.
+    convenience init(
+        path: String, isForeign: Bool = false, gathersWrites: Bool = false
+    ) throws(SQLiteFailure) {
+        try self.init(path, flags: SQLITE_OPEN_READWRITE, vfs: gathersWrites ? GatheringVFS.name : nil)
         if isForeign { try limitWork(path) }
     }
 
@@ -25,8 +30,8 @@ final class DatabaseConnection {
         try self.init(":memory:", flags: SQLITE_OPEN_READWRITE)
     }
 
-    private init(_ name: String, flags: Int32) throws(SQLiteFailure) {
-        guard sqlite3_open_v2(name, &handle, flags | SQLITE_OPEN_NOMUTEX, nil) == SQLITE_OK else {
+    private init(_ name: String, flags: Int32, vfs: String? = nil) throws(SQLiteFailure) {
+        guard sqlite3_open_v2(name, &handle, flags | SQLITE_OPEN_NOMUTEX, vfs) == SQLITE_OK else {
             // The handle of a failed call contains the error, and must be closed like any other handle.
             defer { close() }
             throw SQLiteFailure(handle)

@@ -20,7 +20,7 @@ enum Schema {
     /// - Parameter isForeign: Whether the file may come from another source, such as a backup.
     /// - Throws: `noRoomForNew` if there is no log yet and the disk is full.
     static func open(_ path: String, isForeign: Bool = false) throws -> OpenedDatabase {
-        let database = try DatabaseConnection(path: path, isForeign: isForeign)
+        let database = try DatabaseConnection(path: path, isForeign: isForeign, gathersWrites: true)
         // Set before the first read, so that the index of the write-ahead log is in memory and not in a shared file.
         try database.execute("PRAGMA locking_mode = EXCLUSIVE")
         let isNew = try check(database, path: path)
