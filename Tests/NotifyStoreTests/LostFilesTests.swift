@@ -128,6 +128,23 @@ final class LostFilesTests {
         #expect(try folder.rows("PRAGMA integrity_check") == ["ok"])
     }
 
+    @Test func `a loss in a refused batch is counted once`() async throws {
+        let earlier = NotifyLog.Loss(first: 1, last: 4, count: 3)
+        let passed = NotifyLog.Loss(first: 1, last: 2, count: 2)
+        let loss = NotifyLog.Loss(first: 6, last: 9, count: 4)
+        await store.commit([], changes: [.addLoss(id: 1, earlier)])
+        let changes: [DurableChange] = [.forgetLoss(id: 1, passed), .addLoss(id: 1, loss)]
+        try moveFile(folder.database, to: folder.file("elsewhere"))
+        #expect(await store.commit([], changes: changes).failure != nil)
+        try moveFile(folder.file("elsewhere"), to: folder.database)
+        // The broker sends the changes again.
+        #expect(await store.commit([], changes: changes).failure == nil)
+        try store.close(nextSequence: 2)
+        let again = try Store.open(path: folder.database)
+        #expect(again.recovered.subscriptions.map { $0.loss?.count } == [5])
+        try again.close(nextSequence: 2)
+    }
+
     @Test func `files that are moved back after a stop have the committed messages`() async throws {
         try moveFile(folder.database, to: folder.file("elsewhere"))
         try moveFile(folder.database + "-wal", to: folder.file("elsewhere-wal"))

@@ -12,6 +12,8 @@ struct RefusedBatch {
     var openFrom: UInt64
     var created: [DurableID]
     var removed: [DurableRecord]
+    /// The changes of losses. The broker sends them again with a later batch, which would count them twice.
+    var lossChanges: [DurableChange]
 
     init(_ batch: CommitBatch, after contents: borrowing LogContents, removed: [DurableRecord]) {
         persistedThrough = contents.persistedThrough
@@ -20,13 +22,14 @@ struct RefusedBatch {
         let created = batch.changes.compactMap { if case .create(let record) = $0 { record.id } else { nil } }
         self.created = created
         self.removed = removed.filter { !created.contains($0.id) }
+        lossChanges = batch.changes.filter { $0.inverseOfLoss != nil }
     }
 }
 
 extension Log {
     /// Removes the messages of the refused batch from the database, and undoes the creation and the removal of
-    /// subscriptions. The names of the batch stay, on disk and in memory. Other changes of subscriptions also stay: the
-    /// broker reports them again.
+    /// subscriptions and the changes of their losses. The names of the batch stay, on disk and in memory. Other changes
+    /// of subscriptions also stay: the broker reports them again.
     func undoRefusedBatch() throws {
         guard let batch = writer.refusedBatch else { return }
         try inTransaction(.normal) { statements in
@@ -35,6 +38,9 @@ extension Log {
                 DELETE FROM messages WHERE sequence > \(batch.persistedThrough);
                 DELETE FROM segments WHERE first >= \(batch.openFrom);
                 """)
+            for change in batch.lossChanges.reversed() {
+                if let inverse = change.inverseOfLoss { try apply(inverse, statements) }
+            }
             for id in batch.created { try apply(.remove(id: id), statements) }
             for record in batch.removed {
                 try apply(.remove(id: record.id), statements)
@@ -42,5 +48,16 @@ extension Log {
             }
         }
         writer.refusedBatch = nil
+    }
+}
+
+extension DurableChange {
+    /// The change that undoes a change of a subscription's loss; nil for other changes.
+    fileprivate var inverseOfLoss: DurableChange? {
+        switch self {
+        case .addLoss(let id, let loss): .forgetLoss(id: id, loss)
+        case .forgetLoss(let id, let loss): .addLoss(id: id, loss)
+        default: nil
+        }
     }
 }
