@@ -129,9 +129,9 @@ final class LostFilesTests {
     }
 
     @Test func `a loss in a refused batch is counted once`() async throws {
-        let earlier = NotifyLog.Loss(first: 1, last: 4, count: 3)
-        let passed = NotifyLog.Loss(first: 1, last: 2, count: 2)
-        let loss = NotifyLog.Loss(first: 6, last: 9, count: 4)
+        let earlier = NotifyLog.Loss(first: 1, last: 4, count: 3, isUpperBound: false)
+        let passed = NotifyLog.Loss(first: 1, last: 2, count: 2, isUpperBound: false)
+        let loss = NotifyLog.Loss(first: 6, last: 9, count: 4, isUpperBound: false)
         await store.commit([], changes: [.addLoss(id: 1, earlier)])
         let changes: [DurableChange] = [.forgetLoss(id: 1, passed), .addLoss(id: 1, loss)]
         try moveFile(folder.database, to: folder.file("elsewhere"))

@@ -65,6 +65,9 @@ struct LogDisk: ~Copyable {
         try? connection.execute("PRAGMA journal_size_limit = \(walByteLimit)")
     }
 
+    /// The free space, beyond the minimum, at which flushes may extend the write-ahead log in advance.
+    private static let spareBytesToExtendLog: UInt64 = 64 << 20
+
     mutating func finalizeStatements() { pages = nil }
 
     var isOpen: Bool { pages != nil }
@@ -120,6 +123,8 @@ struct LogDisk: ~Copyable {
         space = disk.space(path).map {
             .init(freeBytes: $0.freeBytes, totalBytes: $0.totalBytes, isNearlyFull: $0.isNearlyFull)
         }
+        let spareBytes = space.map { $0.freeBytes - min($0.freeBytes, retention.minimumFreeBytes) } ?? 0
+        connection.extendLog(upTo: spareBytes >= Self.spareBytesToExtendLog ? checkpointBytes : 0)
         if retention.maximumBytes != nil, let used = try? countUsedBytes() {
             measuredBytes = used + UInt64(checkpoints.walPages) * UInt64(Schema.pageSize)
         }

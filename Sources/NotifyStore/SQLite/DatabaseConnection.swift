@@ -135,13 +135,28 @@ final class DatabaseConnection {
         return try query.step() ? query.text(0) : ""
     }
 
+    /// The open write-ahead log; nil if none is open.
+    private var log: UnsafeMutablePointer<sqlite3_file>? {
+        var file: UnsafeMutablePointer<sqlite3_file>?
+        guard let handle, sqlite3_file_control(handle, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file) == SQLITE_OK,
+            file?.pointee.pMethods != nil
+        else { return nil }
+        return file
+    }
+
+    /// Sets the size in bytes up to which flushes extend the write-ahead log in advance; 0 for no extension.
+    func extendLog(upTo limit: Int) {
+        guard let log, let methods = log.pointee.pMethods else { return }
+        var limit = Int64(limit)
+        // Without `GatheringVFS`, the operation is unknown, and the log is not extended.
+        _ = methods.pointee.xFileControl(log, GatheringVFS.extendOperation, &limit)
+    }
+
     /// The size in bytes of the open write-ahead log, even if another file is at its path; nil if no write-ahead log is
     /// open.
     var walBytes: UInt64? {
-        var file: UnsafeMutablePointer<sqlite3_file>?
         var size: Int64 = 0
-        guard let handle, sqlite3_file_control(handle, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file) == SQLITE_OK,
-            let file, let methods = file.pointee.pMethods, methods.pointee.xFileSize(file, &size) == SQLITE_OK
+        guard let log, let methods = log.pointee.pMethods, methods.pointee.xFileSize(log, &size) == SQLITE_OK
         else { return nil }
         return UInt64(size)
     }

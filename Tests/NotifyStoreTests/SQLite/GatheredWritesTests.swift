@@ -20,7 +20,8 @@ import Testing
 
     private let file = File()
 
-    private func add(_ count: Int, at offset: Int64, filledWith byte: UInt8 = 1, to writes: inout GatheredWrites) -> Int32
+    private func add(_ count: Int, at offset: Int64, filledWith byte: UInt8 = 1, to writes: inout GatheredWrites)
+        -> Int32
     {
         [UInt8](repeating: byte, count: count).withUnsafeBytes { writes.add($0, at: offset, file.write) }
     }
@@ -34,7 +35,9 @@ import Testing
 
     @Test func `neighboring writes become one`() {
         var writes = GatheredWrites(isLog: false)
-        for index in 0..<5 { #expect(add(10, at: 100 + 10 * Int64(index), filledWith: UInt8(index), to: &writes) == SQLITE_OK) }
+        for index in 0..<5 {
+            #expect(add(10, at: 100 + 10 * Int64(index), filledWith: UInt8(index), to: &writes) == SQLITE_OK)
+        }
         #expect(file.writes.isEmpty && writes.end == 150)
         #expect(writes.flush(file.write) == SQLITE_OK)
         #expect(file.ranges == [100..<150])
