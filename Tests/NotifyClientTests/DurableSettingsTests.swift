@@ -29,4 +29,15 @@ import Testing
             try SubscriptionSpec(patterns: ["a"], object: nil, kind: .durable("d", settings: settings), limit: nil)
         }
     }
+
+    @Test(arguments: [-1, 65_537, 1 << 32])
+    func `the error for a wrong number of messages in flight names the limit`(_ count: Int) {
+        let settings = NotificationClient.DurableSettings(maximumInFlight: count)
+        let error = #expect(throws: NotifyError.self) { try settings.changes() }
+        #expect(error?.message == "the number of messages in flight must be 0 to 65536, not \(count)")
+    }
+
+    @Test func `the limit of messages in flight is permitted`() throws {
+        #expect(try NotificationClient.DurableSettings(maximumInFlight: 65_536).changes().maximumInFlight == 65_536)
+    }
 }

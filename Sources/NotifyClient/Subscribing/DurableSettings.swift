@@ -58,22 +58,24 @@ extension NotificationClient.DurableSettings {
             }
             for delay in retryDelays { changes.retryDelays.append(try Self.microseconds(delay, "delay")) }
         }
-        changes.maximumDeliveries = try Self.count(maximumDeliveries, "deliveries")
-        changes.maximumInFlight = try Self.count(maximumInFlight, "messages in flight")
+        changes.maximumDeliveries = try Self.count(maximumDeliveries, "deliveries", limit: .max)
+        changes.maximumInFlight = try Self.count(
+            maximumInFlight, "messages in flight", limit: DurableSettingChanges.maximumInFlightLimit)
         try NotifyError.checking { () throws(WireError) in try changes.validate() }
         return changes
     }
 
     private static func microseconds(_ duration: Duration, _ what: String) throws(NotifyError) -> UInt64 {
         guard duration >= .zero else { throw NotifyError(.invalidArgument, "the \(what) must not be negative") }
-        // A duration below a microsecond must not become zero, which would mean no limit.
+        // A duration below a microsecond must not become zero: a deadline of zero is no limit, and a delay of zero no
+        // wait.
         return duration > .zero ? max(1, duration.clampedMicroseconds) : 0
     }
 
-    private static func count(_ count: Int?, _ what: String) throws(NotifyError) -> UInt32? {
+    private static func count(_ count: Int?, _ what: String, limit: UInt32) throws(NotifyError) -> UInt32? {
         guard let count else { return nil }
-        guard let number = UInt32(exactly: count) else {
-            throw NotifyError(.invalidArgument, "the number of \(what) must be 0 to \(UInt32.max), not \(count)")
+        guard let number = UInt32(exactly: count), number <= limit else {
+            throw NotifyError(.invalidArgument, "the number of \(what) must be 0 to \(limit), not \(count)")
         }
         return number
     }

@@ -50,7 +50,11 @@ extension Server {
                 """)
         }
         if !store.recovered.wasClosedCleanly {
-            logger.notice("the last shutdown was not clean: stored messages are intact, redeliveries are flagged")
+            logger.notice(
+                """
+                the last shutdown was not clean: messages that may have been delivered before are marked as \
+                redeliveries; after a power failure, messages that were not synced may be missing
+                """)
         }
         return store
     }
