@@ -25,8 +25,10 @@ extension NotificationClient {
         /// A request whose answer does not arrive in time, for example because the daemon is suspended, fails with
         /// `outcomeUnknown`, or with `timedOut` if it was not sent or changes nothing. A late answer is ignored. The
         /// client checks the limit at intervals of an eighth of it, so a request fails at most an eighth later.
-        /// Requests that may take long, such as ``NotificationClient/Administration/purge(_:before:)``, fail only if
-        /// the daemon does not respond meanwhile, and sequences wait for messages without limit.
+        ///
+        /// A request that may take long, such as ``NotificationClient/Administration/purge(_:before:)``, does not fail
+        /// after this time. Instead, the client pings the daemon until the answer arrives, and the request fails only
+        /// if a ping is not answered within the limit. Sequences wait for messages without limit.
         ///
         /// The parameter `timeout` of a method replaces this limit for one request, and includes the wait for a
         /// connection. For no limit, set `.seconds(Int.max)`. The shortest limit is one millisecond: shorter ones, also

@@ -100,7 +100,7 @@ extension IntegrationTests {
             expectText(String(decoding: line, as: UTF8.self), " a 1B durability=")
         }
 
-        @Test func `a request without an answer does not end a view`() {
+        @Test func `top, monitor and --watch continue after a timeout or an error of the connection`() {
             let transient = NotifyError.Code.allCases.filter { NotifyError($0, "").isTransient }
             #expect(Set(transient) == [.connectionLost, .notConnected, .daemonClosing, .timedOut])
         }

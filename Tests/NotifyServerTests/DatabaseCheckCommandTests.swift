@@ -88,13 +88,13 @@ import Testing
         #expect(daemon.end().status == 0)
     }
 
-    @Test func `a killed repair leaves the log unchanged, and no new file`() async throws {
+    @Test func `a killed repair leaves the log unchanged, and no file under the new name`() async throws {
         try await makeLog(messages: 50_000)
         try damage(message: 40_000)
         let before = try Data(contentsOf: URL(fileURLWithPath: database))
         let new = folder.file("new.db")
         let repair = try DaemonProcess(["--repair", database, "--to", new], environment: ["HOME": folder.path])
-        // The write-ahead log of the new file exists while messages are written.
+        // The write-ahead log of the unfinished file exists while messages are written.
         while !exists(new + ".part-wal"), !exists(new) { sched_yield() }
         repair.signal(SIGKILL)
         _ = repair.end()

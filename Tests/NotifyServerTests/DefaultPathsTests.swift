@@ -47,7 +47,7 @@ import TestSupport
         #expect(with.socketPath == folder.file("1000/notifyd/notifyd.sock"))
     }
 
-    @Test func `a runtime folder of another user, or one that others may write to, is not used`() throws {
+    @Test func `a runtime folder in which another user could replace the socket's folder is not used`() throws {
         let folder = try TemporaryFolder()
         func paths(user: UInt32) -> DefaultPaths {
             DefaultPaths(

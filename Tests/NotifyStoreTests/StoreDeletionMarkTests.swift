@@ -128,7 +128,8 @@ struct StoreDeletionMarkTests {
         }
     }
 
-    @Test func `a deletion mark from before the clock was set back still counts as older`() async throws {
+    /// The marks of a log that is opened begin at its time, which must not go back with the wall clock.
+    @Test func `a deletion after the clock was set back is reported to readers with earlier marks`() async throws {
         let clock = ManualClock()
         clock.setWall(aheadBy: .seconds(86_400))
         let (first, mark) = try await makeStore(clock)

@@ -96,7 +96,7 @@ import WireTestSupport
         }
     }
 
-    /// Posts lines on a manual clock, which only `body` advances.
+    /// Posts lines on a manual clock, which only `body` advances until the command ends.
     ///
     /// - Returns: The status and the error with which the command ends.
     private func post(
@@ -197,7 +197,7 @@ import WireTestSupport
         #expect(failure.message.hasSuffix("; nothing was sent; posted 0 lines (0 stored), 1 not posted (line 1)"))
     }
 
-    @Test func `without a daemon, a line is sent again until the time of --retry has passed`() async throws {
+    @Test func `without a daemon, the command waits for a connection until the end of --retry's time`() async throws {
         var configuration = NotificationClient.Configuration()
         configuration.connectionWait = .milliseconds(50)
         // The line waits for a connection, the command pauses, and then waits until there is a connection.

@@ -13,7 +13,7 @@ import Testing
         return TraceCommand.text(trace, [:], .utc, .full)
     }
 
-    @Test func `the text of an empty trace mentions only subscriptions that the user may see`() {
+    @Test func `the text of an empty trace says that no subscription that the user may see matches`() {
         let lines = text([]).split(separator: "\n")
         #expect(lines.count == 2 && lines.first?.contains(" a.b ") == true)
         #expect(lines.last == "no durable subscription that you may see matches")

@@ -20,9 +20,9 @@ extension DurableSubscription {
         return .earlier(_redeliveries.nextTime, endedMembers.isEmpty ? firstDeadline(now: now)?.time : now)
     }
 
-    /// Whether many redeliveries wait for a batch, or are in the batch in flight. If so, no messages move because of
-    /// deadlines, ended members or a held cursor until the outcome of the batch. Messages still move because a client
-    /// rejects them or extends their deadline: the broker pauses the connection instead.
+    /// Whether many redeliveries wait for a batch, or are in the batch in flight. If so, passed deadlines, ended
+    /// members and a held cursor move no further messages until the outcome of the batch. A rejection or an extension
+    /// of a deadline still moves its message: the broker limits both by pausing the connection of the client.
     var isSaving: Bool {
         _redeliveries.unsavedCount >= Self.slice || _redeliveries.uncopiedBytes >= Self.sliceBytes
     }
@@ -80,8 +80,9 @@ extension DurableSubscription {
     /// Ends the attachments of members. Their messages are given back or count as failed. The end of the last member
     /// ends the reader.
     ///
-    /// Messages that the last members give back are delivered again from the cursor. The same applies if an exclusive
-    /// client dies and the number of deliveries is not limited.
+    /// Messages in flight for the first time that the last members give back are delivered again from the cursor,
+    /// unless messages of members that ended earlier still move. The same applies if an exclusive client dies and the
+    /// number of deliveries is not limited.
     mutating func detached(_ indices: [Int], _ ending: Ending, now: BrokerTime) {
         let ended = indices.compactMap { _members.remove($0) }
         guard !ended.isEmpty else { return }

@@ -58,7 +58,8 @@ extension NotificationClient {
             self.ledger = ledger
         }
 
-        /// Makes a subscription that has ended before it was requested.
+        /// Makes a subscription that has ended and yields nothing: the client's service was shut down before the daemon
+        /// was asked for the subscription.
         convenience init(endedOn core: ClientCore, spec: SubscriptionSpec) {
             let buffer = DeliveryBuffer(policy: spec.bufferPolicy, limit: 0)
             self.init(core: core, number: 0, buffer: buffer, ledger: nil, spec: spec)

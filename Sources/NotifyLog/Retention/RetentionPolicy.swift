@@ -1,16 +1,17 @@
 /// The rules by which the log keeps messages: one for each name, and the limits of the log as a whole.
 package struct RetentionPolicy: Equatable, Sendable {
-    /// The lowest permitted size limit of the log and of a rule: the size at which a segment of the log is closed. The
-    /// rules delete the messages of a name and a user in a segment together.
+    /// The lowest size limit that the log or a rule may have. A segment of the log is closed at this size, and the
+    /// rules delete the messages of a name and a user in a segment together, so they could not observe a lower limit.
     package static let minimumBytes: UInt64 = 1 << 20
 
     /// The rules. The first ones are built in; the configured ones follow.
     package private(set) var rules: [RetentionRule]
-    /// The limit in bytes of the database and its write-ahead log, not counting unused pages; nil for none. A batch
-    /// with messages fails as `full` if it would exceed the limit. A batch that contains only changes to subscriptions
-    /// may exceed it.
+    /// The limit in bytes of the database and its write-ahead log, not counting unused pages; nil for none. If a
+    /// batch with messages would exceed the limit, history is deleted; the batch fails as `full` if that is not enough.
+    /// A batch that contains only changes to subscriptions may exceed the limit.
     package var maximumBytes: UInt64? = 10 << 30
-    /// The free bytes of the file system below which a batch with messages fails as `full`.
+    /// The free bytes that a batch with messages must leave in the file system. If it would leave fewer, history is
+    /// deleted; the batch fails as `full` if that is not enough.
     package var minimumFreeBytes: UInt64 = 256 << 20
     /// The limit of the bytes that the subscriptions of one user may hold back. Above this limit, the subscription that
     /// is furthest behind loses its oldest messages.

@@ -24,7 +24,8 @@ final class BrokerDriver: BrokerHost {
     /// The handlers of the connections, indexed by slot.
     private(set) var handlers: ContiguousArray<ConnectionHandler?> = []
     private var tickSchedule = TickSchedule()
-    /// Limits how many connections end before an interim turn.
+    /// Limits how many connections end before an interim turn, in which the driver reads from the others and runs a
+    /// tick while events of the poll are left: see ``runInterimTurn()``.
     var endings = EndingBudget()
     /// The connections that interim turns have read since the event loop last polled.
     var readAhead: [ConnectionHandler] = []

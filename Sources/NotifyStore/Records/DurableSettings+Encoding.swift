@@ -9,7 +9,7 @@ extension DurableSettings {
             .map(String.init).joined(separator: " ")
     }
 
-    /// Returns nil for a text that ``encoded`` does not return.
+    /// Returns nil unless the text is at least five decimal numbers that are possible for the types of the settings.
     init?(encoded: String) {
         let numbers = encoded.split(separator: " ").map { UInt64($0) }
         guard numbers.count > 4, !numbers.contains(nil) else { return nil }

@@ -207,8 +207,8 @@ struct StoredSubscriptions: ~Copyable {
     /// Every subscription with its slot.
     var all: [(slot: Int32, Subscription)] { subscriptions.map { ($0.key, $0.value) } }
 
-    /// The slots of the subscriptions that match the name and whose owners may receive it. Equal sets of slots are in
-    /// equal order.
+    /// The slots of the subscriptions that match the name and whose owners may receive it. Names with the same
+    /// subscriptions get equal arrays.
     mutating func slots(for name: UnsafeRawBufferPointer, under policy: AccessPolicy?) -> [Int32] {
         let slots = center.resolve(name: name, object: nil).registrations.map(\.slot)
         guard let policy, !slots.isEmpty, !policy.isOpen(name) else { return slots }

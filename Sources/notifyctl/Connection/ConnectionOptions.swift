@@ -8,7 +8,8 @@ struct ConnectionOptions: ParsableArguments {
         help: ArgumentHelp("The path of the daemon's socket.", valueName: "path"), completion: .file())
     var socket: String?
 
-    /// The configuration of a client that ends if its first attempt to connect fails.
+    /// The configuration of a client that ends if its first attempt to connect fails, unless the backlog of the
+    /// daemon's socket is full.
     func configuration() -> NotificationClient.Configuration {
         var configuration = NotificationClient.Configuration(socketPath: socket)
         configuration.requiresFirstConnection = true

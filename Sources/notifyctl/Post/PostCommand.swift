@@ -27,8 +27,9 @@ struct PostCommand: AsyncParsableCommand, PatternTaking {
 
             With --lines, a line that is too long is reported and left out. Any other error ends the command: one line \
             on standard error counts the posted lines, the lines that were not posted, and the lines whose outcome is \
-            unknown because the connection was lost. After a signal, sent lines get 3 seconds for their receipts \
-            (or NOTIFYCTL_ANSWER_TIMEOUT). At the end, standard error has a summary, unless --quiet is given.
+            unknown, because the connection was lost or no receipt came in time. After a signal, sent lines get 3 \
+            seconds for their receipts (or NOTIFYCTL_ANSWER_TIMEOUT). At the end, standard error has a summary, unless \
+            --quiet is given.
 
             With --retry, lines that are known not to be posted are sent again, in order, while storage fails or is \
             full, a limit is reached or no daemon can be reached. Then posting continues. Later lines that were \
@@ -65,7 +66,8 @@ struct PostCommand: AsyncParsableCommand, PatternTaking {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "With --lines: after an error, try again for this time since the last posted line.", valueName: "span"),
+            "With --lines: after an error, try again for this time. An error after further posted lines restarts it.",
+            valueName: "span"),
         transform: { try SpanArgument.span($0) })
     var retry: Duration?
 

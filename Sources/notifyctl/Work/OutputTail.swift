@@ -14,8 +14,8 @@ final class OutputTail: Sendable {
     }
 
     /// The bytes as text, without a partial character at the beginning, and without white space at both ends. U+FFFD
-    /// replaces invalid UTF-8, and control characters other than line feeds. A space replaces a tab. A carriage
-    /// return before a line feed is removed; any other carriage return ends a line.
+    /// replaces invalid UTF-8, and control characters other than line feeds. A space replaces a tab. Carriage returns
+    /// before a line feed are removed; elsewhere, one or several in succession end a line.
     var text: String { Self.text(bytes.withLock { $0 }) }
 
     static func text(_ bytes: [UInt8]) -> String {

@@ -8,8 +8,9 @@ import Testing
 
 /// Replacing a policy. Decisions made under the earlier policy must not be reused.
 ///
-/// All policies in these tests have the default rules, so the rights do not change. The tests check that names are
-/// resolved again and that pages are read again.
+/// All policies in these tests have the default rules, so the rights do not change. The first tests check that names
+/// are resolved again and that pages are read again. The last one replaces no policy: it is about messages that the
+/// default rules withhold.
 struct PolicyChangeTests {
     @Test func `a policy change invalidates resolutions`() {
         let host = TestHost()

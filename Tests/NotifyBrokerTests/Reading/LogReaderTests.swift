@@ -2,7 +2,7 @@ import Testing
 
 @testable import NotifyBroker
 
-/// Every state of a log reader with every event.
+/// The states of a log reader, and the events that change them.
 struct LogReaderTests {
     enum State: CaseIterable {
         case behind, paging, live

@@ -69,7 +69,7 @@ import Testing
         again.cancel()
     }
 
-    @Test func `an observer that always enqueues itself runs once per turn`() {
+    @Test func `an observer that always enqueues its notification again runs once per turn`() {
         let again = center.observe(first) { [queue, first] _ in queue.enqueue(first) }
         queue.enqueue(first)
         for _ in 0..<10 {

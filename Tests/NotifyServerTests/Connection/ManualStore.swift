@@ -3,11 +3,10 @@ import NotifyLog
 import NotifyWire
 import Synchronization
 
-/// A store that keeps requests until a test completes them.
+/// A store that keeps commits, searches and repairs until a test completes them.
 final class ManualStore: LogStore {
     private struct Requests {
         var commits: [(batch: CommitBatch, completion: @Sendable (CommitOutcome) -> Void)] = []
-        var pages: [(request: PageRequest, completion: @Sendable (Page) -> Void)] = []
         var searches: [(microseconds: UInt64, answer: @Sendable (StoreAnswer) -> Void)] = []
         var repairs: [(continuation: LogContinuation, completion: @Sendable (LogRepair) -> Void)] = []
         var committed: [CommitBatch] = []
@@ -21,9 +20,8 @@ final class ManualStore: LogStore {
         requests.withLock { $0.commits.append((batch, completion)) }
     }
 
-    func readPage(_ request: PageRequest, completion: @escaping @Sendable (Page) -> Void) {
-        requests.withLock { $0.pages.append((request, completion)) }
-    }
+    /// Requests for pages get no answer.
+    func readPage(_ request: PageRequest, completion: @escaping @Sendable (Page) -> Void) {}
 
     /// The store has no copies.
     func readRedeliveries(_ request: RedeliveryRequest, completion: @escaping @Sendable (RedeliveryPage) -> Void) {
