@@ -264,6 +264,13 @@ let package = Package(
             ],
             path: "Tests/Attacks", exclude: ["Processes/HangingDisk.c", "README.md", "run"]),
         .executableTarget(
+            name: "ClientLoad",
+            dependencies: [
+                "NotifyClient", "NotifyWire", "WireTestSupport",
+                .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            path: "Tests/Benchmarks/ClientLoad"),
+        .executableTarget(
             name: "ServiceGroupProgram",
             dependencies: [
                 "NotifyClient",
