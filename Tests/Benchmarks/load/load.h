@@ -1,20 +1,14 @@
-// Declarations shared by the files of the load generator. Frames are those of NotifyWire.docc/Protocol.md, which are
-// little-endian. The machine is assumed to be little-endian, too.
+// Declarations shared by the files of the load generator.
 #pragma once
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "frames.h"
+#include "names.h"
 #include "process.h"
 
-enum { HEADER = 8, POST_FIXED = 16, SUBSCRIBE_FIXED = 60, READ_BYTES = 1 << 18, STALL_SECONDS = 120 };
-enum { HELLO = 0x01, POST = 0x02, SUBSCRIBE = 0x03, DETACH = 0x04, REMOVE = 0x05, ACKNOWLEDGE = 0x06, WELCOME = 0x41,
-       RECEIPT = 0x42, SUBSCRIBED = 0x43, DETACHED = 0x44, REMOVED = 0x45, DELIVER = 0x50, RUN = 0x51, GAP = 0x53,
-       ERROR = 0x60, CLOSING = 0x61 };
-extern const char NAME[];
-enum { NAME_BYTES = 11 };
+enum { READ_BYTES = 1 << 18, STALL_SECONDS = 120 };
 
 struct load {
-    const char *socket, *durability;
+    const char *socket;
+    enum durability durability;
     long subscribers, messages, payload, window, batch;
     long names;           // how many names the posts have; 0: all have NAME
     long members;         // of the group that gets the messages; 0: one client alone gets them
@@ -43,10 +37,8 @@ void receive(struct connection *c);
 void send_all(int fd, const char *bytes, size_t count);
 // Reads the next frame of the connection, which must be of this kind. `input` holds the frame until the next read.
 const char *expect(int fd, uint8_t kind);
-// Writes a frame's header and clears its body. Returns the size of the frame.
-size_t frame(char *at, uint32_t body, uint8_t kind, uint8_t flags);
-// Writes the number of a request other than a post. The numbers increase on each connection, as the protocol requires.
-void number_request(char *at);
+// The number of a request other than a post. The numbers increase on each connection, as the protocol requires.
+uint64_t next_request(void);
 // Subscribes to NAME. An empty durable name means a volatile subscription.
 void subscribe(int fd, const char *durable, long window);
 // Subscribes to all names, as the given subscription, from 2.

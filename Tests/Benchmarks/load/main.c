@@ -81,7 +81,7 @@ static struct load parse(int count, char **arguments) {
         load.messages = atol(arguments[3]);
         load.payload = atol(arguments[4]);
         load.window = load.batch = atol(arguments[5]);
-        load.durability = count == 8 ? arguments[6] : "stored";
+        load.durability = count == 8 && !strcmp(arguments[6], "synced") ? SYNCED : STORED;
         if (load.batch > 100) load.batch = 100;
     } else if (count == 4 && load.receipts && !strcmp(mode, "subscriptions")) {
         load.messages = atol(arguments[3]);

@@ -17,35 +17,24 @@ struct poster {
     double *written;      // when each message was written; null if the times are not needed
 };
 
-enum { SUFFIX_BYTES = 9 };
-
-static size_t name_bytes(struct load *load) { return NAME_BYTES + (load->names ? SUFFIX_BYTES : 0); }
-
 // The payload of a post begins with the number of the message, which subscribers check.
 static void number_post(char *at, uint64_t number, struct load *load) {
-    uint64_t request = number + 1;
-    memcpy(at + HEADER, &request, 8);
-    if (load->names) {
-        char suffix[SUFFIX_BYTES + 1];
-        snprintf(suffix, sizeof suffix, ".%08x", (unsigned)(number % load->names));
-        memcpy(at + HEADER + POST_FIXED + NAME_BYTES, suffix, SUFFIX_BYTES);
-    }
-    memcpy(at + HEADER + POST_FIXED + name_bytes(load), &number, 8);
+    char *name = at + post_name_offset();
+    set_request(at, number + 1);
+    if (load->names) number_name(name, number % load->names);
+    memcpy(name + (load->names ? NUMBERED_NAME_BYTES : NAME_BYTES), &number, sizeof number);
 }
 
 static struct poster poster_on(struct connection *connection, struct load *load) {
     struct poster p = {.connection = connection};
-    size_t name = name_bytes(load);
-    uint32_t body = POST_FIXED + name + load->payload;
-    p.frame_size = HEADER + body;
+    const char *name = load->names ? NUMBERED_NAME : NAME;
+    size_t payload_at = post_name_offset() + strlen(name);
+    p.frame_size = payload_at + load->payload;
     p.frames = malloc(p.frame_size * load->batch);
     for (long i = 0; i < load->batch; i++) {
         char *at = p.frames + i * p.frame_size;
-        frame(at, body, POST, load->receipts);
-        at[HEADER + 10] = name;
-        at[HEADER + 13] = !load->durability ? 0 : !strcmp(load->durability, "synced") ? 3 : 2;
-        memcpy(at + HEADER + POST_FIXED, NAME, NAME_BYTES);
-        memset(at + HEADER + POST_FIXED + name, 'x', load->payload);
+        put_post(at, name, load->payload, load->durability, load->receipts);
+        memset(at + payload_at, 'x', load->payload);
     }
     return p;
 }

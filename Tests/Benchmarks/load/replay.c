@@ -9,23 +9,14 @@
 static const char DURABLE[] = "load";
 
 static void remove_subscription(int fd) {
-    char remove[HEADER + 14 + sizeof DURABLE - 1];
-    size_t size = frame(remove, sizeof remove - HEADER, REMOVE, 0);
-    number_request(remove + HEADER);
-    memset(remove + HEADER + 8, 0xff, 4);
-    remove[HEADER + 12] = 0;
-    remove[HEADER + 13] = sizeof DURABLE - 1;
-    memcpy(remove + HEADER + 14, DURABLE, sizeof DURABLE - 1);
-    send_all(fd, remove, size);
+    char frame[HEADER_FIXED + REMOVE_FIXED + sizeof DURABLE];
+    send_all(fd, frame, put_remove(frame, next_request(), DURABLE));
     expect(fd, REMOVED);
 }
 
 static void acknowledge(struct connection *c) {
-    char acknowledge[HEADER + 24];
-    size_t size = frame(acknowledge, 24, ACKNOWLEDGE, 0);
-    acknowledge[HEADER] = acknowledge[HEADER + 4] = 1;
-    memcpy(acknowledge + HEADER + 16, &c->sequence, 8);
-    send_all(c->fd, acknowledge, size);
+    char frame[ACKNOWLEDGE_ONE];
+    send_all(c->fd, frame, put_acknowledge(frame, 1, c->sequence));
     c->acknowledged = c->count;
 }
 

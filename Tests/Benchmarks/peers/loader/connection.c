@@ -12,10 +12,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-const char NAME[] = "bench.topic";
-_Static_assert(sizeof NAME - 1 == NAME_BYTES, "the length of NAME");
 const struct protocol *protocol;
-long payload_bytes;
+long payload_bytes, names;
 
 static int dial_path(const char *path) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};

@@ -1,4 +1,4 @@
-// Drives one server in one mode: loader PROTOCOL ADDRESS PID SUBSCRIBERS SECONDS PAYLOAD ...
+// Drives one server in one mode: loader [--names NAMES] PROTOCOL ADDRESS PID SUBSCRIBERS SECONDS PAYLOAD ...
 //
 // PROTOCOL is one of those below, ADDRESS a path or HOST:PORT, PID the server's process, whose processor time is read
 // from /proc. One connection posts, each of SUBSCRIBERS connections receives and acknowledges where the mode has
@@ -8,16 +8,19 @@
 // For each PAYLOAD, messages are posted for SECONDS one at a time, and for SECONDS pipelined: at most 1,000 messages
 // are in flight, and fewer if those exceed 2 MiB for one subscriber or 32 MiB for all. A line is printed for each
 // measurement. It has the 99th percentile of round trips only if there were 100 or more.
+//
+// With --names, messages are posted under NAMES names in turn, to subscriptions with one pattern for all of these names.
+// Each name is posted once before the measurement, which is only pipelined.
 #include "peers.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_IN_FLIGHT = 1000, BYTES_EACH = 2 << 20, BYTES_TOTAL = 32 << 20, OVERHEAD = 64 };
+enum { LEAST_MESSAGES = 3, MOST_IN_FLIGHT = 1000, BYTES_EACH = 2 << 20, BYTES_TOTAL = 32 << 20, OVERHEAD = 64 };
 
 static const struct protocol *const protocols[] = {
-    &notifyd_volatile, &notifyd_stored, &notifyd_synced, &nats_core, &nats_jetstream, &redis_pubsub, &redis_streams,
-    &mqtt_qos0, &mqtt_qos1,
+    &notifyd_volatile, &notifyd_receipts, &notifyd_stored, &notifyd_synced, &nats_core, &nats_jetstream, &redis_pubsub,
+    &redis_streams, &mqtt_qos0, &mqtt_qos1,
 };
 enum { PROTOCOLS = sizeof protocols / sizeof *protocols };
 
@@ -45,9 +48,15 @@ static void print(struct measurement m, long subscribers, const char *pacing) {
 }
 
 int main(int count, char **arguments) {
+    if (count > 2 && !strcmp(arguments[1], "--names")) {
+        names = atol(arguments[2]);
+        if (names < 1) fail("NAMES is at least 1");
+        count -= 2, arguments += 2;
+    }
     for (int i = 0; count > 6 && i < PROTOCOLS; i++)
         if (!strcmp(arguments[1], protocols[i]->name)) protocol = protocols[i];
-    if (!protocol) fail("PROTOCOL ADDRESS PID SUBSCRIBERS SECONDS PAYLOAD ...");
+    if (!protocol) fail("[--names NAMES] PROTOCOL ADDRESS PID SUBSCRIBERS SECONDS PAYLOAD ...");
+    if (names && !protocol->has_names) fail("%s has no names", protocol->name);
     int pid = atoi(arguments[3]);
     long subscribers = atol(arguments[4]);
     double seconds = atof(arguments[5]);
@@ -57,8 +66,12 @@ int main(int count, char **arguments) {
     for (int i = 6; i < count; i++) {
         payload_bytes = atol(arguments[i]);
         if (payload_bytes < 8 || payload_bytes > KEPT_BYTES / 2) fail("PAYLOAD is 8 to %d", KEPT_BYTES / 2);
-        print(measure(&session, pid, seconds, 1), subscribers, "single");
-        print(measure(&session, pid, seconds, pipelined_window(subscribers)), subscribers, "pipelined");
+        long window = pipelined_window(subscribers);
+        if (names)
+            measure(&session, pid, 0, names, window);
+        else
+            print(measure(&session, pid, seconds, LEAST_MESSAGES, 1), subscribers, "single");
+        print(measure(&session, pid, seconds, LEAST_MESSAGES, window), subscribers, "pipelined");
     }
     return 0;
 }

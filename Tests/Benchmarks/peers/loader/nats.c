@@ -27,7 +27,7 @@ static void greet(struct connection *c) {
 
 static void subscribe_core(struct connection *c) {
     char text[LINE_BYTES];
-    snprintf(text, sizeof text, "SUB %s 1\r\nPING\r\n", NAME);
+    snprintf(text, sizeof text, "SUB %s 1\r\nPING\r\n", post_pattern());
     send_text(c, text);
     expect_pong(c);
 }
@@ -65,7 +65,7 @@ static void subscribe_durable(struct connection *c) {
 }
 
 static size_t write_post(char *at, long payload, size_t *payload_at, const char *receipts) {
-    *payload_at = sprintf(at, "PUB %s %s%ld\r\n", NAME, receipts, payload);
+    *payload_at = sprintf(at, "PUB %s %s%ld\r\n", post_name(), receipts, payload);
     memcpy(at + *payload_at + payload, "\r\n", 2);
     return *payload_at + payload + 2;
 }
@@ -110,7 +110,7 @@ static void acknowledge(struct connection *c) {
 }
 
 const struct protocol nats_core = {
-    .name = "nats-core", .greet = greet, .subscribe = subscribe_core, .post = post_core, .take = take,
+    .name = "nats-core", .has_names = true, .greet = greet, .subscribe = subscribe_core, .post = post_core, .take = take,
 };
 const struct protocol nats_jetstream = {
     .name = "nats-jetstream", .has_receipts = true, .greet = greet, .open_poster = create_stream,

@@ -1,16 +1,12 @@
-// Declarations shared by the files of the load generator for several servers. The machine is assumed to be
-// little-endian.
+// Declarations shared by the files of the load generator for several servers.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "../../load/names.h"
 #include "../../load/process.h"
 
 enum { READ_BYTES = 1 << 18, KEPT_BYTES = 1 << 17, STALL_SECONDS = 60 };
-
-// The name that everything is posted under.
-extern const char NAME[];
-enum { NAME_BYTES = 11 };
 
 // A connection of a subscriber, or of the poster.
 struct connection {
@@ -26,6 +22,7 @@ struct connection {
 struct protocol {
     const char *name;
     bool has_receipts;    // each post is answered, and is complete only then
+    bool has_names;       // posts and subscriptions use post_name and post_pattern
     void (*greet)(struct connection *);                       // blocking
     void (*open_poster)(struct connection *);                 // blocking; may be null
     void (*subscribe)(struct connection *);                   // blocking
@@ -40,14 +37,19 @@ struct protocol {
     void (*acknowledge)(struct connection *);
 };
 
-extern const struct protocol notifyd_volatile, notifyd_stored, notifyd_synced, nats_core, nats_jetstream, redis_pubsub,
-    redis_streams, mqtt_qos0, mqtt_qos1;
+extern const struct protocol notifyd_volatile, notifyd_receipts, notifyd_stored, notifyd_synced, nats_core,
+    nats_jetstream, redis_pubsub, redis_streams, mqtt_qos0, mqtt_qos1;
 
 // connection.c
 
 extern const struct protocol *protocol;
 // The payload size of the posted messages, in bytes.
 extern long payload_bytes;
+// The number of names that messages are posted under in turn; 0: all are posted under NAME.
+extern long names;
+static inline const char *post_name(void) { return names ? NUMBERED_NAME : NAME; }
+// Matches the names of all posts.
+static inline const char *post_pattern(void) { return names ? NUMBERED_PATTERN : NAME; }
 
 // Connects to a path, or to HOST:PORT.
 struct connection connect_to(const char *address, long number);
@@ -76,6 +78,6 @@ struct measurement {
 };
 
 struct session open_session(const char *address, long subscribers);
-// Posts for `seconds`, but at least three messages, and waits until every subscriber has all messages and every receipt
-// has arrived.
-struct measurement measure(struct session *session, int pid, double seconds, long window);
+// Posts for `seconds`, but at least this number of messages, and waits until every subscriber has all messages and every
+// receipt has arrived.
+struct measurement measure(struct session *session, int pid, double seconds, long least, long window);

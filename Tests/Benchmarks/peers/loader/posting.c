@@ -8,21 +8,22 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-enum { LARGEST_BATCH = 100, LEAST_MESSAGES = 3, MOST_MESSAGES = 4000000 };
+enum { LARGEST_BATCH = 100, MOST_MESSAGES = 4000000 };
 
 struct poster {
     int fd;
     char *frames;         // a batch of posts
-    size_t frame_size, payload_at, at, size;
-    long window, batch, first;
+    size_t frame_size, name_at, payload_at, at, size;
+    long window, batch, first, least;
     double written, end;
 };
 
-static struct poster poster_on(int fd, long window, long first) {
-    struct poster p = {.fd = fd, .window = window, .first = first};
+static struct poster poster_on(int fd, long window, long first, long least) {
+    struct poster p = {.fd = fd, .window = window, .first = first, .least = least};
     p.batch = window < LARGEST_BATCH ? window : LARGEST_BATCH;
     char *frame = malloc(payload_bytes + 256);
     p.frame_size = protocol->post(frame, payload_bytes, &p.payload_at);
+    p.name_at = (char *)memmem(frame, p.payload_at, NAME, NAME_BYTES) - frame;
     memset(frame + p.payload_at, 'x', payload_bytes);
     p.frames = malloc(p.frame_size * p.batch);
     for (long i = 0; i < p.batch; i++) memcpy(p.frames + i * p.frame_size, frame, p.frame_size);
@@ -33,13 +34,14 @@ static struct poster poster_on(int fd, long window, long first) {
 // A payload begins with the number of its message, which subscribers check.
 static void number_post(struct poster *p, char *at, uint64_t number) {
     if (protocol->number) protocol->number(at, number);
+    if (names) number_name(at + p->name_at, number % names);
     memcpy(at + p->payload_at, &number, sizeof number);
 }
 
 // The number of posts of the next write; 0 if nothing can be written yet, or all were posted.
 static long next_batch(struct poster *p, struct session *s) {
     long posted = s->sent - p->first, count = p->window - (s->sent - s->done);
-    if (posted >= MOST_MESSAGES || (posted >= LEAST_MESSAGES && now() >= p->end)) return 0;
+    if (posted >= MOST_MESSAGES || (posted >= p->least && now() >= p->end)) return 0;
     // Less than half a batch is not worth a write: the rest of the window is in flight, so there will be more room.
     if (count < (p->batch + 1) / 2) return 0;
     return count > p->batch ? p->batch : count;
@@ -116,8 +118,8 @@ static void run(struct session *s, struct poster *p, double *trips) {
     }
 }
 
-struct measurement measure(struct session *s, int pid, double seconds, long window) {
-    struct poster p = poster_on(s->connections[s->subscribers].fd, window, s->sent);
+struct measurement measure(struct session *s, int pid, double seconds, long least, long window) {
+    struct poster p = poster_on(s->connections[s->subscribers].fd, window, s->sent, least);
     struct measurement m = {.trips = window == 1 ? malloc(sizeof *m.trips * MOST_MESSAGES) : NULL};
     double processor = processor_seconds(pid), start = now();
     p.end = start + seconds;
