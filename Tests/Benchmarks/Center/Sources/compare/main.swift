@@ -1,7 +1,8 @@
 // Compares LocalCenter and CompatibleNotificationCenter with Foundation's NotificationCenter on the same work, and
 // fails if a ratio is not as required.
 //
-//   compare [ROUNDS [TEXT]]: with TEXT, runs only the cases whose titles contain it.
+//   compare [ROUNDS [TEXT]]: with TEXT, runs only the cases whose titles contain it. With 0 rounds, does the work of
+//   each case once, and checks no ratio.
 import Foundation
 
 let arguments = CommandLine.arguments.dropFirst()
@@ -19,7 +20,7 @@ var missed = 0
 for scene in cases where text.map({ scene.title.contains($0) }) ?? true {
     if try !scene.run(rounds: rounds) { missed += 1 }
 }
-if missed > 0 {
+if missed > 0, rounds > 0 {
     print("\n\(missed) not as required")
     exit(1)
 }
