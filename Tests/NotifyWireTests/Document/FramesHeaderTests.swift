@@ -41,10 +41,11 @@ import Testing
 
     /// The size of the fields before the first field of variable size.
     private static func fixedSize(_ rows: [String]) -> Int? {
-        rows.compactMap { row in
-            row.firstMatch(of: /^\| (\d+) \| (\d+) \|/).flatMap { match in
-                Int(match.output.1).flatMap { offset in Int(match.output.2).map { offset + $0 } }
-            }
+        rows.compactMap { row -> Int? in
+            guard let match = row.firstMatch(of: /^\| (\d+) \| (\d+) \|/), let offset = Int(match.output.1),
+                let size = Int(match.output.2)
+            else { return nil }
+            return offset + size
         }.max()
     }
 
@@ -65,10 +66,10 @@ import Testing
             #expect(heading.contains("**\(name)**, \(constant.value)"))
         case "FIXED":
             #expect(constant.frame == "HEADER" || heading.contains(", \(constant.value) bytes"))
-            #expect(Self.fixedSize(rows).map(String.init) == constant.value)
+            #expect(Self.fixedSize(rows) == Int(constant.value))
         default:
-            let (size, text) = try #require(
-                constant.comment.firstMatch(of: /^(.+?): (.+)$/).map { ($0.output.1, $0.output.2) })
+            let comment = try #require(constant.comment.firstMatch(of: /^(.+?): (.+)$/))
+            let (_, size, text) = comment.output
             if size == "flag" {
                 #expect(heading.contains("Flag \(constant.value): \(text)"))
             } else {
