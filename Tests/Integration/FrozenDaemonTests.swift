@@ -37,40 +37,36 @@ extension IntegrationTests {
             let daemon = try await Daemon.start()
             var configuration = NotificationClient.Configuration(socketPath: daemon.socket)
             configuration.requestTimeout = .milliseconds(400)
-            let reporter = ConnectionReporter()
-            configuration.onConnectionChange = reporter.handler
-            let pipe = Pipe()
-            let printer = PostPrinter(
-                patterns: [">"], json: false, times: .utc, limit: 1, reporter: reporter,
-                output: pipe.fileHandleForWriting.fileDescriptor)
-            try await withNotificationClient(configuration: configuration) { client in
-                try await client.ping(timeout: .seconds(60))
+            try await expectMonitorContinues(configuration, after: [.timedOut]) {
                 daemon.process.send(SIGSTOP)
                 try daemon.process.waitUntilStopped()
-                try await withThrowingTaskGroup(of: Void.self) { group in
-                    group.addTask { try await printer.run(client, until: Interruption()) }
-                    // The request of the monitor fails before the last of these pings.
-                    for _ in 0..<3 {
-                        let error = await #expect(throws: NotifyError.self) { try await client.ping() }
-                        #expect(error?.code == .timedOut)
-                    }
-                    daemon.process.send(SIGCONT)
-                    group.addTask {
-                        while !Task.isCancelled { _ = try? await client.post("a", "x") }
-                    }
-                    try await group.next()
-                    group.cancelAll()
-                }
+            } resume: {
+                daemon.process.send(SIGCONT)
             }
-            try pipe.fileHandleForWriting.close()
-            let line = try #require(try pipe.fileHandleForReading.readToEnd())
-            expectText(String(decoding: line, as: UTF8.self), " a 1B durability=")
         }
 
         @Test func `a monitor continues although the daemon is away for longer than a request waits`() async throws {
             let daemon = try await Daemon.start()
             var configuration = NotificationClient.Configuration(socketPath: daemon.socket)
             configuration.connectionWait = .milliseconds(400)
+            try await expectMonitorContinues(configuration, after: [.notConnected, .connectionLost]) {
+                try await daemon.kill()
+            } resume: {
+                try await daemon.start()
+            }
+        }
+
+        /// Monitors posts while the daemon does not answer, and expects that a post is printed once it answers again.
+        ///
+        /// - Parameters:
+        ///   - codes: The errors of requests meanwhile.
+        ///   - interrupt: Makes the daemon stop answering.
+        ///   - resume: Makes the daemon answer again.
+        private func expectMonitorContinues(
+            _ configuration: NotificationClient.Configuration, after codes: Set<NotifyError.Code>,
+            interrupt: () async throws -> Void, resume: () async throws -> Void
+        ) async throws {
+            var configuration = configuration
             let reporter = ConnectionReporter()
             configuration.onConnectionChange = reporter.handler
             let pipe = Pipe()
@@ -79,15 +75,15 @@ extension IntegrationTests {
                 output: pipe.fileHandleForWriting.fileDescriptor)
             try await withNotificationClient(configuration: configuration) { client in
                 try await client.ping(timeout: .seconds(60))
-                try await daemon.kill()
+                try await interrupt()
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     group.addTask { try await printer.run(client, until: Interruption()) }
                     // The request of the monitor fails before the last of these pings.
                     for _ in 0..<3 {
-                        let error = await #expect(throws: NotifyError.self) { try await client.ping() }
-                        #expect(error?.code == .notConnected || error?.code == .connectionLost)
+                        let error = try await #require(throws: NotifyError.self) { try await client.ping() }
+                        #expect(codes.contains(error.code))
                     }
-                    try await daemon.start()
+                    try await resume()
                     group.addTask {
                         while !Task.isCancelled { _ = try? await client.post("a", "x") }
                     }
