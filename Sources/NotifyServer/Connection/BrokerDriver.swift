@@ -15,10 +15,8 @@ final class BrokerDriver: BrokerHost {
     let eventLoop: any EventLoop
     let notifier: ServiceManagerNotifier
     let logger: Logger
-    private let clock: () -> BrokerTime
-    private var loopClock = LoopClock()
-    /// A standstill of at least this duration is logged.
-    private static let loggedStandstill = Duration.seconds(1)
+    let clock: () -> BrokerTime
+    var loopClock = LoopClock()
     /// The retention policy of the store.
     var retention: RetentionPolicy
     /// The handlers of the connections, indexed by slot.
@@ -34,7 +32,7 @@ final class BrokerDriver: BrokerHost {
     /// Requests a call of ``wokenUp()`` when the event loop next polls for events. Must be set before ``start()``.
     var requestWakeUp: () -> Void = {}
     /// Whether the broker's deadline has passed.
-    private var isDeadlineReached = false
+    var isDeadlineReached = false
     /// Requests a reload for a client. ``reloadEnded(_:for:request:)`` answers the client.
     var requestReload: (ConnectionID, _ request: UInt64) -> Void = { _, _ in }
     /// Whether the current tick has left work for the next turn.
@@ -46,7 +44,7 @@ final class BrokerDriver: BrokerHost {
     var leftSockets = LeftSockets()
     /// The metrics that ``updateMetrics()`` reports; nil if no backend collects them.
     var metrics: DaemonMetrics?
-    private var timer: (deadline: Duration, task: Scheduled<Void>)?
+    var timer: (deadline: Duration, task: Scheduled<Void>)?
     var readiness: EventLoopPromise<Void>?
     var drain = Drain()
     private var isDrained = false
@@ -157,22 +155,6 @@ final class BrokerDriver: BrokerHost {
 
     // MARK: The tick
 
-    /// The broker's time, which excludes standstills of the daemon.
-    var now: BrokerTime {
-        let read = clock()
-        let (time, standstill) = loopClock.read(read.monotonic)
-        if standstill > .zero { stoodStill(for: standstill) }
-        return BrokerTime(monotonic: time, wallMicroseconds: read.wallMicroseconds)
-    }
-
-    /// Notes that the clock will not be read until the next event or timer.
-    func mayWait() { loopClock.waits(hasTimer: timer != nil || isEnding) }
-
-    private func stoodStill(for duration: Duration) {
-        guard duration >= Self.loggedStandstill else { return }
-        logger.notice("notifyd stood still for \(duration.text): this time counts towards no deadline")
-    }
-
     /// Schedules a tick. Must be called after each event that the poll has reported. A call within a tick does not
     /// count as an event of the poll.
     func eventReceived() {
@@ -228,53 +210,13 @@ final class BrokerDriver: BrokerHost {
     }
 
     /// Schedules a tick after the event loop has polled for events.
-    private func scheduleNextTurn() { perform(tickSchedule.requestAfterPoll()) }
+    func scheduleNextTurn() { perform(tickSchedule.requestAfterPoll()) }
 
     /// Schedules the tick that ``requestWakeUp`` asked for.
     func wokenUp() {
         tickSchedule.wokenUp()
         drain.turnBegan()
         eventReceived()
-    }
-
-    /// Sets the timer, unless it is already set to an earlier deadline. If the deadline has passed, schedules a tick
-    /// after the next poll instead, unless a tick is scheduled already. A timer would be wrong then, because the loop
-    /// runs all due tasks before it polls: if each tick took longer than the time between two deadlines, the loop would
-    /// never poll, and no client would be served.
-    func wake(at deadline: Duration) {
-        guard timer.map({ deadline < $0.deadline }) ?? true else { return }
-        let delay = deadline - now.monotonic
-        guard delay > .zero else {
-            isDeadlineReached = true
-            return scheduleNextTurn()
-        }
-        timer?.task.cancel()
-        let task = schedule(in: delay) { $0.timeReached() }
-        timer = (deadline, task)
-    }
-
-    /// Cancels the timer. Called when the driver ends and no tick follows.
-    func cancelTimer() {
-        timer?.task.cancel()
-        timer = nil
-    }
-
-    private func timeReached() {
-        guard let deadline = timer.take()?.deadline else { return }
-        guard deadline <= now.monotonic else {
-            wake(at: deadline)
-            return mayWait()
-        }
-        isDeadlineReached = true
-        scheduleTick()
-    }
-
-    /// Schedules a call of `body` after `delay`, or after ``LoopClock/maximumWait`` if that is shorter.
-    func schedule(in delay: Duration, _ body: @escaping @Sendable (BrokerDriver) -> Void) -> Scheduled<Void> {
-        let delay = min(delay, LoopClock.maximumWait)
-        loopClock.wakesUp(at: now.monotonic + delay)
-        let loopBound = NIOLoopBound(self, eventLoop: eventLoop)
-        return eventLoop.scheduleTask(in: TimeAmount(delay)) { body(loopBound.value) }
     }
 
     func perform(_ action: BrokerAction) {
