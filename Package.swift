@@ -73,7 +73,7 @@ let package = Package(
             ]),
         .target(
             name: "NotifySystem",
-            dependencies: [.product(name: "SystemPackage", package: "swift-system")]),
+            dependencies: ["CGNU", .product(name: "SystemPackage", package: "swift-system")]),
         .systemLibrary(name: "CMalloc"),
         .systemLibrary(name: "CGNU"),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
@@ -95,7 +95,7 @@ let package = Package(
             name: "NotifyServer",
             dependencies: [
                 "NotifyCenter", "NotifyWire", "NotifyLog", "NotifyBroker", "NotifyStore", "NotifySystem",
-                "NotifyUnits", "NotifyYAML", "CGNU", "CMalloc", "CCloseOnExecEpoll", "CCloseOnExecAccept",
+                "NotifyUnits", "NotifyYAML", "CMalloc", "CCloseOnExecEpoll", "CCloseOnExecAccept",
                 .product(name: "SystemPackage", package: "swift-system"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),

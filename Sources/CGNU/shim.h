@@ -1,3 +1,4 @@
+#include <linux/stat.h>
 #include <spawn.h>
 #include <sys/epoll.h>
 #include <sys/syscall.h>
@@ -9,16 +10,10 @@ int pipe2(int ends[2], int flags);
 int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions, int from);
 const char *sigabbrev_np(int signal);
 long syscall(long number, ...);
+int statx(int folder, const char *path, int flags, unsigned int mask, struct statx *status);
 static const unsigned int notifyctl_MFD_CLOEXEC = 1;
+static const int notifyd_O_PATH = 010000000;
+static const int notifyd_AT_EMPTY_PATH = 0x1000;
 
 // The C library has it since version 2.36.
 static inline int notifyctl_pidfd_open(pid_t process) { return (int)syscall(SYS_pidfd_open, process, 0); }
-
-// The number of processors on which this process may run.
-static inline int notifyd_processor_count(void) {
-    unsigned long mask[128] = {0};
-    int count = 0;
-    syscall(SYS_sched_getaffinity, 0, sizeof mask, mask);
-    for (int i = 0; i < 128; i++) count += __builtin_popcountl(mask[i]);
-    return count;
-}

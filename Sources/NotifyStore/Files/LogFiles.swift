@@ -1,4 +1,3 @@
-import Glibc
 import NotifyLog
 import NotifySystem
 import SystemPackage
@@ -33,11 +32,6 @@ struct LogFiles {
         var kind: Kind
     }
 
-    private struct Identity: Equatable {
-        let device: dev_t
-        let inode: ino_t
-    }
-
     /// The sizes of both files in bytes.
     struct Sizes: Equatable {
         var database: UInt64 = 0
@@ -45,8 +39,8 @@ struct LogFiles {
     }
 
     let path: String
-    private let database: Identity
-    private let wal: Identity
+    private let database: FileStatus.Identity
+    private let wal: FileStatus.Identity
     private let pageSize: UInt64
     /// The size of the database at the last check. A smaller size is damage, unless free pages were removed.
     private var minimumDatabaseBytes: UInt64
@@ -63,10 +57,10 @@ struct LogFiles {
     init(path: String, pageSize: UInt64, pages: UInt64) throws(Errno) {
         self.path = path
         self.pageSize = pageSize
-        let status = try Self.status(path)
-        database = Self.identity(status)
-        minimumDatabaseBytes = UInt64(status.st_size)
-        wal = Self.identity(try Self.status(path + "-wal"))
+        let status = try FileStatus(at: path)
+        database = status.identity
+        minimumDatabaseBytes = status.bytes
+        wal = try FileStatus(at: path + "-wal").identity
         if pages * pageSize < minimumDatabaseBytes { shrunkDatabaseBytes = pages * pageSize }
     }
 
@@ -115,25 +109,19 @@ struct LogFiles {
     /// Whether one of the files was truncated, even if it is no longer at its path.
     var isTruncated: Bool { truncation != nil }
 
-    private static func size(_ file: File, at path: String, is expected: Identity) throws(Damage) -> UInt64 {
-        let status: stat
+    private static func size(
+        _ file: File, at path: String, is expected: FileStatus.Identity
+    ) throws(Damage) -> UInt64 {
+        let status: FileStatus
         do throws(Errno) {
-            status = try Self.status(path)
+            status = try FileStatus(at: path)
         } catch {
             throw Damage(
                 file: file, path: path, kind: error == .noSuchFileOrDirectory ? .missing : .unreachable(error))
         }
-        guard identity(status) == expected else { throw Damage(file: file, path: path, kind: .replaced) }
-        return UInt64(status.st_size)
+        guard status.identity == expected else { throw Damage(file: file, path: path, kind: .replaced) }
+        return status.bytes
     }
-
-    private static func status(_ path: String) throws(Errno) -> stat {
-        var status = stat()
-        try Errno.check(lstat(path, &status))
-        return status
-    }
-
-    private static func identity(_ status: stat) -> Identity { Identity(device: status.st_dev, inode: status.st_ino) }
 }
 
 extension LogFiles.Damage: CustomStringConvertible {

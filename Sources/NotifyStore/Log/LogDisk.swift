@@ -109,9 +109,8 @@ struct LogDisk: ~Copyable {
     /// Updates the sizes of the files. Reads the sizes by path: opening and closing a file would release SQLite's
     /// locks.
     mutating func measureSizes() {
-        var status = stat()
-        sizes.database = stat(path, &status) == 0 ? UInt64(status.st_size) : 0
-        sizes.wal = stat(path + "-wal", &status) == 0 ? UInt64(status.st_size) : 0
+        sizes.database = (try? FileStatus(at: path))?.bytes ?? 0
+        sizes.wal = (try? FileStatus(at: path + "-wal"))?.bytes ?? 0
     }
 
     /// Updates the space of the file system, and the bytes that count towards the limit, at most once per second.

@@ -1,5 +1,6 @@
 import CSQLite
 import Glibc
+import NotifySystem
 
 /// A layer over SQLite's VFS that gathers neighboring writes.
 ///
@@ -23,15 +24,18 @@ enum GatheringVFS {
     private final class State {
         let system: File
         let isLog: Bool
+        /// For the size of a write-ahead log; nil for a database.
+        private let path: OwnedDescriptor?
         var writes: GatheredWrites
         /// The size up to which a flush extends the write-ahead log; 0 for no extension.
         var extensionLimit: Int64 = 0
         /// The end of the bytes that were written last.
         private var writtenEnd: Int64 = 0
 
-        init(_ system: File, isLog: Bool) {
+        init(_ system: File, logPath: UnsafePointer<CChar>?) {
             self.system = system
-            self.isLog = isLog
+            isLog = logPath != nil
+            if let logPath { path = try? .openPath(String(cString: logPath)) } else { path = nil }
             writes = GatheredWrites(isLog: isLog)
         }
 
@@ -50,6 +54,24 @@ enum GatheringVFS {
             return methods.xWrite(system, bytes.baseAddress, Int32(bytes.count), offset)
         }
 
+        /// Reads the size of the file, gathered bytes included.
+        func size(_ size: inout Int64) -> Int32 {
+            let code = systemSize(&size)
+            if code == SQLITE_OK, writes.count > 0 { size = max(size, writes.end) }
+            return code
+        }
+
+        /// The system's VFS would read the file's times, too: see `FileStatus`.
+        private func systemSize(_ size: inout Int64) -> Int32 {
+            switch path {
+            case .some(let path):
+                guard let status = try? FileStatus(path) else { return SQLITE_IOERR }
+                size = Int64(status.bytes)
+                return SQLITE_OK
+            case nil: return methods.xFileSize(system, &size)
+            }
+        }
+
         func sync(_ flags: Int32) -> Int32 {
             let code = flush()
             guard code == SQLITE_OK else { return code }
@@ -63,7 +85,7 @@ enum GatheringVFS {
         /// effect: the file then grows with each write.
         private func extend() {
             var size: Int64 = 0
-            guard writtenEnd > GatheringVFS.logHeaderBytes, methods.xFileSize(system, &size) == SQLITE_OK,
+            guard writtenEnd > GatheringVFS.logHeaderBytes, systemSize(&size) == SQLITE_OK,
                 size - writtenEnd < GatheringVFS.smallestRest
             else { return }
             withUnsafeTemporaryAllocation(byteCount: GatheredWrites.capacity, alignment: 16) { zeros in
@@ -86,7 +108,7 @@ enum GatheringVFS {
     /// A write-ahead log is extended when fewer bytes than this follow the last frame.
     private static let smallestRest: Int64 = 64 << 10
     /// The number of parts of 64 KiB by which a write-ahead log is extended.
-    private static let extensionParts = 4
+    private static let extensionParts = 16
 
     /// The system's VFS. Looked up for each file, because tests replace it.
     private static var system: UnsafeMutablePointer<sqlite3_vfs>? { sqlite3_vfs_find(nil) }
@@ -124,7 +146,7 @@ enum GatheringVFS {
         file.pointee.pMethods = nil
         let code = system.pointee.xOpen(system, name, systemFile, flags, outFlags)
         guard systemFile.pointee.pMethods != nil else { return code }
-        let state = State(systemFile, isLog: flags & SQLITE_OPEN_WAL != 0)
+        let state = State(systemFile, logPath: flags & SQLITE_OPEN_WAL != 0 ? name : nil)
         memory.initializeMemory(
             as: Record.self,
             to: Record(base: sqlite3_file(pMethods: methods), state: Unmanaged.passRetained(state)))
@@ -172,13 +194,8 @@ enum GatheringVFS {
             GatheringVFS.state(file)._withUnsafeGuaranteedRef { $0.sync(flags) }
         }
         table.xFileSize = { file, size in
-            GatheringVFS.state(file)._withUnsafeGuaranteedRef { state in
-                let code = state.methods.xFileSize(state.system, size)
-                if code == SQLITE_OK, let size, state.writes.count > 0 {
-                    size.pointee = max(size.pointee, state.writes.end)
-                }
-                return code
-            }
+            guard let size else { return SQLITE_MISUSE }
+            return GatheringVFS.state(file)._withUnsafeGuaranteedRef { $0.size(&size.pointee) }
         }
         table.xLock = { file, level in
             GatheringVFS.state(file)._withUnsafeGuaranteedRef { $0.methods.xLock($0.system, level) }
