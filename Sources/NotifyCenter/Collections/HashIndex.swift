@@ -121,7 +121,11 @@ package struct HashIndex: Sendable {
     @usableFromInline
     mutating func resize(to capacity: Int) {
         let (oldSlots, oldTags) = (slots, tags)
-        slots = ContiguousArray(repeating: 0, count: capacity)
+        slots = ContiguousArray(unsafeUninitializedCapacity: capacity) { slots, count in
+            HugePages.request(for: UnsafeMutableRawBufferPointer(slots))
+            slots.initialize(repeating: 0)
+            count = capacity
+        }
         tags = ContiguousArray(repeating: 0, count: capacity)
         for (slot, tag) in zip(oldSlots, oldTags) where tag != 0 { place(slot) }
     }

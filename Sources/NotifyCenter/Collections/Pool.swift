@@ -79,10 +79,10 @@ struct Pool<Element: BitwiseCopyable>: ~Copyable, @unchecked Sendable {
     @inline(never)
     private mutating func grow() {
         let grown = max(4, capacity * 2)
-        let moved = UnsafeMutableRawPointer.allocate(
-            byteCount: grown * MemoryLayout<Element>.stride, alignment: Self.alignment
-        )
-        .bindMemory(to: Element.self, capacity: grown)
+        let memoryOfGrown = UnsafeMutableRawBufferPointer.allocate(
+            byteCount: grown * MemoryLayout<Element>.stride, alignment: Self.alignment)
+        HugePages.request(for: memoryOfGrown)
+        let moved = memoryOfGrown.bindMemory(to: Element.self).baseAddress.unsafelyUnwrapped
         if let memory {
             moved.moveInitialize(from: memory, count: extent)
             memory.deallocate()
