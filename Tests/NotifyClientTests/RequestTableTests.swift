@@ -50,6 +50,15 @@ import Testing
         #expect(table.answeredBelow == last + 1 && table.nextRequest == last + 1)
     }
 
+    @Test func `entries of which most are pending keep their places`() {
+        var table = RequestTable<Int>()
+        let total = 4 * RequestTable<Int>.maximumSpan
+        for number in 1...total { #expect(table.append(number) == number) }
+        #expect(table.span == total)
+        for number in 1...total { #expect(table.take(UInt64(number)) == number) }
+        #expect(table.isEmpty && table.span == 0)
+    }
+
     @Test func `places in the middle are released together with those before them`() {
         var table = RequestTable<Int>()
         for number in 1...1000 { _ = table.append(number) }

@@ -7,14 +7,14 @@ import DequeModule
 /// later entries stay allocated, even if the later entries were answered. So an entry that stays pending while many
 /// others are answered, such as a request that waits for a message, moves to a separate list.
 struct RequestTable<Entry> {
-    /// The number of places at which the oldest entry moves to the list.
+    /// The number of places from which on the oldest entry moves to the list if most of the later ones were answered.
     static var maximumSpan: Int { 4096 }
 
     private var entries: Deque<Entry?> = []
     /// The request number of the first place.
     private var base: UInt64 = 1
     /// The oldest entries, with numbers below `base` in ascending order.
-    private var oldest: [(request: UInt64, entry: Entry)] = []
+    private var oldest: Deque<(request: UInt64, entry: Entry)> = []
     private(set) var count = 0
 
     var isEmpty: Bool { count == 0 }
@@ -47,7 +47,9 @@ struct RequestTable<Entry> {
     }
 
     private mutating func append(place: Entry?) {
-        if entries.count >= Self.maximumSpan, let entry = entries.popFirst() {
+        if entries.count >= Self.maximumSpan, (count - oldest.count) * 2 < entries.count,
+            let entry = entries.popFirst()
+        {
             if let entry { oldest.append((base, entry)) }
             base += 1
             removeLeadingAnswered()
@@ -120,8 +122,9 @@ struct RequestTable<Entry> {
 
     /// Removes and returns all entries, in order. The next request number does not change.
     mutating func takeAll() -> [(request: UInt64, entry: Entry)] {
-        var all = oldest
+        var all: [(request: UInt64, entry: Entry)] = []
         all.reserveCapacity(count)
+        all.append(contentsOf: oldest)
         for (index, entry) in entries.enumerated() {
             if let entry { all.append((base + UInt64(index), entry)) }
         }
