@@ -30,8 +30,8 @@ final class ConnectionHandler: ChannelInboundHandler, OutputSink {
     private var measuredBytes = 0
     /// An upper bound of the socket's memory for bytes written since the last measurement.
     private var unmeasuredBytes = 0
-    /// The socket is measured again if at least this much memory was added, or if it held unread bytes at the last
-    /// measurement.
+    /// The socket is measured again if at least this much memory was added, or if it held as much at the last
+    /// measurement. Less is not charged.
     private static let measuringBytes = 4 << 10
     /// The memory that the kernel uses for a write of few bytes.
     private static let bytesPerWrite = 1 << 10
@@ -155,7 +155,7 @@ final class ConnectionHandler: ChannelInboundHandler, OutputSink {
     }
 
     var socketBytes: Int {
-        guard unmeasuredBytes >= Self.measuringBytes || measuredBytes > 0, context != nil else { return measuredBytes }
+        guard max(unmeasuredBytes, measuredBytes) >= Self.measuringBytes, context != nil else { return measuredBytes }
         unmeasuredBytes = 0
         measuredBytes = descriptor.map { SocketMemory.unreadBytes(of: $0) } ?? 0
         return measuredBytes
