@@ -2,7 +2,7 @@
 extension Broker {
     /// Charges the connection's user for the bytes in the socket.
     mutating func chargeSocket(_ slot: ConnectionSlot, bytes: Int, now: BrokerTime) {
-        guard bytes > 0 || connections[slot].socketBytes > 0 else { return }
+        guard egress.unreadSockets.charges(bytes) || connections[slot].socketBytes > 0 else { return }
         let charge = egress.unreadSockets.measured(bytes, in: slot, now: now.monotonic)
         ledger.change(.socketBytes, by: charge - connections[slot].socketBytes, uid: connections[slot].uid)
         connections[slot].socketBytes = charge

@@ -9,6 +9,9 @@ struct UnreadSockets {
     /// The time of the next measurement; nil if no socket holds bytes.
     private(set) var deadline: Duration?
 
+    /// Whether a socket with this number of bytes is charged.
+    func charges(_ bytes: Int) -> Bool { bytes >= Self.chargedBytes }
+
     /// Records the measured bytes in a socket.
     ///
     /// - Returns: The bytes to charge.

@@ -15,6 +15,8 @@ final class ConnectionHandler: ChannelInboundHandler, OutputSink {
     private let peer: Peer
     private(set) var id: ConnectionID?
     private var context: ChannelHandlerContext?
+    /// The channel, from `handlerAdded` to `handlerRemoved`. `context.channel` would look it up at each flush.
+    private var channel: (any Channel)?
     /// The number of the socket; nil if the channel has none.
     private var socketNumber: CInt?
     /// Whether the broker lets the connection be read.
@@ -50,6 +52,7 @@ final class ConnectionHandler: ChannelInboundHandler, OutputSink {
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
+        channel = context.channel
         socketNumber = try? context.pipeline.syncOperations.withUnsafeTransportIfAvailable(
             of: NIOBSDSocket.Handle.self
         ) { $0 }
@@ -58,6 +61,7 @@ final class ConnectionHandler: ChannelInboundHandler, OutputSink {
 
     func handlerRemoved(context: ChannelHandlerContext) {
         self.context = nil
+        channel = nil
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -139,7 +143,7 @@ final class ConnectionHandler: ChannelInboundHandler, OutputSink {
 
     /// The socket; nil if the channel has none, or has closed it: then its number may be that of another file.
     private var descriptor: CInt? {
-        guard let socketNumber, let context, context.channel.isActive else { return nil }
+        guard let socketNumber, let channel, channel.isActive else { return nil }
         return socketNumber
     }
 
@@ -201,8 +205,7 @@ final class ConnectionHandler: ChannelInboundHandler, OutputSink {
     }
 
     private func setChannelReading(_ isReading: Bool) {
-        guard let channel = context?.channel else { return }
         // Setting the option fails if the channel was just closed. Nothing is read from a closed channel anyway.
-        try? channel.syncOptions?.setOption(.autoRead, value: isReading)
+        try? channel?.syncOptions?.setOption(.autoRead, value: isReading)
     }
 }
