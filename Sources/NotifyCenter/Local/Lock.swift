@@ -1,4 +1,4 @@
-import Synchronization
+package import Synchronization
 
 /// A mutex that the thread sanitizer supports.
 ///
@@ -6,13 +6,17 @@ import Synchronization
 /// races, in every program that uses this package. An atomic flag in instrumented code repeats the ordering of the
 /// mutex. The flag alone would not exclude other threads. Its cost is a load and a store beside the mutex.
 package struct Lock<Value: ~Copyable>: ~Copyable, Sendable {
-    private let mutex: Mutex<Value>
-    private let order = Atomic(false)
+    @usableFromInline
+    let mutex: Mutex<Value>
+    @usableFromInline
+    let order = Atomic(false)
 
+    @inlinable
     package init(_ value: consuming sending Value) {
         mutex = Mutex(value)
     }
 
+    @inlinable
     @inline(__always)
     package func withLock<Result: ~Copyable, Failure: Error>(
         _ body: (inout sending Value) throws(Failure) -> sending Result
@@ -29,6 +33,7 @@ package struct Lock<Value: ~Copyable>: ~Copyable, Sendable {
     /// If a continuation is resumed before its task suspends, the sanitizer does not detect that the task continues
     /// after the resumption. Call this method after the suspension: it orders the task after the thread that resumed
     /// it, if that thread used the lock before the resumption.
+    @inlinable
     @inline(__always)
     package func repeatOrder() {
         _ = order.load(ordering: .acquiring)
