@@ -123,7 +123,8 @@ final class ClientCore: Sendable {
         switch change {
         case .connected(let version):
             logger?.debug(
-                "connected to notifyd \(version)", metadata: metadata.adding(["notify.daemon_version": "\(version)"]))
+                "connected to notifyd \(version)",
+                metadata: metadata.merging(["notify.daemon_version": "\(version)"]) { $1 })
         case .disconnected(let error, let wait):
             var metadata = metadata
             metadata["notify.error_code"] = error.map { "\($0.code.rawValue)" }
@@ -152,7 +153,7 @@ final class ClientCore: Sendable {
     }
 
     func logWarning(_ warning: some CustomStringConvertible & Sendable, metadata other: Logger.Metadata = [:]) {
-        logger?.warning("\(warning)", metadata: metadata.adding(other))
+        logger?.warning("\(warning)", metadata: metadata.merging(other) { $1 })
     }
 
     private var jitter: Double { .random(in: 0...1) }
@@ -292,11 +293,5 @@ extension ClientCore {
         }
         perform(deferred)
         return buffer
-    }
-}
-
-extension Logger.Metadata {
-    fileprivate func adding(_ other: Logger.Metadata) -> Logger.Metadata {
-        merging(other) { $1 }
     }
 }
