@@ -17,6 +17,8 @@ struct GatheredWrites: ~Copyable {
     private var offset: Int64 = 0
     /// Whether the last write was the header of a transaction's last frame. The page of the frame follows.
     private var isLastFrame = false
+    /// The end of the furthest write since the write-ahead log last began at its start.
+    private var furthestEnd: Int64 = 0
 
     init(isLog: Bool) {
         self.isLog = isLog
@@ -33,9 +35,17 @@ struct GatheredWrites: ~Copyable {
     ///
     /// - Returns: SQLite's result code. If a transaction ends with this write, its bytes were written.
     mutating func add(_ new: UnsafeRawBufferPointer, at start: Int64, _ write: Write) -> Int32 {
+        let isRewrite = isLog && start > 0 && start < furthestEnd
+        if isLog { furthestEnd = start == 0 ? Int64(new.count) : max(furthestEnd, start + Int64(new.count)) }
         if count > 0, start != end || count + new.count > Self.capacity {
             let code = flush(write)
             guard code == SQLITE_OK else { return code }
+        }
+        // If SQLite has changed a page of an earlier frame of the transaction, it writes headers alone after the
+        // last frame, and the last of them ends the transaction.
+        if isRewrite {
+            isLastFrame = Self.isHeaderOfLastFrame(new)
+            return write(new, start)
         }
         let endsTransaction = isLastFrame
         isLastFrame = isLog && Self.isHeaderOfLastFrame(new)
@@ -56,6 +66,7 @@ struct GatheredWrites: ~Copyable {
         guard count > 0, let bytes else { return SQLITE_OK }
         let code = write(UnsafeRawBufferPointer(start: bytes, count: count), offset)
         if code == SQLITE_OK || isLog { count = 0 }
+        if code != SQLITE_OK { furthestEnd = min(furthestEnd, offset) }
         return code
     }
 

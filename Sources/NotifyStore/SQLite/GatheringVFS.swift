@@ -86,7 +86,7 @@ enum GatheringVFS {
         private func extend() {
             var size: Int64 = 0
             guard writtenEnd > GatheringVFS.logHeaderBytes, systemSize(&size) == SQLITE_OK,
-                size - writtenEnd < GatheringVFS.smallestRest
+                size >= writtenEnd, size - writtenEnd < GatheringVFS.smallestRest
             else { return }
             withUnsafeTemporaryAllocation(byteCount: GatheredWrites.capacity, alignment: 16) { zeros in
                 zeros.initializeMemory(as: UInt8.self, repeating: 0)

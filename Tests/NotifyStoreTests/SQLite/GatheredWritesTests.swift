@@ -33,6 +33,28 @@ import Testing
         return code == SQLITE_OK ? add(4096, at: offset + 24, to: &writes) : code
     }
 
+    @Test func `headers that are written again after the last frame are written at once`() {
+        var writes = GatheredWrites(isLog: true)
+        #expect(add(32, at: 0, to: &writes) == SQLITE_OK)
+        #expect(addFrame(isLast: false, at: 32, to: &writes) == SQLITE_OK)
+        #expect(addFrame(isLast: true, at: 4152, to: &writes) == SQLITE_OK)
+        #expect(file.ranges == [0..<8272] && writes.count == 0)
+        let header: [UInt8] = [0, 0, 0, 9, 0, 0, 0, 9] + [UInt8](repeating: 6, count: 16)
+        for offset in [32, 4152] as [Int64] {
+            #expect(header.withUnsafeBytes { writes.add($0, at: offset, file.write) } == SQLITE_OK)
+            #expect(file.ranges.last == offset..<offset + 24 && writes.count == 0)
+        }
+    }
+
+    @Test func `a last frame over the rest of an earlier transaction is written at once`() {
+        var writes = GatheredWrites(isLog: true)
+        #expect(addFrame(isLast: true, at: 32, to: &writes) == SQLITE_OK)
+        // An earlier transaction has ended after the header of its next frame.
+        #expect(add(24, at: 4152, filledWith: 0, to: &writes) == SQLITE_OK)
+        #expect(addFrame(isLast: true, at: 4152, to: &writes) == SQLITE_OK)
+        #expect(writes.count == 0 && file.ranges.last?.upperBound == 8272)
+    }
+
     @Test func `neighboring writes become one`() {
         var writes = GatheredWrites(isLog: false)
         for index in 0..<5 {
