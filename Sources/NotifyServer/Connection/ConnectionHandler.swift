@@ -37,8 +37,9 @@ final class ConnectionHandler: ChannelInboundHandler, OutputSink {
     private static let measuringBytes = 4 << 10
     /// The memory that the kernel uses for a write of few bytes.
     private static let bytesPerWrite = 1 << 10
-    /// Whether flushed bytes wait for the socket.
-    private var isWaitingForSocket = false
+    /// The number of flushes whose last bytes wait in the channel for the socket.
+    private var waitingFlushes = 0
+    private var isFlushing = false
     /// Whether the connection will be closed once its written bytes are sent.
     private(set) var isClosing = false
     /// ``hasRoom`` is false once this number of bytes is unflushed. The number is small, because written bytes can't be
@@ -82,13 +83,6 @@ final class ConnectionHandler: ChannelInboundHandler, OutputSink {
         let used = received.withUnsafeReadableBytes { driver.bytesReceived($0, from: id) }
         received.moveReaderIndex(forwardBy: used)
         partial.keep(received)
-    }
-
-    func channelWritabilityChanged(context: ChannelHandlerContext) {
-        if isWaitingForSocket, context.channel.isWritable, let id {
-            isWaitingForSocket = false
-            driver.connectionWritable(id)
-        }
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
@@ -151,7 +145,7 @@ final class ConnectionHandler: ChannelInboundHandler, OutputSink {
 
     var hasRoom: Bool { !isBlocked && unflushedBytes < Self.writtenBytes }
 
-    var isBlocked: Bool { isWaitingForSocket || context == nil }
+    var isBlocked: Bool { waitingFlushes > 0 || context == nil }
 
     func write(_ bytes: ByteBuffer) {
         unflushedBytes += bytes.readableBytes
@@ -171,13 +165,24 @@ final class ConnectionHandler: ChannelInboundHandler, OutputSink {
         unmeasuredBytes += unflushedBytes + Self.bytesPerWrite
         unflushedBytes = 0
         guard let context else { return unsent.removeAll() }
-        let rest = if !isWaitingForSocket, let descriptor { unsent.send(to: descriptor) } else { unsent.take() }
-        guard !rest.isEmpty else { return }
+        var rest = if waitingFlushes == 0, let descriptor { unsent.send(to: descriptor) } else { unsent.take() }
+        guard let last = rest.popLast() else { return }
+        isFlushing = true
+        defer { isFlushing = false }
         for bytes in rest { context.write(wrapOutboundOut(bytes), promise: nil) }
-        context.flush()
-        // The channel's write-buffer water mark is one byte, so the channel is writable only if no bytes wait for the
-        // socket.
-        isWaitingForSocket = !context.channel.isWritable
+        // The channel's writability does not tell whether bytes wait: it may be writable while it holds one.
+        waitingFlushes += 1
+        let written = context.eventLoop.makePromise(of: Void.self)
+        let handler = NIOLoopBound(self, eventLoop: context.eventLoop)
+        written.futureResult.whenSuccess { handler.value.flushEnded() }
+        context.writeAndFlush(wrapOutboundOut(last), promise: written)
+    }
+
+    /// Notes that the socket has taken the last bytes of a flush.
+    private func flushEnded() {
+        waitingFlushes -= 1
+        // During a flush, the caller continues by itself.
+        if waitingFlushes == 0, !isFlushing, let id { driver.connectionWritable(id) }
     }
 
     /// Closes the connection once all written bytes have been sent.

@@ -48,8 +48,6 @@ extension Server {
             }
             // Connections read once per turn, so that they take turns and share one buffer.
             .childChannelOption(.maxMessagesPerRead, value: 1)
-            // With this water mark, a channel is writable only if no bytes wait for the socket.
-            .childChannelOption(.writeBufferWaterMark, value: .init(low: 1, high: 1))
             // A peer that has shut down its direction still receives answers.
             .childChannelOption(.allowRemoteHalfClosure, value: true)
             .childChannelInitializer { channel in

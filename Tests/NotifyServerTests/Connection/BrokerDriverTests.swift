@@ -189,15 +189,14 @@ import WireTestSupport
         try reader.send(Subscribe(request: 1, subscription: 1, patterns: ["a"]))
         host.run()
         _ = try reader.take()
-        reader.channel.isWritable = false
+        reader.flushes.isSocketFull = true
         try poster.send(post: "a", request: 1)
         host.run()
         #expect(try reader.take() == [.deliver])
         try poster.send(post: "a", request: 2)
         host.run()
         #expect(try reader.take() == [], "earlier bytes wait for the socket")
-        reader.channel.isWritable = true
-        reader.channel.pipeline.fireChannelWritabilityChanged()
+        reader.flushes.isSocketFull = false
         host.run()
         #expect(try reader.take() == [.deliver])
     }
@@ -299,7 +298,7 @@ import WireTestSupport
     private func draining() throws -> (host: DriverHarness, client: DriverClient, drained: EventLoopFuture<Void>) {
         let host = DriverHarness()
         let client = try host.connect()
-        client.channel.isWritable = false
+        client.flushes.isSocketFull = true
         try client.send(Ping(request: 1))
         host.run()
         let drained = host.driver.drain(within: .seconds(30))

@@ -172,6 +172,26 @@ final class FlushCounter: ChannelOutboundHandler {
 
     var count = 0
     var onFlush: (ChannelHandlerContext) -> Void = { _ in }
+    /// Whether written bytes count as waiting for the socket.
+    var isSocketFull = false { didSet { if !isSocketFull { endWrites() } } }
+    private var waiting: [EventLoopPromise<Void>] = []
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        guard isSocketFull, let promise else { return context.write(data, promise: promise) }
+        waiting.append(promise)
+        context.write(data, promise: nil)
+    }
+
+    private func endWrites() {
+        let promises = waiting
+        waiting = []
+        for promise in promises { promise.succeed() }
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        for promise in waiting { promise.fail(ChannelError.ioOnClosedChannel) }
+        waiting = []
+    }
 
     func flush(context: ChannelHandlerContext) {
         count += 1
