@@ -136,7 +136,7 @@ final class PipelineBuffer: Sendable {
     private nonisolated(nonsending) func waitForRoom() async throws(NotifyError) {
         let slot = ReplySlot<Int>()
         let mustWait = try state.withLock { state throws(NotifyError) in
-            guard state.outcomes.count >= capacity else { return false }
+            guard !state.isFinished, state.outcomes.count >= capacity else { return false }
             if isShutDown { throw .shutDownWithoutRoom }
             state.producer = slot
             return true
