@@ -37,16 +37,15 @@ extension Broker {
         }
     }
 
-    /// Records that an identity has attached. A new identity invalidates earlier decisions about rights.
+    /// Records that an identity has attached. A new identity invalidates earlier decisions about rights, even if its
+    /// client has detached already: these decisions count it as permitted.
     private mutating func attached(_ identity: IdentityID, to slot: DurableSlot) {
         let change = durables[slot].identities.attached(identity)
         guard change != .none else { return }
         access.retain(identity)
-        if case .replaced(let earlier) = change {
-            releaseIdentity(earlier)
-            durables[slot].forgetRights()
-            durables.redeliveryReads.wake(slot, isNeeded: durables[slot].mayNeedCopies)
-        }
+        if case .replaced(let earlier) = change { releaseIdentity(earlier) }
+        durables[slot].forgetRights()
+        durables.redeliveryReads.wake(slot, isNeeded: durables[slot].mayNeedCopies)
         subscriptions.rightsChanged()
         durables.backlogs.forget(durables[slot].id)
         if let reader = durables[slot].reader { pages.readers[reader].rightsChanged() }

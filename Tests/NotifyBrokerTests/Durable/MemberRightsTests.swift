@@ -333,6 +333,19 @@ struct MemberRightsTests {
         #expect(host.durable("jobs")?._redeliveries.withheld.count == 0, "withheld messages have a limit of their own")
     }
 
+    @Test func `messages that a client who has left at once may not receive count as withheld`() {
+        let privileged = attach(true)
+        post(open: 0)
+        for message in privileged.takeMessages() { privileged.reject(1, message.sequence, .returned, delay: .zero) }
+        leave(privileged)
+        #expect(description()?.withheld == 0)
+        let other = host.connect()
+        other.subscribe(1, [">"], durable: "jobs", from: .oldest, sharing: .group)
+        host.tick()
+        leave(other)
+        #expect(description()?.withheld == 4)
+    }
+
     @Test func `the rights to copies in flight are checked after an edit has ended the attachment`() {
         let privileged = attach(true)
         leave(attach(false))
