@@ -51,7 +51,7 @@ extension RightsSimulation {
         let isFull = models[index].identities.count == DurableRecord.maximumOwners
         let expected = models[index].identities(afterAttachmentOf: member.groups, members: others)
         settle()
-        guard member.holds[index]?.isAttached ?? false else { return }
+        guard member.holds[index]?.isAttached ?? false, !hasUnreadAnswer(index) else { return }
         if !isRemembered, isFull { note("an identity was forgotten") }
         if models[index].identities != expected {
             fail("'\(models[index].name)' has the identities \(models[index].identities) instead of \(expected)")
@@ -72,9 +72,15 @@ extension RightsSimulation {
         Set(members.filter { $0 !== member && $0.holds[index] != nil }.map(\.groups))
     }
 
+    /// Whether the answer to an attachment may wait for a connection. The attachment may have failed, so the members
+    /// are not known.
+    private func hasUnreadAnswer(_ index: Int) -> Bool {
+        members.contains { $0.isLate && !($0.holds[index]?.isAttached ?? true) }
+    }
+
     /// Lets a client attach.
     ///
-    /// - Returns: The member; nil if its attachment must be refused.
+    /// - Returns: The member; nil if its attachment must be refused, or if it is not known whether it must be.
     @discardableResult
     func attach(_ index: Int, groups: [UInt32]? = nil) -> RightsMember? {
         let number = Int.random(in: 0..<plan.identities, using: &random)
@@ -85,6 +91,7 @@ extension RightsSimulation {
         let others = attachedIdentities(index)
         let isRefused =
             model.sharing == .group && others.count == DurableRecord.maximumOwners && !others.contains(member.groups)
+        guard !isRefused || !hasUnreadAnswer(index) else { return nil }
         let window = random.chance(40) ? UInt32.random(in: 1...4, using: &random) : 100
         let request = member.client.subscribe(
             RightsMember.number(index), [model.pattern], durable: model.name, from: .oldest, window: window,
