@@ -124,10 +124,12 @@ import Testing
 
     @Test func `the start of a file that can't be run throws the reason`() throws {
         let folder = try TemporaryFolder()
-        #expect(chmod(try folder.write("true", to: "text"), 0o700) == 0)
+        // The empty file is created without a descriptor. A process that another test starts meanwhile would inherit a
+        // writable one until it runs its program, and a file that is open for writing can't be run (`ETXTBSY`).
+        try #require(mknod(folder.file("empty"), S_IFREG | 0o700, 0) == 0)
         for (path, error) in [
             ("/nonexistent", .noSuchFileOrDirectory), (folder.path, .permissionDenied),
-            (folder.file("text"), .execFormatError), ("/etc/passwd/x", .notDirectory),
+            (folder.file("empty"), .execFormatError), ("/etc/passwd/x", .notDirectory),
         ] as [(String, Errno)] {
             #expect(throws: error) {
                 try ProgramProcess.start(
