@@ -4,7 +4,7 @@ import NotifyWire
 import TestSupport
 import Testing
 
-/// The calls of the disk for commits and checkpoints.
+/// The writes of commits and checkpoints to the files.
 @Suite(.timeLimit(.minutes(25))) struct GatheringVFSTests {
     private let folder: TemporaryFolder
 
@@ -39,5 +39,26 @@ import Testing
         #expect(try await again.everything(SubscriptionFilter(">")).map(\.sequence) == Array(1...102))
         try again.close(nextSequence: 103)
         #expect(try folder.rows("PRAGMA integrity_check") == ["ok"])
+    }
+
+    @Test func `a commit that writes headers again is complete in the files`() async throws {
+        let store = try Store.open(path: folder.database)
+        // The first commit after the start is flushed to disk; the second one is not.
+        await store.commit(messages(1...1, bytes: 100))
+        // SQLite's cache has room for 2 MB, so pages are written before the commit. One of them has the names, and the
+        // second name changes it: SQLite writes it again, and then all headers that follow, as the last writes.
+        let batch =
+            [StoredMessage(2, "names.first")] + messages(3...602, bytes: 4096) + [StoredMessage(603, "names.second")]
+        let count = await operations { await store.commit(batch) }
+        #expect(count > 600, "\(count) writes are too few for each header")
+        let copy = try TemporaryFolder()
+        try folder.copyDatabase(to: copy)
+        #expect(
+            try copy.rows("SELECT count(*), max(sequence), sum(length(payload)) FROM messages")
+                == ["603|603|\(100 + 5 + 600 * 4096 + 5)"])
+        #expect(
+            try copy.rows("SELECT name FROM names ORDER BY id") == ["orders.created", "names.first", "names.second"])
+        #expect(try copy.rows("PRAGMA integrity_check") == ["ok"])
+        try store.close(nextSequence: 604)
     }
 }
