@@ -6,20 +6,46 @@ extension LocalCenter {
     ///   - object: The object that the post concerns. Observers that filter by object match only if their object is
     ///     equal.
     ///   - payload: Passed to the observers unchanged.
+    @inlinable
     public func post(
-        _ name: NotificationName, object: NotificationObject? = nil, payload: (any Sendable)? = nil
+        _ name: NotificationName, object: consuming NotificationObject? = nil, payload: (any Sendable)? = nil
     ) {
+        // Inlined, because most callers pass constants for the object and the payload. The payload is not bound: to copy
+        // an optional payload, Swift looks up metadata at run time, even if there is no payload.
+        if payload != nil { return post(named: name, object: object, payload: payload) }
+        switch consume object {
+        case nil: post(named: name)
+        case let object?: post(named: name, object: object)
+        }
+    }
+
+    /// Posts a notification without an object and a payload.
+    @usableFromInline
+    func post(named name: NotificationName) {
+        guard canTakeFastPath else { return postSlowPath(LocalNotification(named: name)) }
+        observers(of: name, object: nil)?.deliver(LocalNotification(named: name), in: self)
+    }
+
+    /// Posts a notification without a payload. Consumes the object, because many objects are created for one post.
+    @usableFromInline
+    func post(named name: NotificationName, object: consuming NotificationObject) {
+        guard canTakeFastPath else { return postSlowPath(LocalNotification(named: name, object: object)) }
+        // Not by `observers(of:object:)`, whose optional parameter would be a copy of the object.
+        switch cache.find(name, object: object.key) {
+        case .unobserved: return
+        case .observers(let list): list.deliver(LocalNotification(named: name, object: object), in: self)
+        case .miss: deliverResolving(LocalNotification(named: name, object: object))
+        }
+    }
+
+    /// Posts a notification with a payload.
+    @usableFromInline
+    func post(named name: NotificationName, object: NotificationObject?, payload: (any Sendable)?) {
         guard canTakeFastPath else {
             return postSlowPath(LocalNotification(name: name, object: object, payload: payload))
         }
-        switch cache.find(name, object: object?.key) {
-        case .unobserved: return
-        case .observers(let list):
-            list.deliver(LocalNotification(name: name, object: object, payload: payload), in: self)
-        case .miss:
-            let list = resolve(name, object: object)
-            list?.deliver(LocalNotification(name: name, object: object, payload: payload), in: self)
-        }
+        observers(of: name, object: object)?
+            .deliver(LocalNotification(name: name, object: object, payload: payload), in: self)
     }
 
     /// Checks the name and posts a notification. See ``post(_:object:payload:)-(NotificationName,_,_)``.
@@ -83,6 +109,12 @@ extension LocalCenter {
         case .observers(let list): list
         case .miss: resolve(name, object: object)
         }
+    }
+
+    /// Delivers a notification whose name and object are not in the cache.
+    @inline(never)
+    private func deliverResolving(_ notification: LocalNotification) {
+        resolve(notification.name, object: notification.object)?.deliver(notification, in: self)
     }
 
     @inline(never)

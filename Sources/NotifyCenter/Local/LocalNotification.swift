@@ -21,6 +21,14 @@ public struct LocalNotification: Sendable {
         self.contents = payload ?? NoPayload()
     }
 
+    /// Creates a notification without a payload. Unlike ``init(name:object:payload:)``, checks no payload for nil.
+    @inline(__always)
+    init(named name: NotificationName, object: consuming NotificationObject? = nil) {
+        self.name = name
+        self.object = object
+        contents = NoPayload()
+    }
+
     /// Creates the notification of a message.
     init<Message: NotificationMessage>(_ message: Message, object: NotificationObject?) {
         self.init(name: Message.notificationName, object: object ?? message.notificationObject, payload: message)

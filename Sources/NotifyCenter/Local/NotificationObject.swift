@@ -30,10 +30,12 @@ public struct NotificationObject: Sendable {
     }
 
     /// Creates an object that is equal only to objects of the same instance.
+    @inlinable
     public init(instance: some AnyObject & Sendable) {
         self.init(anyInstance: instance)
     }
 
+    @usableFromInline
     package init(anyInstance instance: any AnyObject & Sendable) {
         let address = UInt64(UInt(bitPattern: ObjectIdentifier(instance)))
         key = ObjectKey(.instance, hash: address &* 0x9E37_79B9_7F4A_7C15)
@@ -105,34 +107,43 @@ extension NotificationObject: CustomStringConvertible {
 /// and so may an instance and an earlier instance at the same address. ``ObjectFilter`` distinguishes such objects. A
 /// key holds no reference to an instance.
 struct ObjectKey: Sendable {
-    enum Kind: UInt8, Sendable {
+    enum Kind: UInt64, Sendable {
         case text
         case value
         case instance
     }
 
+    /// The hash. Its lower two bits are the kind: with a field for the kind, an optional ``NotificationObject`` would
+    /// have five words, and Swift copies optional values of more than four words with metadata at run time.
     let hash: UInt64
     /// The text, or empty for a value or an instance.
     let text: String
-    let kind: Kind
 
     init(text: String) {
         var text = text
         text.makeContiguousUTF8()
         self.text = text
-        hash = text.withUTF8Bytes { KeyedHash.ofProcess($0) }
-        kind = .text
+        hash = Self.hash(text.withUTF8Bytes { KeyedHash.ofProcess($0) }, of: .text)
     }
 
     init(_ kind: Kind, hash: UInt64) {
-        self.hash = hash
-        self.kind = kind
+        self.hash = Self.hash(hash, of: kind)
         text = ""
+    }
+
+    private static func hash(_ hash: UInt64, of kind: Kind) -> UInt64 { hash & ~3 | kind.rawValue }
+
+    var kind: Kind {
+        switch hash & 3 {
+        case Kind.text.rawValue: .text
+        case Kind.value.rawValue: .value
+        default: .instance
+        }
     }
 
     @inline(__always)
     func isSame(as other: ObjectKey) -> Bool {
-        hash == other.hash && kind == other.kind && text.hasSameBytes(as: other.text)
+        hash == other.hash && text.hasSameBytes(as: other.text)
     }
 
     /// Calls the closure with the bytes that identify the object in the core. The bytes 0xFE and 0xFF do not occur in
@@ -147,53 +158,64 @@ struct ObjectKey: Sendable {
 
 /// The exact comparison with an observer's object, for objects whose keys do not suffice. Holds the value, or a weak
 /// reference to the instance.
-enum ObjectFilter: Sendable {
-    case value(any ObjectValue)
-    case instance(WeakReference)
-
-    /// Returns nil for a text, whose key is exact.
-    init?(_ object: NotificationObject?) {
-        guard let object else { return nil }
-        if let box = object.box {
-            self = .value(box)
-        } else if let instance = object.instance {
-            self = .instance(WeakReference(instance))
-        } else {
-            return nil
-        }
+///
+/// Not copyable, so that a post retains nothing of it but the instance. The reference counts of an instance that has
+/// weak references are in a side table, where changing one takes several times as long.
+struct ObjectFilter: ~Copyable, Sendable {
+    private enum Kind {
+        case none
+        case value
+        case instance
     }
+
+    private let kind: Kind
+    private let value: (any ObjectValue)?
+    private weak let instance: (any AnyObject & Sendable)?
+
+    /// Creates no filter for nil, and for a text, whose key is exact.
+    init(_ object: NotificationObject?) {
+        kind =
+            switch object?.key.kind {
+            case .text, nil: .none
+            case .value: .value
+            case .instance: .instance
+            }
+        value = object?.box
+        instance = object?.instance
+    }
+
+    var isNone: Bool { kind == .none }
 
     /// Compares the observer's object with the object of a post whose key is equal. A new instance at the address of a
     /// released one differs, because the weak reference to the released instance is nil.
     ///
     /// - Returns: Whether the objects are equal.
+    @inline(__always)
     func accepts(_ object: NotificationObject?) -> Bool {
-        switch self {
-        case .value(let box): object?.box.map { box.isEqual(to: $0) } ?? false
-        case .instance(let reference): object?.instance.map { reference.object === $0 } ?? false
+        switch kind {
+        case .none: return true
+        case .value: return acceptsValue(object)
+        case .instance:
+            guard let instance else { return false }
+            return object?.reference.map { ObjectIdentifier($0) } == ObjectIdentifier(instance)
         }
     }
 
-    var isReleased: Bool {
-        if case .instance(let reference) = self { reference.object == nil } else { false }
+    @inline(never)
+    private func acceptsValue(_ object: NotificationObject?) -> Bool {
+        guard let value, let other = object?.box else { return false }
+        return value.isEqual(to: other)
     }
-}
 
-extension ObjectFilter: CustomStringConvertible {
-    var description: String {
-        switch self {
-        case .value(let box): box.description
-        case .instance(let reference): reference.object.map { "\(type(of: $0))" } ?? "a released instance"
+    var isReleased: Bool { kind == .instance && instance == nil }
+
+    /// A description of the object; nil without a filter.
+    var description: String? {
+        switch kind {
+        case .none: nil
+        case .value: value?.description
+        case .instance: instance.map { "\(type(of: $0))" } ?? "a released instance"
         }
-    }
-}
-
-/// A weak reference to an object.
-final class WeakReference: Sendable {
-    weak let object: (any AnyObject & Sendable)?
-
-    init(_ object: (any AnyObject & Sendable)?) {
-        self.object = object
     }
 }
 

@@ -22,7 +22,7 @@ final class Observer: Sendable {
     private let messages: (any MessageReceiving)?
     private let callOwned: @Sendable (Receiver.Owner, LocalNotification) throws -> Void
     private weak let owner: Receiver.Owner?
-    private let filter: ObjectFilter?
+    private let filter: ObjectFilter
 
     let names: ObservedNames
     let objectKey: ObjectKey?
@@ -57,7 +57,7 @@ final class Observer: Sendable {
         var flags: Flags = []
         // A queue ends the observation itself, when it delivers the one notification.
         if options.isOnce && queue == nil { flags.insert(.once) }
-        if filter != nil { flags.insert(.filtersObject) }
+        if !filter.isNone { flags.insert(.filtersObject) }
         if owner != nil { flags.insert(.owned) }
         if limiter != nil { flags.insert(.rateLimited) }
         if !options.filters.isEmpty { flags.insert(.filtered) }
@@ -106,14 +106,13 @@ extension Observer {
     var canBeOrphaned: Bool { !currentFlags.isDisjoint(with: [.owned, .filtersObject]) }
 
     /// Whether the owner or the observed instance was released.
-    var isOrphaned: Bool { isOwned && owner == nil || filter?.isReleased == true }
+    var isOrphaned: Bool { isOwned && owner == nil || filter.isReleased }
 
     /// Checks whether a post of the notification would reach the observer now: call it, or pass the notification to its
     /// queue or rate limiter.
     func wouldReceive(_ notification: LocalNotification) -> Bool {
         guard currentFlags.isDisjoint(with: [.ended, .paused]), !isOrphaned else { return false }
-        if let filter, !filter.accepts(notification.object) { return false }
-        return accepts(notification) && passesFilters(notification)
+        return filter.accepts(notification.object) && accepts(notification) && passesFilters(notification)
     }
 
     private func passesFilters(_ notification: LocalNotification) -> Bool {
@@ -136,12 +135,12 @@ extension Observer {
         if let names, names != self.names { return false }
         guard let object else { return true }
         guard let objectKey, objectKey.isSame(as: object.key) else { return false }
-        return filter?.accepts(object) ?? true
+        return filter.accepts(object)
     }
 
     var ownerTypeName: String? { owner.map { "\(type(of: $0))" } }
 
-    var objectDescription: String? { filter?.description ?? objectKey?.text }
+    var objectDescription: String? { filter.description ?? objectKey?.text }
 }
 
 // MARK: - Calls
@@ -158,9 +157,17 @@ extension Observer {
         }
     }
 
+    @inline(never)
     private func deliverSlowPath(_ notification: LocalNotification, in center: LocalCenter) {
+        let flags = currentFlags
+        // Without a closure for the body, because an observer of one object is common.
+        if flags == .filtersObject {
+            if filter.accepts(notification.object) { return call(notification, owner: nil, in: center) }
+            if filter.isReleased { center.end(self) }
+            return
+        }
         // A notification without a message of the type does not count as the one call of `.once`.
-        if currentFlags.contains(.once) && !accepts(notification) { return }
+        if flags.contains(.once) && !accepts(notification) { return }
         callIfAllowed(notification, object: notification.object, in: center) {
             call(notification, owner: $0, in: center)
         }
@@ -212,8 +219,7 @@ extension Observer {
     ) rethrows {
         let flags = currentFlags
         if flags.contains(.ended) || flags.contains(.paused) { return }
-        // The flag is checked first, because copying the filter costs more than the call.
-        if flags.contains(.filtersObject), let filter, !filter.accepts(object) {
+        if flags.contains(.filtersObject) && !filter.accepts(object) {
             if filter.isReleased { center.end(self) }
             return
         }

@@ -139,7 +139,11 @@ private struct Shard {
     /// Locks the shard. Retries for a short time, without blocking, if another thread holds the lock.
     @inline(__always)
     func tryLock() -> Bool {
-        if tryLockOnce() { return true }
+        tryLockOnce() || retryLock()
+    }
+
+    @inline(never)
+    private func retryLock() -> Bool {
         for _ in 0..<64 where state.pointee.load(ordering: .relaxed) == Self.unlocked && tryLockOnce() { return true }
         return false
     }

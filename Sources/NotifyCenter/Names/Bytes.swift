@@ -13,7 +13,13 @@ extension String {
         if unsafeBitCast(self, to: (UInt64, UInt64).self) == unsafeBitCast(other, to: (UInt64, UInt64).self) {
             return true
         }
-        return withUTF8Bytes { bytes in other.withUTF8Bytes { bytes.hasSameBytes(as: $0) } }
+        return hasSameBytesSlowPath(as: other)
+    }
+
+    /// Compares strings whose representations differ. Not inlined: the code for all representations is long.
+    @inline(never)
+    private func hasSameBytesSlowPath(as other: String) -> Bool {
+        withUTF8Bytes { bytes in other.withUTF8Bytes { bytes.hasSameBytes(as: $0) } }
     }
 }
 
