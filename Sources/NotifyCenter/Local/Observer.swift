@@ -19,6 +19,10 @@ final class Observer: Sendable {
     private let flags: Atomic<UInt8>
     private let call: @Sendable (LocalNotification) throws -> Void
     let messageType: ObjectIdentifier?
+    /// The object of `messages`, not retained by a post: Swift retains and releases a reference of an existential type.
+    ///
+    /// `nonisolated(unsafe)`: never changes, and `messages` keeps the object alive.
+    private nonisolated(unsafe) let messageReceiver: UnsafeRawPointer?
     private let messages: (any MessageReceiving)?
     private let callOwned: @Sendable (Receiver.Owner, LocalNotification) throws -> Void
     private weak let owner: Receiver.Owner?
@@ -50,6 +54,7 @@ final class Observer: Sendable {
         callOwned = receiver.callOwned
         messages = receiver.messages
         messageType = receiver.messages?.type
+        messageReceiver = receiver.messages.map { .init(Unmanaged.passUnretained($0 as AnyObject).toOpaque()) }
         queue = receiver.queue
         limiter = options.rateLimit.map { RateLimiter($0) }
         filter = ObjectFilter(object)
@@ -186,25 +191,46 @@ extension Observer {
     func deliver<Message: Sendable>(
         _ message: Message, name: NotificationName, object: NotificationObject?, in center: LocalCenter
     ) {
-        guard let messages else { return }
+        guard let messageReceiver else { return }
         // Safe: the caller has compared the types, and this observer keeps the receiver alive.
-        let receiver = Unmanaged.passUnretained(unsafeDowncast(messages, to: MessageReceiver<Message>.self))
+        let receiver = Unmanaged<MessageReceiver<Message>>.fromOpaque(messageReceiver)
+        receiver._withUnsafeGuaranteedRef { receiver in
+            guard flags.load(ordering: .acquiring) == 0 else {
+                return deliverSlowPath(message, to: receiver, name: name, object: object, in: center)
+            }
+            do {
+                try receiver.call(message)
+            } catch {
+                report(error, of: message, name: name, object: object, in: center)
+            }
+        }
+    }
+
+    @inline(never)
+    private func deliverSlowPath<Message: Sendable>(
+        _ message: Message, to receiver: MessageReceiver<Message>, name: NotificationName, object: NotificationObject?,
+        in center: LocalCenter
+    ) {
+        let notification = { LocalNotification(name: name, object: object, payload: message) }
         do {
-            try receiver._withUnsafeGuaranteedRef { receiver in
-                if flags.load(ordering: .acquiring) == 0 { return try receiver.call(message) }
-                let notification = { LocalNotification(name: name, object: object, payload: message) }
-                try callIfAllowed(notification(), object: object, in: center) { owner in
-                    if let owner, let callOwned = receiver.callOwned {
-                        try callOwned(owner, message)
-                    } else {
-                        try receiver.call(message)
-                    }
+            try callIfAllowed(notification(), object: object, in: center) { owner in
+                if let owner, let callOwned = receiver.callOwned {
+                    try callOwned(owner, message)
+                } else {
+                    try receiver.call(message)
                 }
             }
         } catch {
-            let notification = LocalNotification(name: name, object: object, payload: message)
-            center.report(error, of: self, for: notification)
+            report(error, of: message, name: name, object: object, in: center)
         }
+    }
+
+    @inline(never)
+    private func report<Message: Sendable>(
+        _ error: any Error, of message: Message, name: NotificationName, object: NotificationObject?,
+        in center: LocalCenter
+    ) {
+        center.report(error, of: self, for: LocalNotification(name: name, object: object, payload: message))
     }
 
     /// Calls `body` with the owner, if there is one, unless the state or the options forbid a call. Ends the observer
