@@ -71,6 +71,17 @@ import Tracing
         }
     }
 
+    @Test func `a pipeline counts a post only once it has room for it`() async throws {
+        try await FakeDaemon.run(listening: false) { daemon in
+            let pipeline = client(daemon).postPipeline()
+            try await pipeline.post(.init(name: "a.b"))
+            pipeline.finish()
+            let error = await #expect(throws: NotifyError.self) { try await pipeline.post(.init(name: "a.b")) }
+            #expect(error?.code == .invalidArgument)
+            #expect(try count("posts") == 1)
+        }
+    }
+
     @Test func `posts, outcomes, deliveries, drops and connections are counted`() async throws {
         try await FakeDaemon.run { daemon in
             let client = client(daemon)

@@ -34,16 +34,15 @@ extension ClientCore {
         process { machine, effects in machine.endWaits(&effects) }
     }
 
-    /// Counts a post of a pipeline, and adds the context of the current trace.
-    func prepared(_ message: NotificationClient.OutgoingMessage) -> NotificationClient.OutgoingMessage {
-        guard let instruments else { return message }
-        instruments.metrics?.posted()
-        return instruments.tracing?.withContext(message) ?? message
+    /// Adds the context of the current trace to a post of a pipeline.
+    func withContext(_ message: NotificationClient.OutgoingMessage) -> NotificationClient.OutgoingMessage {
+        instruments?.tracing?.withContext(message) ?? message
     }
 
     /// Must be called when a post of a pipeline was staged. The staged posts are submitted at the next event or, if
     /// there is none, when bytes are written: the first of them causes that.
     func staged(_ result: PipelineBuffer.StagingResult, in buffer: PipelineBuffer) {
+        instruments?.metrics?.posted()
         switch result {
         case .first: process { machine, effects in machine.announce(buffer, now: clock.now, &effects) }
         case .added: break

@@ -40,8 +40,7 @@ extension NotificationClient {
         /// - Throws: ``NotifyError`` with `cancelled` in a cancelled task or, if there is no room, during a shutdown;
         ///   with `invalidArgument` after ``finish()``; with `forked` in the child of a fork.
         public nonisolated(nonsending) func post(_ message: OutgoingMessage) async throws(NotifyError) {
-            let message = core.prepared(message)
-            core.staged(try await buffer.stage(message), in: buffer)
+            core.staged(try await buffer.stage(core.withContext(message)), in: buffer)
         }
 
         /// Posts messages in order, waiting for room as needed.
