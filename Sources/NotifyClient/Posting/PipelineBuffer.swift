@@ -134,14 +134,14 @@ final class PipelineBuffer: Sendable {
 
     /// Waits until there may be room.
     private nonisolated(nonsending) func waitForRoom() async throws(NotifyError) {
-        let slot = ReplySlot<Int>()
-        let mustWait = try state.withLock { state throws(NotifyError) in
-            guard !state.isFinished, state.outcomes.count >= capacity else { return false }
+        let slot = try state.withLock { state throws(NotifyError) -> ReplySlot<Int>? in
+            guard !state.isFinished, state.outcomes.count >= capacity else { return nil }
             if isShutDown { throw .shutDownWithoutRoom }
+            let slot = ReplySlot<Int>()
             state.producer = slot
-            return true
+            return slot
         }
-        guard mustWait else { return }
+        guard let slot else { return }
         _ = try await slot.wait {
             slot.answer(.failure(.cancelled))
         } onGracefulShutdown: {
