@@ -288,7 +288,7 @@ extension ClientCore {
                 return (nil, deferred)
             }
             let buffer = guarded.machine.takeOutgoing(&deferred.effects)
-            guarded.flushScheduler.flushed(now: clock.now)
+            guarded.flushScheduler.flushed(now: buffer == nil ? nil : clock.now)
             return (buffer, deferred)
         }
         perform(deferred)

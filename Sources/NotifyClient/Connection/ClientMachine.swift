@@ -91,7 +91,7 @@ struct ClientMachine: ~Copyable {
         return .earlier(earliest, probing.deadline)
     }
 
-    /// Whether there is something to write.
+    /// Whether there may be something to write.
     var hasOutgoing: Bool {
         outgoing.readableBytes > 0 || !announcedPipelines.isEmpty || !pendingLedgers.isEmpty || flow.isReportDue
     }
@@ -233,10 +233,12 @@ extension ClientConnectionMachine {
 // MARK: - Writing
 
 extension ClientMachine {
-    /// Takes the frames to write, then encodes posts that waited for room.
-    mutating func takeOutgoing(_ effects: inout Effects) -> ByteBuffer {
+    /// Takes the frames to write, then encodes posts that waited for room. Nil if there are no frames, for example
+    /// because the staged posts were refused or wait for receipts of earlier ones.
+    mutating func takeOutgoing(_ effects: inout Effects) -> ByteBuffer? {
         writeAcknowledgements()
         writeDropReports()
+        guard outgoing.readableBytes > 0 else { return nil }
         let taken = outgoing
         // A new buffer is used, because appending to the taken buffer would copy it. The next write will need about as
         // much space.

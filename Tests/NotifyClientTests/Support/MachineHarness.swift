@@ -227,10 +227,13 @@ final class MachineHarness {
 
     // MARK: Written frames
 
+    /// Takes the bytes of one write, as `ClientCore` does on the event loop.
+    func takeOutgoing() -> ByteBuffer? { process { $0.takeOutgoing(&$1) } }
+
     /// Returns the frames written since the last call.
     func read() throws -> [FakeConnection.Received] {
         repeat {
-            unread.append(process { $0.takeOutgoing(&$1) })
+            if let bytes = takeOutgoing() { unread.append(bytes) }
         } while process { machine, _ in machine.hasOutgoing }
         var frames: [FakeConnection.Received] = []
         while let frame = try unread.next(FakeConnection.Received.init) { frames.append(frame) }
