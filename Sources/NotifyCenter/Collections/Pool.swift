@@ -79,10 +79,10 @@ struct Pool<Element: BitwiseCopyable>: ~Copyable, @unchecked Sendable {
     @inline(never)
     private mutating func grow() {
         let grown = max(4, capacity * 2)
-        let memoryOfGrown = UnsafeMutableRawBufferPointer.allocate(
+        let allocation = UnsafeMutableRawBufferPointer.allocate(
             byteCount: grown * MemoryLayout<Element>.stride, alignment: Self.alignment)
-        HugePages.request(for: memoryOfGrown)
-        let moved = memoryOfGrown.bindMemory(to: Element.self).baseAddress.unsafelyUnwrapped
+        HugePages.request(for: allocation)
+        let moved = allocation.bindMemory(to: Element.self).baseAddress.unsafelyUnwrapped
         if let memory {
             moved.moveInitialize(from: memory, count: extent)
             memory.deallocate()
