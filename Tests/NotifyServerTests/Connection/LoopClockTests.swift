@@ -7,11 +7,18 @@ struct LoopClockTests {
     private func time(_ clock: inout LoopClock, _ monotonic: Duration) -> Duration { clock.read(monotonic).time }
 
     /// A clock that was read at 100 s.
-    private static func clock(waitingUntil wakeUp: Duration? = nil) -> LoopClock {
+    private static func clock(waitingUntil wakeUps: Duration...) -> LoopClock {
         var clock = LoopClock()
         _ = clock.read(.seconds(100))
-        if let wakeUp { clock.wakesUp(at: wakeUp) }
-        clock.waits(hasTimer: wakeUp != nil)
+        for wakeUp in wakeUps { clock.wakesUp(at: wakeUp) }
+        clock.waits(hasTimer: !wakeUps.isEmpty)
+        return clock
+    }
+
+    /// A clock that was read when its timer was due, at 100.5 s.
+    private static func clockWithReachedTimer() -> LoopClock {
+        var clock = Self.clock(waitingUntil: .milliseconds(100_500))
+        _ = clock.read(.milliseconds(100_500))
         return clock
     }
 
@@ -56,15 +63,13 @@ struct LoopClockTests {
     }
 
     @Test func `a timer that was reached and not set again does not make a later wait a standstill`() {
-        var clock = Self.clock(waitingUntil: .milliseconds(100_500))
-        _ = clock.read(.milliseconds(100_500))
+        var clock = Self.clockWithReachedTimer()
         clock.waits(hasTimer: false)
         #expect(time(&clock, .seconds(900)) == .seconds(900))
     }
 
     @Test func `a timer replaces one that was reached`() {
-        var clock = Self.clock(waitingUntil: .milliseconds(100_500))
-        _ = clock.read(.milliseconds(100_500))
+        var clock = Self.clockWithReachedTimer()
         clock.wakesUp(at: .milliseconds(101_000))
         clock.waits(hasTimer: true)
         #expect(time(&clock, .milliseconds(101_000)) == .seconds(101))
@@ -79,11 +84,7 @@ struct LoopClockTests {
     }
 
     @Test func `a gap that outlasts the earliest of several timers is a standstill`() {
-        var clock = LoopClock()
-        _ = clock.read(.seconds(100))
-        clock.wakesUp(at: .milliseconds(100_400))
-        clock.wakesUp(at: .milliseconds(100_900))
-        clock.waits(hasTimer: true)
+        var clock = Self.clock(waitingUntil: .milliseconds(100_400), .milliseconds(100_900))
         #expect(time(&clock, .seconds(101)) == .seconds(100))
     }
 }
