@@ -240,8 +240,6 @@ struct StoreRetentionTests {
             for chunk in stride(from: 0, to: messages.count, by: 500) {
                 await store.commit(Array(messages[chunk..<min(chunk + 500, messages.count)]))
             }
-            // This commit closes the open segment, so that the next pass deletes from it.
-            await store.commit([], changes: [])
             store.maintainToEnd()
             try store.close(nextSequence: 7000)
             let pages = try folder.rows("PRAGMA page_count") + folder.rows("PRAGMA freelist_count")
