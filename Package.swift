@@ -123,7 +123,7 @@ let package = Package(
         .executableTarget(
             name: "notifyd",
             dependencies: [
-                "NotifyServer", "NotifySystem", "NotifyUnits",
+                "NotifyServer", "NotifySystem", "NotifyUnits", "NotifyWire",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ]),
@@ -153,7 +153,7 @@ let package = Package(
         .target(name: "PolicyModel", dependencies: ["NotifyCenter", "NotifyLog"], path: "Tests/PolicyModel"),
         .target(
             name: "FuzzTargets",
-            dependencies: ["NotifyServer", "NotifyLog", "NotifyCenter", "PolicyModel", "TestSupport"],
+            dependencies: ["NotifyServer", "NotifyLog", "NotifyCenter", "NotifySystem", "PolicyModel", "TestSupport"],
             path: "Tests/Fuzz/Targets"),
         .testTarget(name: "NotifyCenterTests", dependencies: ["NotifyCenter", "CenterConformance", "TestSupport"]),
         .testTarget(
