@@ -156,9 +156,10 @@ struct CommitPipeline {
         return bytes
     }
 
-    /// Requests that the next batch begins as soon as the store is free.
+    /// Requests that the next batch begins as soon as the store is free, and contains the progress.
     mutating func requestCommit() {
         pending.isRequested = true
+        pending.isProgressRequested = true
     }
 
     /// Schedules a commit of progress after `progressDelay`.
@@ -190,7 +191,10 @@ struct CommitPipeline {
 
     /// Begins the next batch, if the store is free and a commit is due.
     ///
-    /// - Parameter takeProgress: Returns the unpersisted progress. Called only if a batch begins.
+    /// A batch of messages alone does not wait for progress that is not due yet: a cursor that moves with each message
+    /// is written once per `progressDelay`, not once per batch.
+    ///
+    /// - Parameter takeProgress: Returns the unpersisted progress. Called only if the batch contains it.
     mutating func beginBatch(
         hasProgress: Bool, now: Duration, takeProgress: () -> UnsavedProgress
     ) -> CommitBatch? {
@@ -203,7 +207,8 @@ struct CommitPipeline {
             if isDue { deadline = nil }
             return nil
         }
-        let progress = takeProgress()
+        let isProgressDue = isDue || deadline == nil || health.isFailing || !pending.isOnlyMessages
+        let progress = isProgressDue ? takeProgress() : UnsavedProgress()
         _ = pending.sealOpenBlock()
         let batch = CommitBatch(
             id: nextBatchID, blocks: pending.sealed.map(\.block), changes: pending.changes + progress.changes,
@@ -213,7 +218,7 @@ struct CommitPipeline {
             losses: progress.losses, passedLosses: progress.passedLosses, redeliveries: progress.redeliveries,
             reserveBelow: reservation, started: now, isRetry: isRetryRequested)
         isRetryRequested = false
-        deadline = nil
+        if isProgressDue { deadline = nil }
         nextBatchID += 1
         if reservation != nil { sequencer.reservationBegan() }
         return batch

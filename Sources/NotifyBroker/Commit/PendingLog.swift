@@ -62,6 +62,8 @@ struct PendingLog {
     var isSynced = false
     /// Whether the batch is to be committed as soon as the store is free.
     var isRequested = false
+    /// Whether the batch must contain the progress, even if it is not due.
+    var isProgressRequested = false
     /// The memory of the pending content, in bytes.
     private(set) var bytes = 0
     /// The part of `bytes` that is charged to each user.
@@ -88,6 +90,9 @@ struct PendingLog {
         isRequested = true
         return (start, start + size)
     }
+
+    /// Whether the batch contains only messages, so that it may begin without the progress.
+    var isOnlyMessages: Bool { changes.isEmpty && continuations.isEmpty && !isProgressRequested }
 
     /// Whether the batch contains dead letters that replace copies.
     var hasDeadLetters: Bool { continuations.contains { if case .deadLettered = $0 { true } else { false } } }

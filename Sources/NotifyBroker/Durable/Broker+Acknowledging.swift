@@ -20,7 +20,7 @@ extension Broker {
             return
         }
         durables[durable].lossAcknowledged(
-            through: acknowledge.ranges.map(\.last).max() ?? 0, by: member)
+            through: acknowledge.ranges.lazy.map(\.last).max() ?? 0, by: member)
         answersChanged(durable, now: now)
         pauseIfManyUnsaved(slot)
     }

@@ -43,6 +43,7 @@ extension DurableSubscription {
     /// The number of messages that may be delivered again now.
     var redeliveryRoom: Int { deliverable }
 
+    @inline(__always)
     private var deliverable: Int {
         guard settings.maximumInFlight > 0 else { return _members.room }
         return min(_members.room, max(0, Int(settings.maximumInFlight) - _members.unacknowledged))

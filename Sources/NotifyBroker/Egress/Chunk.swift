@@ -1,3 +1,4 @@
+import DequeModule
 import NIOCore
 import NotifyWire
 
@@ -39,5 +40,17 @@ struct Chunk {
 
     var isDroppable: Bool {
         if case .droppable = content { true } else { false }
+    }
+}
+
+extension Deque<Chunk> {
+    /// The bytes that the chunks from an index on use of each shared block. Several chunks use the same block if
+    /// messages of different blocks, such as stored and volatile ones, alternate.
+    func usedBytesOfBlocks(from first: Int) -> [ObjectIdentifier: Int] {
+        var used: [ObjectIdentifier: Int] = [:]
+        for chunk in self[first...] {
+            if let block = chunk.block { used[ObjectIdentifier(block), default: 0] += chunk.bytes.readableBytes }
+        }
+        return used
     }
 }

@@ -263,7 +263,7 @@ struct Egress {
         guard let run = openRuns[reader.index] else { return }
         openRuns[reader.index] = nil
         let slot = run.destination.connection
-        outboxes[slot.index].append(run)
+        outboxes[slot.index].append(run, of: sources[Int(run.source)])
         if run.destination.isRedelivery { counts.redelivered += UInt64(run.count) }
         touch(slot)
     }
@@ -277,12 +277,15 @@ struct Egress {
         endVolatileBlock()
         flushBudget.beginTurn()
         swap(&sealed, &touched)
+        // Taken out, because an access to a property would retain the array for each outbox.
+        var finished = exchange(&sources, with: [])
         for slot in sealed {
             outboxes[slot.index].isTouched = false
-            let added = outboxes[slot.index].seal { [sources] in sources[Int($0)] }
+            let added = outboxes[slot.index].seal(finished)
             counts.delivered += added.volatile + added.durable
         }
-        sources.removeAll(keepingCapacity: true)
+        finished.removeAll(keepingCapacity: true)
+        sources = finished
         defer { counts = Counts() }
         return counts
     }

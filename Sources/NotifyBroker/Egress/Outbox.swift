@@ -79,8 +79,22 @@ struct Outbox {
         return true
     }
 
+    /// Deliver frames up to this size are copied behind the header of their run. A copy takes less time than another
+    /// buffer for the socket.
+    private static let copiedRunBytes = 1 << 10
+
     /// Appends a run: its header and its deliver frames.
-    mutating func append(_ run: OpenRun) {
+    mutating func append(_ run: OpenRun, of source: Egress.Source) {
+        let count = run.end - run.start
+        guard count > Self.copiedRunBytes else {
+            appendOwn(isAnswer: false, durable: run.count) { own in
+                run.writeHeader(to: &own)
+                source.buffer.withUnsafeReadableBytes { frames in
+                    _ = own.writeBytes(UnsafeRawBufferPointer(rebasing: frames[run.start..<run.end]))
+                }
+            }
+            return
+        }
         appendOwn(isAnswer: false) { run.writeHeader(to: &$0) }
         begin(
             OutboxSpan(
@@ -89,16 +103,20 @@ struct Outbox {
     }
 
     /// Appends bytes for this connection alone.
-    mutating func appendOwn(isAnswer: Bool = true, _ write: (inout ByteBuffer) -> Void) {
+    ///
+    /// - Parameter durable: The number of stored messages among the bytes, for statistics.
+    @inline(__always)
+    mutating func appendOwn(isAnswer: Bool = true, durable: UInt32 = 0, _ write: (inout ByteBuffer) -> Void) {
         let start = own.writerIndex
         write(&own)
         if last.source == OutboxSpan.own, last.end == start, last.isAnswer == isAnswer {
             last.end = own.writerIndex
+            last.durable += durable
         } else {
             begin(
                 OutboxSpan(
                     source: OutboxSpan.own, isAnswer: isAnswer, start: start, end: own.writerIndex, droppable: 0,
-                    durable: 0, first: 0, last: 0))
+                    durable: durable, first: 0, last: 0))
         }
     }
 
@@ -111,29 +129,27 @@ struct Outbox {
 
     /// Turns the tick's spans into chunks.
     ///
-    /// - Parameter source: Returns the finished source with an index.
+    /// - Parameter sources: The finished sources of the tick.
     /// - Returns: The numbers of volatile and of durable messages.
-    mutating func seal(_ source: (UInt32) -> Egress.Source) -> (volatile: UInt64, durable: UInt64) {
+    mutating func seal(_ sources: [Egress.Source]) -> (volatile: UInt64, durable: UInt64) {
         begin(.none)
         var counts = (volatile: UInt64(0), durable: UInt64(0))
         // The unused capacity of the outbox's own buffer, charged to the first chunk from this buffer.
         var unused = own.capacity - own.writerIndex
         for span in spans {
-            let origin = span.source == OutboxSpan.own ? nil : source(span.source)
-            let buffer = origin?.buffer ?? own
-            guard let bytes = buffer.getSlice(at: span.start, length: span.end - span.start) else {
-                preconditionFailure("a span reaches past its source")
-            }
+            let isOwn = span.source == OutboxSpan.own
+            let bytes = isOwn ? takeOwn(span) : sources[Int(span.source)].buffer.writtenSlice(span.start..<span.end)
+            let block = isOwn ? nil : sources[Int(span.source)].block
             let content: Chunk.Content =
                 span.droppable == 0
                 ? (span.isAnswer ? .answer : .run)
                 : .droppable(Chunk.MessageSpan(count: UInt64(span.droppable), first: span.first, last: span.last))
-            var charge = origin?.block.byteCount ?? bytes.readableBytes
-            if origin == nil {
+            var charge = block?.byteCount ?? bytes.readableBytes
+            if isOwn {
                 charge += unused
                 unused = 0
             }
-            chunks.append(Chunk(content: content, bytes: bytes, charge: charge, block: origin?.block))
+            chunks.append(Chunk(content: content, bytes: bytes, charge: charge, block: block))
             unsettled += 1
             counts.volatile += UInt64(span.droppable)
             counts.durable += UInt64(span.durable)
@@ -143,6 +159,14 @@ struct Outbox {
         let count = counts.volatile &+ counts.durable
         if count > 0 { taken.messageCount &+= count }
         return counts
+    }
+
+    /// The bytes of a span of the outbox's own buffer: the buffer itself if the span is all of it, because a slice takes
+    /// longer.
+    @inline(__always)
+    private mutating func takeOwn(_ span: OutboxSpan) -> ByteBuffer {
+        if span.end - span.start == own.writerIndex { return exchange(&own, with: ByteBuffer()) }
+        return own.writtenSlice(span.start..<span.end)
     }
 
     /// Takes the next bytes to write. A position where messages were dropped yields a gap frame.
@@ -171,7 +195,7 @@ struct Outbox {
         taken.settle(isBlocked: isBlocked, in: blocks)
         runs = 0
         let first = chunks.count - unsettled
-        let usedBytes = unsettled > 1 ? usedBytesOfBlocks(from: first) : [:]
+        let usedBytes = unsettled > 1 ? chunks.usedBytesOfBlocks(from: first) : [:]
         for index in first..<chunks.count {
             let bytes = chunks[index].bytes.readableBytes
             if let block = chunks[index].block, case let used = usedBytes[ObjectIdentifier(block)] ?? bytes,
@@ -187,16 +211,6 @@ struct Outbox {
             charge(chunks[index])
         }
         unsettled = 0
-    }
-
-    /// The bytes that unsettled chunks use of each shared block. Several chunks use the same block if messages of
-    /// different blocks, such as stored and volatile ones, alternate.
-    private func usedBytesOfBlocks(from first: Int) -> [ObjectIdentifier: Int] {
-        var used: [ObjectIdentifier: Int] = [:]
-        for chunk in chunks[first...] {
-            if let block = chunk.block { used[ObjectIdentifier(block), default: 0] += chunk.bytes.readableBytes }
-        }
-        return used
     }
 
     private mutating func charge(_ chunk: Chunk) {

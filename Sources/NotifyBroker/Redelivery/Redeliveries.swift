@@ -79,6 +79,8 @@ struct Redeliveries {
     var nextTime: Duration? { timers.min?.time }
 
     /// Whether there would be no room for further messages if the messages in flight for the first time failed.
+    // Inlined, so that the caller need not copy the subscription.
+    @inline(__always)
     func isFull(withInFlight count: Int, bytes: Int) -> Bool {
         self.count + count >= Redelivery.maximumCount || self.bytes + bytes >= Redelivery.maximumBytes
             || self.bytes - withheld.bytes + bytes >= maximumBytes

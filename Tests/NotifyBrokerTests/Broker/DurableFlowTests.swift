@@ -89,13 +89,16 @@ struct DurableFlowTests {
         #expect(host.nextDeadline == nil)
     }
 
-    @Test func `acknowledgements are persisted with the next batch`() {
+    @Test func `batches of posts persist acknowledgements only once they are due`() {
         let host = TestHost()
         let client = subscriber(host)
         post(1, host)
         let sequence = client.takeMessages()[0].sequence
         client.acknowledge(1, sequence...sequence)
         post(1, host, name: "other")
+        #expect((host.store.subscription(named: "inbox")?.progress.cursor ?? 0) < sequence)
+        host.advance(.milliseconds(50))
+        host.run()
         #expect((host.store.subscription(named: "inbox")?.progress.cursor ?? 0) >= sequence)
     }
 

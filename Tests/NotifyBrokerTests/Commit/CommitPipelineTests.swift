@@ -92,6 +92,33 @@ struct CommitPipelineTests {
         )
     }
 
+    @Test func `a batch of messages contains progress only when the progress is due`() throws {
+        var pipeline = try ready()
+        func isTaken(at now: Duration) -> Bool? {
+            var isTaken = false
+            let batch = pipeline.beginBatch(hasProgress: true, now: now) {
+                isTaken = true
+                return UnsavedProgress()
+            }
+            guard let batch else { return nil }
+            _ = finish(&pipeline, batch, at: now)
+            return isTaken
+        }
+        let delay = configuration.acknowledgementDelay
+        pipeline.progressMade(now: .zero)
+        _ = append(5, to: &pipeline)
+        #expect(isTaken(at: .zero) == false)
+        #expect(pipeline.nextDeadline(pageStarted: nil) == delay, "the progress is still to be committed")
+        _ = append(6, to: &pipeline)
+        #expect(isTaken(at: delay) == true)
+        pipeline.progressMade(now: delay)
+        pipeline.append(.forget(id: DurableID(1), sequences: [5]))
+        #expect(isTaken(at: delay) == true, "a change of a subscription follows its progress")
+        pipeline.progressMade(now: delay)
+        pipeline.requestCommit()
+        #expect(isTaken(at: delay) == true)
+    }
+
     @Test func `the time limit of a page that waits for a batch begins with the outcome of the batch`() throws {
         var pipeline = try ready()
         _ = append(5, to: &pipeline)

@@ -26,7 +26,7 @@ struct LossCommitTests {
         host.run()
         client.acknowledge(1, sequences[4]...sequences[4])
         client.post("x", .stored)
-        host.tick()
+        host.advance(.milliseconds(50))
     }
 
     private var loss: Loss? { host.durable("d")?.loss }

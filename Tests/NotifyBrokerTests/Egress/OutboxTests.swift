@@ -29,16 +29,16 @@ struct OutboxTests {
         received.compactMap { if case .message(let message) = $0 { message.sequence } else { nil } }
     }
 
-    /// Returns a run of adjacent messages in source 2, for subscription 9.
-    private static func run(_ places: [(start: Int, end: Int)], isRedelivery: Bool) -> OpenRun {
+    /// Returns a run of adjacent messages in a source, for subscription 9.
+    private static func run(_ places: [(start: Int, end: Int)], in source: UInt32, isRedelivery: Bool) -> OpenRun {
         let destination = OpenRun.Destination(
             connection: ConnectionSlot(0), subscription: 9, isRedelivery: isRedelivery)
         let entries = places.map {
             LogBlock.Entry(sequence: 0, offset: UInt32($0.start), length: UInt32($0.end - $0.start))
         }
-        var run = OpenRun(OpenRun.Frames(entries[0]), in: 2, to: destination)
+        var run = OpenRun(OpenRun.Frames(entries[0]), in: source, to: destination)
         for entry in entries.dropFirst() {
-            let isExtended = run.extend(with: OpenRun.Frames(entry), in: 2, to: destination)
+            let isExtended = run.extend(with: OpenRun.Frames(entry), in: source, to: destination)
             #expect(isExtended)
         }
         return run
@@ -55,7 +55,7 @@ struct OutboxTests {
             let place = source.append(sequence, name: name, size: size)
             outbox.appendVolatile(source: 0, start: place.start, end: place.end, sequence: sequence)
         }
-        _ = outbox.seal { _ in Egress.Source(source.buffer) }
+        _ = outbox.seal([Egress.Source(source.buffer)])
     }
 
     // MARK: A tick
@@ -74,7 +74,7 @@ struct OutboxTests {
             outbox.appendVolatile(source: 0, start: place.start, end: place.end, sequence: sequence)
         }
         Self.pong(3, to: &outbox)
-        let counts = outbox.seal { _ in Egress.Source(source.buffer) }
+        let counts = outbox.seal([Egress.Source(source.buffer)])
         #expect(counts.volatile == 3)
         #expect(outbox.chunks.count == 3, "two pongs, three messages, one pong")
         let received = Self.read(&outbox)
@@ -94,7 +94,7 @@ struct OutboxTests {
         for (source, place, sequence) in [(UInt32(0), one, UInt64(1)), (0, three, 3), (1, four, 4)] {
             outbox.appendVolatile(source: source, start: place.start, end: place.end, sequence: sequence)
         }
-        _ = outbox.seal { Egress.Source($0 == 0 ? first.buffer : second.buffer) }
+        _ = outbox.seal([Egress.Source(first.buffer), Egress.Source(second.buffer)])
         #expect(outbox.chunks.count == 3)
         #expect(Self.sequences(Self.read(&outbox)) == [1, 3, 4])
     }
@@ -105,13 +105,30 @@ struct OutboxTests {
         let one = source.append(1)
         let (two, three) = (page.append(2), page.append(3))
         outbox.appendVolatile(source: 0, start: one.start, end: one.end, sequence: 1)
-        outbox.append(Self.run([two, three], isRedelivery: true))
+        let sources = [Egress.Source(source.buffer), Egress.Source(page.buffer)]
+        outbox.append(Self.run([two, three], in: 1, isRedelivery: true), of: sources[1])
         Self.pong(1, to: &outbox)
-        let counts = outbox.seal { Egress.Source($0 == 0 ? source.buffer : page.buffer) }
+        let counts = outbox.seal(sources)
         #expect(counts.volatile == 1 && counts.durable == 2)
         let messages = Self.read(&outbox).compactMap { if case .message(let message) = $0 { message } else { nil } }
         #expect(messages.map(\.subscription) == [0, 9, 9])
         #expect(messages.map(\.isRedelivery) == [false, true, true])
+    }
+
+    @Test(arguments: [(1023, 1), (1024, 1), (1025, 2)])
+    func `the messages of a small run are copied behind its header`(_ bytes: Int, _ chunks: Int) {
+        var outbox = Outbox()
+        var page = Source()
+        _ = page.append(1)
+        let place = page.append(2, size: bytes - deliverFrame(2).readableBytes)
+        let source = Egress.Source(page.buffer)
+        outbox.append(Self.run([place], in: 0, isRedelivery: false), of: source)
+        let counts = outbox.seal([source])
+        #expect(counts.volatile == 0 && counts.durable == 1)
+        #expect(outbox.chunks.count == chunks)
+        outbox.settle(isBlocked: false, in: RetainedBlocks())
+        #expect(outbox.reliableBytes >= Run.frameSize + bytes)
+        #expect(Self.sequences(Self.read(&outbox)) == [2])
     }
 
     // MARK: Charges
@@ -120,7 +137,7 @@ struct OutboxTests {
         var outbox = Outbox()
         Self.tick(&outbox, [1, 2], size: 100)
         Self.pong(1, to: &outbox)
-        _ = outbox.seal { _ in Egress.Source(ByteBuffer()) }
+        _ = outbox.seal([])
         #expect(outbox.waitingBytes == 0, "nothing is charged before it is settled")
         _ = outbox.next()
         outbox.settle(isBlocked: false, in: RetainedBlocks())
@@ -141,7 +158,7 @@ struct OutboxTests {
         block.writeBuffer(&frame)
         block.writeRepeatingByte(0, count: 8192 - used)
         outbox.appendVolatile(source: 0, start: 0, end: used, sequence: 1)
-        _ = outbox.seal { _ in Egress.Source(block) }
+        _ = outbox.seal([Egress.Source(block)])
         outbox.settle(isBlocked: false, in: RetainedBlocks())
         #expect(outbox.droppableBytes == (used < 4096 ? 4096 : 8192))
         #expect(outbox.ownBytes == (used < 4096 ? 4096 : 0))
@@ -157,7 +174,7 @@ struct OutboxTests {
         var outboxes = [Outbox(), Outbox()]
         for index in outboxes.indices {
             outboxes[index].appendVolatile(source: 0, start: place.start, end: place.end, sequence: 1)
-            _ = outboxes[index].seal { _ in origin }
+            _ = outboxes[index].seal([origin])
             outboxes[index].settle(isBlocked: false, in: blocks)
         }
         #expect(blocks.byteCount == source.buffer.storageCapacity)
@@ -188,7 +205,7 @@ struct OutboxTests {
             }
         }
         let origins = sources.map { Egress.Source($0.buffer) }
-        _ = outbox.seal { origins[Int($0)] }
+        _ = outbox.seal(origins)
         outbox.settle(isBlocked: false, in: blocks)
         #expect(outbox.chunks.count == 2 * count)
         #expect(outbox.chunks.allSatisfy { ($0.block != nil) == isShared })
@@ -209,7 +226,7 @@ struct OutboxTests {
         for round in 0..<5 as Range<UInt64> {
             Self.tick(&outbox, [round * 2 + 1, round * 2 + 2], size: 50)
             Self.pong(round, to: &outbox)
-            _ = outbox.seal { _ in Egress.Source(ByteBuffer()) }
+            _ = outbox.seal([])
             if round == 3 { _ = outbox.next() }
             outbox.settle(isBlocked: false, in: RetainedBlocks())
         }
@@ -309,9 +326,10 @@ struct OutboxTests {
     @Test func `a run that has begun is not split`() {
         var outbox = Outbox()
         var page = Source()
-        let place = page.append(50)
-        outbox.append(Self.run([place], isRedelivery: false))
-        _ = outbox.seal { _ in Egress.Source(page.buffer) }
+        let place = page.append(50, size: 2000)
+        let source = Egress.Source(page.buffer)
+        outbox.append(Self.run([place], in: 0, isRedelivery: false), of: source)
+        _ = outbox.seal([source])
         Self.tick(&outbox, [51, 52])
         var reader = OutputReader()
         if let header = outbox.next() { _ = reader.read(header) }
