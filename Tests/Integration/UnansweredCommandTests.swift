@@ -91,6 +91,13 @@ extension IntegrationTests {
             try await expectEnd(process, 0, "")
         }
 
+        @Test func `a signal ends 'top --count' with 1 while the daemon stands still`() async throws {
+            let daemon = try await Daemon.start()
+            let process = try Notifyctl(daemon).impatient.start(["top", "--count", "1000", "--interval", "100ms"])
+            _ = try await process.waitForLines(1)
+            try await expectEnd(process, of: daemon, 1, "notifyctl: ended by a signal before everything was printed\n")
+        }
+
         @Test func `a signal ends 'log --follow' while the daemon stands still`() async throws {
             let daemon = try await Daemon.start()
             try RawClient(daemon).post("a", durability: .stored)

@@ -21,7 +21,9 @@ extension Interruption {
             group.addTask { await interruption.watchReader(of: STDOUT_FILENO) }
             group.addTask {
                 await interruption.endUnanswered(after: { _ in limit }) { reason in
-                    reason == .readerClosed ? .readerClosed : incomplete ?? CommandFailure(.success)
+                    if reason == .readerClosed { return .readerClosed }
+                    let failure = interruption.isSignalledEarly ? incomplete : nil
+                    return failure ?? CommandFailure(.success)
                 }
             }
             defer { group.cancelAll() }

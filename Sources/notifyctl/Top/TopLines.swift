@@ -1,4 +1,3 @@
-import Glibc
 import NotifyClient
 
 /// Runs `top` without a terminal: prints each report as lines.
@@ -19,38 +18,13 @@ struct TopLines: Sendable {
     /// - Throws: `StandardOutput.Failure.readerClosed` if the output is closed before all reports are printed;
     ///   `CommandFailure` if `count` is set and a signal arrives before that; errors of the client.
     func run(configuration: NotificationClient.Configuration) async throws {
-        let signals = await Interruption.trapSignals()
-        let interruption = Interruption()
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { await interruption.watchSignals(signals) }
-            group.addTask { await interruption.watchReader(of: STDOUT_FILENO) }
-            group.addTask { await interruption.endUnanswered { _ in CommandFailure(.success) } }
-            defer { group.cancelAll() }
-            do {
-                try await print(configuration, until: interruption)
-            } catch  where interruption.reason != nil {
-                // A request, a wait or a write was cancelled.
-            }
-        }
-        try interruption.checkReader()
-        if count != nil, interruption.isSignalledEarly {
-            throw CommandFailure.incomplete
+        try await Interruption.run(incomplete: count == nil ? nil : .incomplete) {
+            try await print(configuration, until: $0)
         }
     }
 
     private func print(_ configuration: NotificationClient.Configuration, until interruption: Interruption) async throws
     {
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await print(configuration, flushingUntil: interruption) }
-            group.addTask { _ = await interruption.wait() }
-            defer { group.cancelAll() }
-            try await group.next()
-        }
-    }
-
-    private func print(
-        _ configuration: NotificationClient.Configuration, flushingUntil interruption: Interruption
-    ) async throws {
         var configuration = configuration
         configuration.onConnectionChange = ConnectionReporter().handler
         try await withNotificationClient(configuration: configuration) { client in
