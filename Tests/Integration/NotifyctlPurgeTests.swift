@@ -112,6 +112,23 @@ extension IntegrationTests {
             #expect(left == [])
         }
 
+        @Test(.enabled(if: Requirements.hasTmux), arguments: ["", " --before now"])
+        func `messages that are posted while 'purge' asks remain`(options: String) async throws {
+            _ = try store(1, "a.before")
+            try await TmuxTerminal.with(daemon) { terminal in
+                try await terminal.type("notifyctl purge 'a.*'\(options); echo status $?")
+                try await terminal.press("Enter")
+                try await terminal.wait("the question") { $0.text.contains("Delete the stored messages") ? $0 : nil }
+                _ = try store(1, "a.after")
+                try await terminal.type("yes")
+                try await terminal.press("Enter")
+                let end = try await terminal.wait("the end") { $0.text.contains("status 0") ? $0.text : nil }
+                #expect(end.contains("deleted 1 message"))
+            }
+            let left = try await stored()
+            #expect(left == ["a.after 1"])
+        }
+
         @Test(.enabled(if: Requirements.canSwitchUser))
         func `another user may not purge`() async throws {
             _ = try store(1, "a")

@@ -23,6 +23,11 @@ extension NotificationClient.Administration {
         }
     }
 
+    /// The sequence of the next message: the end of a ``purge(_:before:)`` of the messages posted so far.
+    package nonisolated(nonsending) func nextSequence() async throws(NotifyError) -> UInt64 {
+        try await client.core.find(.now, until: client.core.deadline(after: timeout)).sequence
+    }
+
     /// Deletes stored messages, even if durable subscriptions have not acknowledged them. Deletes their dead letters,
     /// too, and the copies of messages that wait for their next delivery after a failure.
     ///

@@ -14,7 +14,7 @@ struct PurgeCommand: AsyncParsableCommand, PatternTaking {
             'notifyctl log --summary' shows the stored messages of each name.
 
             --before is \(PositionArgument.forms). Messages at that position or later remain. By default, all messages \
-            that are stored when the deletion begins are deleted.
+            that were posted before the question are deleted; with --yes, those that are stored when the deletion begins.
 
             EXAMPLES
               notifyctl purge 'metrics.>' --before 2h
@@ -43,15 +43,16 @@ struct PurgeCommand: AsyncParsableCommand, PatternTaking {
 
     func run() async throws {
         if !yes { try Question.checkTerminal() }
-        // Fixed before the question: while the user thinks, an age would become a later time.
+        // Fixed before the question: while the user thinks, messages are posted, and an age would become a later time.
         let (patterns, before) = (patterns, before?.fixed(at: Date()))
         let (asks, times) = (!yes, time.noticeStyle)
         let result = try await withNotificationClient(configuration: connection.configuration()) { client in
-            if asks {
-                let present = try await Self.present(client, patterns, before)
-                try Question.confirm(Self.question(patterns, before, times, present))
-            }
-            return try await client.administration.purge(patterns, before: before)
+            guard asks else { return try await client.administration.purge(patterns, before: before) }
+            var end = before
+            if end == nil || end == .now { end = .sequence(try await client.administration.nextSequence()) }
+            let present = try await Self.present(client, patterns, end)
+            try Question.confirm(Self.question(patterns, before, times, present))
+            return try await client.administration.purge(patterns, before: end)
         }
         var output = StandardOutput()
         output.append(Self.text(result))
