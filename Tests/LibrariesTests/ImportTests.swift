@@ -1,6 +1,6 @@
 import Foundation
 import NotifyBroadcast
-import NotifyCenter
+@_spi(Package) import NotifyCenter
 import NotifyClient
 import NotifyFoundation
 import Observation

@@ -1,4 +1,4 @@
-import NotifyCenter
+@_spi(Package) import NotifyCenter
 import NotifyStore
 import NotifyLog
 import NotifySystem

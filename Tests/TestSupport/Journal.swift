@@ -1,4 +1,4 @@
-import NotifyCenter
+@_spi(Package) import NotifyCenter
 
 /// A thread-safe log of strings, in order.
 package final class Journal: Sendable {

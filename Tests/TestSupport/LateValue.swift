@@ -1,4 +1,4 @@
-import NotifyCenter
+@_spi(Package) import NotifyCenter
 
 /// A value that is set after closures have captured it.
 package final class LateValue<Value: Sendable>: Sendable {

@@ -1,4 +1,4 @@
-import NotifyCenter
+@_spi(Package) import NotifyCenter
 
 /// A clock that a test advances.
 package final class ManualClock: Clock {

@@ -1,5 +1,5 @@
 import Foundation
-import NotifyCenter
+@_spi(Package) import NotifyCenter
 import Synchronization
 
 /// Runs `body` on `count` threads that begin together, and returns their results in the order of the threads.

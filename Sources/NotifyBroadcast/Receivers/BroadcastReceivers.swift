@@ -1,4 +1,4 @@
-import NotifyCenter
+@_spi(Package) import NotifyCenter
 
 /// The receivers of a broadcaster, held weakly, in order of registration, each with the methods it is registered for.
 ///

@@ -1,5 +1,6 @@
 extension String {
     /// Calls a closure with the UTF-8 bytes of the string, valid only during the call. Native strings are not copied.
+    @inlinable
     @inline(__always)
     package func withUTF8Bytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         if let result = utf8.withContiguousStorageIfAvailable({ body(UnsafeRawBufferPointer($0)) }) { return result }

@@ -71,6 +71,7 @@ public struct NotificationName: Sendable, CustomStringConvertible {
     public var description: String { string }
 
     /// Calls a closure with the bytes of the name, which are valid only during the call.
+    @inlinable
     package func withUTF8<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         string.withUTF8Bytes(body)
     }

@@ -39,14 +39,14 @@ struct RequestTable<Entry> {
     }
 
     /// Adds an entry under the next number.
-    mutating func append(_ entry: Entry) -> UInt64 {
+    mutating func append(_ entry: consuming Entry) -> UInt64 {
         let request = nextRequest
         append(place: entry)
         count += 1
         return request
     }
 
-    private mutating func append(place: Entry?) {
+    private mutating func append(place: consuming Entry?) {
         if entries.count >= Self.maximumSpan, (count - oldest.count) * 2 < entries.count,
             let entry = entries.popFirst()
         {
@@ -108,15 +108,10 @@ struct RequestTable<Entry> {
         }
         guard request - base < UInt64(entries.count) else { return nil }
         let index = Int(request - base)
-        guard let entry = entries[index] else { return nil }
+        // Moved out, because a copy of the entry would retain each of its parts.
+        guard let entry = entries[index].take() else { return nil }
         count -= 1
-        if index == 0 {
-            entries.removeFirst()
-            base += 1
-            removeLeadingAnswered()
-        } else {
-            entries[index] = nil
-        }
+        if index == 0 { removeLeadingAnswered() }
         return entry
     }
 

@@ -2,7 +2,7 @@ import Glibc
 import Logging
 import NIOCore
 import NIOPosix
-import NotifyCenter
+@_spi(Package) import NotifyCenter
 import NotifySystem
 import NotifyWire
 import SystemPackage

@@ -4,8 +4,8 @@ import NotifyWire
 extension ClientMachine {
     /// Sends a post of the program, or queues it if there is no connection or no room for it.
     mutating func submit(
-        _ message: NotificationClient.OutgoingMessage, _ waiter: PostWaiter, now: @autoclosure () -> Duration,
-        _ effects: inout Effects
+        _ message: consuming NotificationClient.OutgoingMessage, _ waiter: PostWaiter,
+        now: @autoclosure () -> Duration, _ effects: inout Effects
     ) {
         if let refusal {
             effects.outcomes.append(waiter, .failure(refusal))
@@ -39,12 +39,14 @@ extension ClientMachine {
 
     private mutating func submitAnnounced(now: @autoclosure () -> Duration, _ effects: inout Effects) {
         for buffer in announcedPipelines {
-            let staged = buffer.takeStaged()
-            guard let last = staged.last else { continue }
-            for post in staged {
+            var staged = buffer.takeStaged()
+            guard let last = staged.last?.index else { continue }
+            // Moved out of the array, because a copy of a message would retain each of its parts.
+            staged.reverse()
+            while let post = staged.popLast() {
                 submit(post.message, .pipeline(buffer, index: post.index), now: now(), &effects)
             }
-            if let timeout = buffer.timeout { limit(buffer, before: last.index + 1, until: now() + timeout) }
+            if let timeout = buffer.timeout { limit(buffer, before: last + 1, until: now() + timeout) }
         }
         announcedPipelines.removeAll(keepingCapacity: true)
     }
@@ -60,7 +62,7 @@ extension ClientMachine {
     }
 
     private mutating func send(
-        _ message: NotificationClient.OutgoingMessage, _ waiter: PostWaiter, _ effects: inout Effects
+        _ message: consuming NotificationClient.OutgoingMessage, _ waiter: PostWaiter, _ effects: inout Effects
     ) {
         guard message.payload.count <= daemonInfo.maximumPayloadBytes else {
             let error = NotifyError.payloadTooLarge(
@@ -73,8 +75,8 @@ extension ClientMachine {
             effects.answer(slot, .success(()))
         } else {
             posts.inFlight += 1
-            let request = requests.append(.post(message, waiter))
-            message.append(request: request, wantsReceipt: true, to: &outgoing)
+            message.append(request: requests.nextRequest, wantsReceipt: true, to: &outgoing)
+            _ = requests.append(.post(message, waiter))
         }
     }
 
@@ -88,9 +90,11 @@ extension ClientMachine {
     mutating func receiptReceived(_ receipt: NotifyWire.Receipt, _ effects: inout Effects) throws(WireError) {
         let entry = try takeRequest(receipt.request)
         posts.inFlight -= 1
-        if case .abandonedPost = entry { return }
-        guard case .post(_, let waiter) = entry else { throw .unexpected }
-        effects.outcomes.append(waiter, .success(NotificationClient.Receipt(receipt)))
+        switch consume entry {
+        case .post(_, let waiter): effects.outcomes.append(waiter, .success(NotificationClient.Receipt(receipt)))
+        case .abandonedPost: return
+        default: throw .unexpected
+        }
     }
 
     /// Cancels a post whose task was cancelled. A queued post is not sent.

@@ -1,4 +1,4 @@
-import NotifyCenter
+@_spi(Package) import NotifyCenter
 
 /// The beginning of a sequence of stored messages. The iterators of the sequence share it.
 final class LogBeginning: Sendable {

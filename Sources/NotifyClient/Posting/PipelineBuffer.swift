@@ -1,5 +1,5 @@
 import DequeModule
-import NotifyCenter
+@_spi(Package) import NotifyCenter
 import Synchronization
 
 /// The posts of a pipeline on their way to the client, and their outcomes, in the order of posting.

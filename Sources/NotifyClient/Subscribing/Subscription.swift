@@ -1,4 +1,4 @@
-import NotifyCenter
+@_spi(Package) import NotifyCenter
 
 extension NotificationClient {
     /// An open subscription: an asynchronous sequence of messages and gaps, which one task at a time may read.

@@ -1,4 +1,4 @@
-import NotifyCenter
+@_spi(Package) import NotifyCenter
 
 /// The state of an observation, checked before a call that waited on a queue or in a task. This object retains neither
 /// the observation nor its center, so an observer may retain this object.

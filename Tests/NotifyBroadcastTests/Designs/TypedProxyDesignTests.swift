@@ -1,5 +1,5 @@
 import NotifyBroadcast
-import NotifyCenter
+@_spi(Package) import NotifyCenter
 import Synchronization
 import TestSupport
 import Testing

@@ -1,6 +1,6 @@
 import WireTestSupport
 @testable import NotifyBroker
-import NotifyCenter
+@_spi(Package) import NotifyCenter
 import NotifyWire
 import CenterConformance
 import Testing

@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import NotifyCenter
+@_spi(Package) @testable import NotifyCenter
 
 @Suite(.timeLimit(.minutes(25))) struct AsyncObserverTests {
     private let center = LocalCenter()

@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@testable import NotifyCenter
+@_spi(Package) @testable import NotifyCenter
 
 @Suite(.timeLimit(.minutes(25))) struct ObserveOnActorTests {
     private static let name = NotificationName(literal: "orders.created")

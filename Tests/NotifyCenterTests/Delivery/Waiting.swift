@@ -1,4 +1,4 @@
-@testable import NotifyCenter
+@_spi(Package) @testable import NotifyCenter
 
 /// Collects values in order, and waits for values. A suite that uses a collector needs a time limit.
 final class Collector<Value: Sendable>: Sendable {

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@testable import NotifyCenter
+@_spi(Package) @testable import NotifyCenter
 
 /// Other libraries implement `NSNotificationCenter` anew. Tests that this center has its features, without the faults
 /// known from those libraries. `NotifyFoundationTests` tests `queue:` and other parts of Foundation's interface.

@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import NotifyCenter
+@_spi(Package) @testable import NotifyCenter
 
 /// Concurrent use of a center. This suite is also run under the thread sanitizer.
 @Suite struct LocalCenterConcurrencyTests {

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@testable import NotifyCenter
+@_spi(Package) @testable import NotifyCenter
 
 @Suite struct NotificationObjectTests {
     private let center = LocalCenter()

@@ -2,7 +2,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import NotifyCenter
+@_spi(Package) @testable import NotifyCenter
 
 @Suite struct ObservationOptionsTests {
     private let center = LocalCenter()

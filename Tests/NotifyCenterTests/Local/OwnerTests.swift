@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@testable import NotifyCenter
+@_spi(Package) @testable import NotifyCenter
 
 /// Observations with an owner. `LocalCenterTests` covers the release of owners.
 @Suite struct OwnerTests {

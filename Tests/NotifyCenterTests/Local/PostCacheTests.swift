@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import NotifyCenter
+@_spi(Package) @testable import NotifyCenter
 
 @Suite struct PostCacheTests {
     /// A cache in a class, so that closures and `#expect` can use the cache. `changes` replaces the center's lock.

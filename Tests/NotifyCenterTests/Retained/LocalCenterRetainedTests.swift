@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import NotifyCenter
+@_spi(Package) @testable import NotifyCenter
 
 @Suite struct LocalCenterRetainedTests {
     private let center = LocalCenter()

@@ -1,5 +1,5 @@
 import Foundation
-import NotifyCenter
+@_spi(Package) import NotifyCenter
 import NIOCore
 import NIOPosix
 import NotifyWire

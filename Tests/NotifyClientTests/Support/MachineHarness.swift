@@ -1,5 +1,5 @@
 import NIOCore
-import NotifyCenter
+@_spi(Package) import NotifyCenter
 import NotifyWire
 import Testing
 import WireTestSupport

@@ -1,5 +1,5 @@
 import Glibc
-import NotifyCenter
+@_spi(Package) import NotifyCenter
 import NotifyLog
 import NotifyWire
 import TestSupport

@@ -1,4 +1,4 @@
-import NotifyCenter
+@_spi(Package) import NotifyCenter
 import NotifyStore
 
 /// The clocks of a machine, which advance only when the test advances them.
