@@ -5,7 +5,7 @@ import Testing
 @testable import notifyctl
 
 @Suite struct SubscribeRunnerTests {
-    @Test func `a pending message may arrive up to a second after the confirmation`() {
+    @Test func `a pending message may arrive up to a second after the log was read`() {
         let now = ContinuousClock.now
         #expect(SubscribeRunner.pendingWait(since: now, now: now) == .seconds(1))
         #expect(SubscribeRunner.pendingWait(since: now, now: now + .milliseconds(300)) == .milliseconds(700))

@@ -8,8 +8,8 @@ struct SubscribeRunner: Sendable {
     /// so the command ends with the timeout and not with the client's error.
     static func openingTimeout(_ timeout: Duration) -> Duration { max(timeout, AnswerTimeout.current) }
 
-    /// The time after the confirmation of the subscription in which `wait` still waits for a pending or stored message,
-    /// even if the timeout has passed.
+    /// The time in which `wait` still waits for a pending or stored message after the daemon has read the log, even if
+    /// the timeout has passed.
     private static let pendingTimeout = Duration.seconds(1)
 
     /// The time that a command still waits for the daemon to confirm the end of the subscription after its timeout.
@@ -58,7 +58,7 @@ struct SubscribeRunner: Sendable {
         let startTime = ContinuousClock.now
         let signals = await Interruption.trapSignals(includingHangup: program != nil)
         let interruption = Interruption()
-        let opening = OpeningEvent()
+        let (opening, reading) = (AnswerEvent(), AnswerEvent())
         let reason = try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await interruption.watchSignals(signals) }
             group.addTask { await interruption.watchReader(of: STDOUT_FILENO) }
@@ -68,10 +68,12 @@ struct SubscribeRunner: Sendable {
                         // Waits, so that the command can report whether the daemon has accepted the subscription.
                         await opening.wait(atMost: startTime + Self.openingTimeout(timeout) - .now)
                         guard let arrival else { return true }
-                        // A pending or stored message arrives soon after the confirmation.
-                        if let confirmed = opening.time {
-                            let rest = Self.pendingWait(since: confirmed, now: .now)
-                            if durable != nil || start != nil, rest > .zero { await arrival.wait(atMost: rest) }
+                        if let confirmed = opening.time, mayHaveStored {
+                            // A pending or stored message arrives soon after the daemon has read the log.
+                            await reading.wait(atMost: confirmed + AnswerTimeout.current - .now)
+                            if let read = reading.time {
+                                await arrival.wait(atMost: Self.pendingWait(since: read, now: .now))
+                            }
                         }
                         return arrival.timeOut()
                     }
@@ -93,14 +95,14 @@ struct SubscribeRunner: Sendable {
                 }
             }
             defer { group.cancelAll() }
-            return try await show(until: interruption, opening)
+            return try await show(until: interruption, opening, reading)
         }
         if let reason, let failure = failure(interruption, reason, opening) { throw failure }
     }
 
     /// The error of a command that was interrupted; nil for success.
     private func failure(
-        _ interruption: Interruption, _ reason: Interruption.Reason, _ opening: OpeningEvent
+        _ interruption: Interruption, _ reason: Interruption.Reason, _ opening: AnswerEvent
     ) -> CommandFailure? {
         switch reason {
         case .timeout:
@@ -122,7 +124,7 @@ struct SubscribeRunner: Sendable {
     /// The error of a command whose last requests the daemon has not confirmed.
     ///
     /// - Parameter failure: The error of the command with all requests confirmed; nil for success.
-    private func unconfirmedEnd(_ failure: CommandFailure?, _ opening: OpeningEvent) -> CommandFailure {
+    private func unconfirmedEnd(_ failure: CommandFailure?, _ opening: AnswerEvent) -> CommandFailure {
         guard durable != nil else { return failure ?? CommandFailure(.success) }
         guard opening.isFinished else {
             return failure ?? CommandFailure(.failure, "notifyd has not confirmed the subscription")
@@ -151,9 +153,9 @@ struct SubscribeRunner: Sendable {
 
     /// The time to wait for a pending message after the timeout.
     static func pendingWait(
-        since confirmation: ContinuousClock.Instant, now: ContinuousClock.Instant
+        since reading: ContinuousClock.Instant, now: ContinuousClock.Instant
     ) -> Duration {
-        max(.zero, pendingTimeout - (now - confirmation))
+        max(.zero, pendingTimeout - (now - reading))
     }
 
     /// The error for a timeout.
@@ -162,10 +164,12 @@ struct SubscribeRunner: Sendable {
     /// Whether the command only creates the durable subscription: its timeout is 0, and it takes over no attachment.
     private var isCreationOnly: Bool { durable != nil && timeout == .zero && arrival == nil && !takesOver }
 
-    private func show(until interruption: Interruption, _ opening: OpeningEvent) async throws -> Interruption.Reason? {
+    private func show(
+        until interruption: Interruption, _ opening: AnswerEvent, _ reading: AnswerEvent
+    ) async throws -> Interruption.Reason? {
         do {
             try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { try await print(until: interruption, opening) }
+                group.addTask { try await print(until: interruption, opening, reading) }
                 group.addTask { _ = await interruption.wait() }
                 // When one of the tasks ends, the subscription has ended, or must be ended.
                 try await group.next()
@@ -184,7 +188,9 @@ struct SubscribeRunner: Sendable {
         error is CancellationError || (error as? NotifyError)?.code == .cancelled
     }
 
-    private func print(until interruption: Interruption, _ opening: OpeningEvent) async throws {
+    private func print(
+        until interruption: Interruption, _ opening: AnswerEvent, _ reading: AnswerEvent
+    ) async throws {
         var configuration = configuration
         configuration.onConnectionChange = ConnectionReporter().handler
         try await withNotificationClient(configuration: configuration) { client in
@@ -194,6 +200,7 @@ struct SubscribeRunner: Sendable {
             }
             let subscription = try await client.subscribe(to: patterns, as: kind, object: object, limit: limit)
             opening.finish()
+            async let _ = readLog(client, after: subscription.resumedAfter, reading)
             if let notice = ExistingSubscription.startNotice(durable, start, resumedAfter: subscription.resumedAfter) {
                 StandardError.write(notice)
             }
@@ -218,6 +225,30 @@ struct SubscribeRunner: Sendable {
             }
             try await subscription.leave()
         }
+    }
+
+    /// Whether a message may be pending or stored when `wait` begins.
+    private var mayHaveStored: Bool { durable != nil || start != nil }
+
+    /// Reads the log where the subscription begins, if the timeout of `wait` is so short that it could pass before the
+    /// daemon has read the subscription's messages. The daemon reads pages of the log in turns, so the answer shows that
+    /// it has read these messages, too.
+    ///
+    /// - Parameters:
+    ///   - cursor: The cursor of an existing durable subscription.
+    ///   - reading: Finished by the answer, or by an error.
+    private func readLog(
+        _ client: NotificationClient, after cursor: UInt64?, _ reading: AnswerEvent
+    ) async {
+        if arrival != nil, mayHaveStored, let timeout, timeout < AnswerTimeout.current {
+            let start = cursor.map { .sequence($0 + 1) } ?? start ?? .now
+            do {
+                for try await _ in try client.log(patterns, from: start, object: object, limit: 1) {}
+            } catch {
+                // For example, this user may receive no message. The wait then ends as after an answer.
+            }
+        }
+        reading.finish()
     }
 
     /// Creates the durable subscription without attaching to it, so that another consumer can attach.

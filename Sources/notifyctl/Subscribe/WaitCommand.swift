@@ -18,9 +18,10 @@ struct WaitCommand: AsyncParsableCommand, ProgramRunning, PatternTaking {
 
             --timeout limits the time until the message arrives, not the time of the command. If no message has \
             arrived by then, 'wait' exits with 124; a later message is neither printed nor acknowledged. With \
-            --durable or --from, a message that is already stored arrives even with --timeout 0. A signal before the \
-            message arrives ends 'wait' with 1. A signal while the command runs ends the command, and the message is \
-            given back unless the command exits with 0. \(OutputOptions.discussion)
+            --durable or --from, a message that is already stored arrives even with --timeout 0; if there is none, \
+            'wait' ends a second after notifyd has looked for one. A signal before the message arrives ends 'wait' with \
+            1. A signal while the command runs ends the command, and the message is given back unless the command exits \
+            with 0. \(OutputOptions.discussion)
 
             EXAMPLES
               notifyctl wait backup.done --timeout 1h

@@ -41,6 +41,23 @@ extension RealTimeTests {
                     + "confirmed: the last messages may be delivered again\n")
         }
 
+        @Test func `'wait --timeout 0' prints a stored message even if the disk is slow`() async throws {
+            let (daemon, hanging) = try await Daemon.startWithHangingDisk()
+            let client = try RawClient(daemon)
+            try client.post("a", "stored", durability: .stored)
+            _ = try daemon.folder.write("", to: "hanging")
+            // The commit of this message delays the reading of the stored one.
+            try client.send(post: "b", durability: .stored)
+            let process = try Notifyctl(daemon).start(["wait", "a", "--from", "oldest", "--timeout", "0"])
+            try daemon.waitForSubscriptions(1)
+            // Longer than 'wait' waits for the message after the log was read.
+            try await Task.sleep(for: .seconds(5))
+            #expect(!process.hasExited)
+            unlink(hanging)
+            #expect(try await process.waitForExit() == .status(0))
+            #expect(try await process.waitForLines(1) == ["stored"])
+        }
+
         @Test func `a slow disk does not fail an interrupted command that may wait for it`() async throws {
             let (daemon, hanging) = try await Daemon.startWithHangingDisk()
             let worker = try Notifyctl(daemon).start(["work", "a", "--durable", "w", "--", "echo", "done"])

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// The confirmation of the subscription by the daemon, as an event to wait for.
-final class OpeningEvent: Sendable {
+/// An answer of the daemon, such as the confirmation of a subscription, as an event to wait for.
+final class AnswerEvent: Sendable {
     private let stream: AsyncStream<Never>
     private let continuation: AsyncStream<Never>.Continuation
     private let finished = Mutex<ContinuousClock.Instant?>(nil)
