@@ -71,7 +71,7 @@ import Tracing
         }
     }
 
-    @Test func `a pipeline counts a post only once it has room for it`() async throws {
+    @Test func `a pipeline counts no post that it refuses`() async throws {
         try await FakeDaemon.run(listening: false) { daemon in
             let pipeline = client(daemon).postPipeline()
             try await pipeline.post(.init(name: "a.b"))

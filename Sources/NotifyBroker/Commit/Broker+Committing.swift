@@ -13,7 +13,9 @@ extension Broker {
     private static func beginBatch(
         _ commits: inout CommitPipeline, _ durables: inout DurableSubscriptions, now: Duration
     ) -> CommitBatch? {
-        commits.beginBatch(hasProgress: durables.hasUnsavedProgress, now: now) { durables.takeProgress(now: now) }
+        commits.beginBatch(
+            hasProgress: durables.hasUnsavedProgress, hasRedeliveries: durables.unsavedRedeliveries.rows > 0, now: now
+        ) { durables.takeProgress(now: now) }
     }
 
     /// Must be called when the store has finished a batch.

@@ -191,12 +191,15 @@ struct CommitPipeline {
 
     /// Begins the next batch, if the store is free and a commit is due.
     ///
-    /// A batch of messages alone does not wait for progress that is not due yet: a cursor that moves with each message
-    /// is written once per `progressDelay`, not once per batch.
+    /// A batch of messages alone leaves out progress that is not due yet: a cursor that moves with each message is
+    /// written once per `progressDelay`, not once per batch.
     ///
-    /// - Parameter takeProgress: Returns the unpersisted progress. Called only if the batch contains it.
+    /// - Parameters:
+    ///   - hasRedeliveries: Whether the progress contains redeliveries. The batch then contains the progress, because
+    ///     further messages may wait until the redeliveries are in the log.
+    ///   - takeProgress: Returns the unpersisted progress. Called only if the batch contains it.
     mutating func beginBatch(
-        hasProgress: Bool, now: Duration, takeProgress: () -> UnsavedProgress
+        hasProgress: Bool, hasRedeliveries: Bool = false, now: Duration, takeProgress: () -> UnsavedProgress
     ) -> CommitBatch? {
         guard inFlight == nil else { return nil }
         let isDue = deadline.map { $0 <= now } ?? false
@@ -207,8 +210,9 @@ struct CommitPipeline {
             if isDue { deadline = nil }
             return nil
         }
-        let isProgressDue = isDue || deadline == nil || health.isFailing || !pending.isOnlyMessages
-        let progress = isProgressDue ? takeProgress() : UnsavedProgress()
+        let containsProgress =
+            isDue || deadline == nil || hasRedeliveries || health.isFailing || !pending.isOnlyMessages
+        let progress = containsProgress ? takeProgress() : UnsavedProgress()
         _ = pending.sealOpenBlock()
         let batch = CommitBatch(
             id: nextBatchID, blocks: pending.sealed.map(\.block), changes: pending.changes + progress.changes,
@@ -218,7 +222,7 @@ struct CommitPipeline {
             losses: progress.losses, passedLosses: progress.passedLosses, redeliveries: progress.redeliveries,
             reserveBelow: reservation, started: now, isRetry: isRetryRequested)
         isRetryRequested = false
-        if isProgressDue { deadline = nil }
+        if containsProgress { deadline = nil }
         nextBatchID += 1
         if reservation != nil { sequencer.reservationBegan() }
         return batch

@@ -44,8 +44,7 @@ extension Broker {
         guard change != .none else { return }
         access.retain(identity)
         if case .replaced(let earlier) = change { releaseIdentity(earlier) }
-        durables[slot].forgetRights()
-        durables.redeliveryReads.wake(slot, isNeeded: durables[slot].mayNeedCopies)
+        forgetRights(of: slot)
         subscriptions.rightsChanged()
         durables.backlogs.forget(durables[slot].id)
         if let reader = durables[slot].reader { pages.readers[reader].rightsChanged() }

@@ -93,7 +93,7 @@ struct DurableSubscription {
     @inline(__always)
     var progress: DurableProgress { _cursor.progress(isAttached: !_members.isEmpty) }
 
-    /// Adds the progress that the next batch persists.
+    /// Adds the progress that a batch persists.
     mutating func takeProgress(into batch: inout UnsavedProgress, now: Duration) {
         batch.changes.append(.update(id: id, progress))
         if _redeliveries.hasUnsaved {

@@ -240,7 +240,7 @@ struct DurableSubscriptions {
 
     // MARK: Progress
 
-    /// Marks the subscription's progress for the next batch.
+    /// Marks the subscription's progress for the next batch that contains progress.
     mutating func noteProgress(_ slot: DurableSlot) {
         unsaved.insert(slot)
     }

@@ -57,7 +57,7 @@ struct Outbox {
     }
     /// The bytes charged for settled answers, plus the bytes of this tick's answers and run headers.
     @inline(__always)
-    var unreadAnswerBytes: Int { Int(answers) + own.writerIndex }
+    var unreadAnswerBytes: Int { Int(answers) + own.writerIndex - taken.copiedRunBytes }
 
     // MARK: During a tick
 
@@ -89,10 +89,11 @@ struct Outbox {
         guard count > Self.copiedRunBytes else {
             appendOwn(isAnswer: false, durable: run.count) { own in
                 run.writeHeader(to: &own)
-                source.buffer.withUnsafeReadableBytes { frames in
-                    _ = own.writeBytes(UnsafeRawBufferPointer(rebasing: frames[run.start..<run.end]))
+                source.buffer.withVeryUnsafeBytes { bytes in
+                    _ = own.writeBytes(UnsafeRawBufferPointer(rebasing: bytes[run.start..<run.end]))
                 }
             }
+            taken.copiedRunBytes += count
             return
         }
         appendOwn(isAnswer: false) { run.writeHeader(to: &$0) }
@@ -134,22 +135,22 @@ struct Outbox {
     mutating func seal(_ sources: [Egress.Source]) -> (volatile: UInt64, durable: UInt64) {
         begin(.none)
         var counts = (volatile: UInt64(0), durable: UInt64(0))
-        // The unused capacity of the outbox's own buffer, charged to the first chunk from this buffer.
-        var unused = own.capacity - own.writerIndex
+        // Several chunks of the outbox's own buffer keep it alive together, like those of a shared block.
+        let isOwnShared = spans.count > 1 && spans.count { $0.source == OutboxSpan.own } > 1
+        let ownBlock = isOwnShared ? SharedBlock(own) : nil
         for span in spans {
             let isOwn = span.source == OutboxSpan.own
-            let bytes = isOwn ? takeOwn(span) : sources[Int(span.source)].buffer.writtenSlice(span.start..<span.end)
-            let block = isOwn ? nil : sources[Int(span.source)].block
+            let bytes =
+                isOwn
+                ? (isOwnShared ? own.writtenSlice(span.start..<span.end) : exchange(&own, with: ByteBuffer()))
+                : sources[Int(span.source)].buffer.writtenSlice(span.start..<span.end)
+            let block = isOwn ? ownBlock : sources[Int(span.source)].block
             let content: Chunk.Content =
                 span.droppable == 0
                 ? (span.isAnswer ? .answer : .run)
                 : .droppable(Chunk.MessageSpan(count: UInt64(span.droppable), first: span.first, last: span.last))
-            var charge = block?.byteCount ?? bytes.readableBytes
-            if isOwn {
-                charge += unused
-                unused = 0
-            }
-            chunks.append(Chunk(content: content, bytes: bytes, charge: charge, block: block))
+            chunks.append(
+                Chunk(content: content, bytes: bytes, charge: block?.byteCount ?? bytes.capacity, block: block))
             unsettled += 1
             counts.volatile += UInt64(span.droppable)
             counts.durable += UInt64(span.durable)
@@ -157,16 +158,11 @@ struct Outbox {
         spans.removeAll(keepingCapacity: spans.count <= 64)
         if own.writerIndex > 0 { own = ByteBuffer() }
         let count = counts.volatile &+ counts.durable
-        if count > 0 { taken.messageCount &+= count }
+        if count > 0 {
+            taken.messageCount &+= count
+            taken.copiedRunBytes = 0
+        }
         return counts
-    }
-
-    /// The bytes of a span of the outbox's own buffer: the buffer itself if the span is all of it, because a slice takes
-    /// longer.
-    @inline(__always)
-    private mutating func takeOwn(_ span: OutboxSpan) -> ByteBuffer {
-        if span.end - span.start == own.writerIndex { return exchange(&own, with: ByteBuffer()) }
-        return own.writtenSlice(span.start..<span.end)
     }
 
     /// Takes the next bytes to write. A position where messages were dropped yields a gap frame.

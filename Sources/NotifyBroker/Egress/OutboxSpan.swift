@@ -3,7 +3,7 @@
 /// A span holds no slice of its source. The source may still grow, and appending to a buffer copies the buffer if a
 /// slice of it is held.
 struct OutboxSpan {
-    /// The source of the connection's own buffer, which holds answers and run headers.
+    /// The source of the connection's own buffer, which holds answers and runs.
     static let own = UInt32.max
     /// The range of an encoded message in a source.
     struct SourceRange {
@@ -20,7 +20,7 @@ struct OutboxSpan {
     var end: Int
     /// The number of droppable messages in the span; 0 if the bytes must arrive.
     var droppable: UInt32
-    /// The number of stored messages in the span, for statistics: those of a run or of a page; 0 for other spans.
+    /// The number of stored messages in the span, for statistics.
     var durable: UInt32
     /// The sequences of the first and last droppable message.
     var first: UInt64

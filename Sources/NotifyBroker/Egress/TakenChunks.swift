@@ -11,6 +11,8 @@ final class TakenChunks {
     private(set) var ownBytes = 0
     /// Messages added to the outbox. Counted here because another property would make `Outbox` larger than 128 bytes.
     var messageCount: UInt64 = 0
+    /// Bytes of messages in this tick's part of the outbox's own buffer. Counted here for the same reason.
+    var copiedRunBytes = 0
 
     func append(_ chunk: Chunk) { chunks.append(chunk) }
 
@@ -32,6 +34,7 @@ final class TakenChunks {
 
     func removeAll() {
         chunks = []
+        copiedRunBytes = 0
         releaseReferences()
     }
 

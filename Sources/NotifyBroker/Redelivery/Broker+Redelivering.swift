@@ -63,9 +63,9 @@ extension Broker {
         actions.append(.scheduleTick)
     }
 
-    /// Forgets the evaluated rights to messages, because the policy has changed. This visits all redeliveries of the
-    /// subscription, so no further subscription is examined in this turn of the event loop.
-    private mutating func forgetRights(of slot: DurableSlot) {
+    /// Forgets the evaluated rights to messages, because the policy or the identities have changed. This visits all
+    /// redeliveries of the subscription, so no further subscription is examined in this turn of the event loop.
+    mutating func forgetRights(of slot: DurableSlot) {
         let work = durables[slot].redeliveryWork
         durables[slot].forgetRights()
         scheduler.spend(durables[slot].redeliveryWork - work)

@@ -94,14 +94,14 @@ struct CommitPipelineTests {
 
     @Test func `a batch of messages contains progress only when the progress is due`() throws {
         var pipeline = try ready()
-        func isTaken(at now: Duration) -> Bool? {
+        func isTaken(at now: Duration, hasRedeliveries: Bool = false, fails: Bool = false) -> Bool? {
             var isTaken = false
-            let batch = pipeline.beginBatch(hasProgress: true, now: now) {
+            let batch = pipeline.beginBatch(hasProgress: true, hasRedeliveries: hasRedeliveries, now: now) {
                 isTaken = true
                 return UnsavedProgress()
             }
             guard let batch else { return nil }
-            _ = finish(&pipeline, batch, at: now)
+            _ = finish(&pipeline, batch, fails: fails, at: now)
             return isTaken
         }
         let delay = configuration.acknowledgementDelay
@@ -117,6 +117,21 @@ struct CommitPipelineTests {
         pipeline.progressMade(now: delay)
         pipeline.requestCommit()
         #expect(isTaken(at: delay) == true)
+        pipeline.progressMade(now: delay)
+        pipeline.append(nil, then: .probed)
+        #expect(isTaken(at: delay) == true)
+        _ = append(7, to: &pipeline)
+        #expect(isTaken(at: delay) == true, "the progress has no deadline")
+        pipeline.progressMade(now: delay)
+        _ = append(8, to: &pipeline)
+        #expect(isTaken(at: delay, hasRedeliveries: true) == true)
+        pipeline.progressMade(now: delay)
+        _ = append(9, to: &pipeline)
+        #expect(isTaken(at: delay, fails: true) == false)
+        #expect(pipeline.storageFailed(.broken, now: delay) == true)
+        _ = append(10, to: &pipeline)
+        pipeline.progressMade(now: delay)
+        #expect(isTaken(at: delay) == true, "a batch after a failure contains everything")
     }
 
     @Test func `the time limit of a page that waits for a batch begins with the outcome of the batch`() throws {

@@ -123,9 +123,13 @@ struct OutboxTests {
         let place = page.append(2, size: bytes - deliverFrame(2).readableBytes)
         let source = Egress.Source(page.buffer)
         outbox.append(Self.run([place], in: 0, isRedelivery: false), of: source)
+        #expect(outbox.unreadAnswerBytes == Run.frameSize, "messages are no answers")
         let counts = outbox.seal([source])
         #expect(counts.volatile == 0 && counts.durable == 1)
-        #expect(outbox.chunks.count == chunks)
+        Self.pong(1, to: &outbox)
+        #expect(outbox.unreadAnswerBytes == FrameHeader.size + 8)
+        _ = outbox.seal([])
+        #expect(outbox.chunks.count == chunks + 1)
         outbox.settle(isBlocked: false, in: RetainedBlocks())
         #expect(outbox.reliableBytes >= Run.frameSize + bytes)
         #expect(Self.sequences(Self.read(&outbox)) == [2])
@@ -164,6 +168,26 @@ struct OutboxTests {
         #expect(outbox.ownBytes == (used < 4096 ? 4096 : 0))
         #expect(Self.sequences(Self.read(&outbox)) == [1])
         #expect(outbox.droppableBytes == 0)
+    }
+
+    @Test(arguments: [1, 100])
+    func `an answer and small runs are charged for the buffer that they share`(_ runs: Int) {
+        var outbox = Outbox()
+        var page = Source()
+        let place = page.append(1, size: 900)
+        let source = Egress.Source(page.buffer)
+        Self.pong(1, to: &outbox)
+        for _ in 0..<runs { outbox.append(Self.run([place], in: 0, isRedelivery: false), of: source) }
+        let memory = outbox.own.storageCapacity
+        _ = outbox.seal([source])
+        #expect(outbox.chunks.count == 2)
+        outbox.settle(isBlocked: false, in: RetainedBlocks())
+        let isShared = outbox.chunks.first?.bytes.storageCapacity == memory
+        #expect(isShared == (runs == 100), "few bytes of a small buffer are copied")
+        let kept = isShared ? memory - 2 : outbox.chunks.reduce(0) { $0 + $1.bytes.storageCapacity }
+        #expect(outbox.waitingBytes >= kept)
+        while outbox.next() != nil {}
+        #expect(outbox.waitingBytes == 0)
     }
 
     @Test func `a block is charged once for a user until the user's last connection releases it`() {

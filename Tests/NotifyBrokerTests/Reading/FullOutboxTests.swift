@@ -7,7 +7,7 @@ import WireTestSupport
 
 /// Committed messages for live readers whose connections have no room for all of them.
 struct FullOutboxTests {
-    /// A sixteenth is a run whose messages are not copied.
+    /// A run is a sixteenth of this, and is too large to be copied into the outbox's own buffer.
     private static let outboxBytes = 24_500
     private let host: TestHost
 
