@@ -7,7 +7,7 @@
 /// Huge pages, for large tables that are read at random: with pages of 4 KiB, most reads also miss the processor's cache
 /// of page addresses.
 enum HugePages {
-    private static let pageBytes = 2 << 20
+    static let pageBytes = 2 << 20
     /// Smaller memory is left on ordinary pages, because the last huge page may be mostly unused.
     private static let smallestByteCount = 4 * pageBytes
 

@@ -10,7 +10,9 @@ struct Pool<Element: BitwiseCopyable>: ~Copyable, @unchecked Sendable {
     /// line.
     private static var alignment: Int { max(64, MemoryLayout<Element>.alignment) }
 
-    private var memory: UnsafeMutablePointer<Element>?
+    private var memory = GrowableMemory()
+    /// A pointer to all values, or nil if no memory is allocated. Valid as long as a pointer to one value.
+    private(set) var pointerIfAny: UnsafeMutablePointer<Element>?
     private var capacity = 0
     private var vacant: ContiguousArray<Int32> = []
 
@@ -18,8 +20,6 @@ struct Pool<Element: BitwiseCopyable>: ~Copyable, @unchecked Sendable {
     private(set) var extent = 0
 
     init() {}
-
-    deinit { memory?.deallocate() }
 
     var count: Int { extent - vacant.count }
 
@@ -36,11 +36,8 @@ struct Pool<Element: BitwiseCopyable>: ~Copyable, @unchecked Sendable {
     func pointer(_ index: Int32) -> UnsafeMutablePointer<Element> {
         assert(index >= 0 && index < extent)
         // Not nil: memory is allocated before a slot is used.
-        return memory.unsafelyUnwrapped + Int(index)
+        return pointerIfAny.unsafelyUnwrapped + Int(index)
     }
-
-    /// A pointer to all values, or nil if no memory is allocated. Valid as long as a pointer to one value.
-    var pointerIfAny: UnsafeMutablePointer<Element>? { memory }
 
     subscript(index: Int32) -> Element {
         @inline(__always) get { pointer(index).pointee }
@@ -69,8 +66,8 @@ struct Pool<Element: BitwiseCopyable>: ~Copyable, @unchecked Sendable {
 
     @inline(never)
     mutating func removeAll() {
-        memory?.deallocate()
-        memory = nil
+        memory.release()
+        pointerIfAny = nil
         capacity = 0
         extent = 0
         vacant = []
@@ -79,15 +76,8 @@ struct Pool<Element: BitwiseCopyable>: ~Copyable, @unchecked Sendable {
     @inline(never)
     private mutating func grow() {
         let grown = max(4, capacity * 2)
-        let allocation = UnsafeMutableRawBufferPointer.allocate(
-            byteCount: grown * MemoryLayout<Element>.stride, alignment: Self.alignment)
-        HugePages.request(for: allocation)
-        let moved = allocation.bindMemory(to: Element.self).baseAddress.unsafelyUnwrapped
-        if let memory {
-            moved.moveInitialize(from: memory, count: extent)
-            memory.deallocate()
-        }
-        memory = moved
+        memory.grow(to: grown * MemoryLayout<Element>.stride, alignment: Self.alignment)
+        pointerIfAny = memory.start?.bindMemory(to: Element.self, capacity: grown)
         capacity = grown
     }
 }
