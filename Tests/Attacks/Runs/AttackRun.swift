@@ -9,6 +9,7 @@ final class AttackRun {
         var seed: UInt64 = 1
     }
 
+    private let memory = BackedMemory()
     private let daemon: DaemonUnderAttack
     private let innocents: Child
     private let probe: LedgerProbe
@@ -26,7 +27,6 @@ final class AttackRun {
         _ program: DaemonProgram, share: Double = 0.1, innocent: User = .innocent, canHang: Bool = false,
         storedBytes: Int? = nil
     ) throws {
-        UnusedMemory.use()
         daemon = try DaemonUnderAttack(program, canHang: canHang, storedBytes: storedBytes)
         measurement.workLimit = program.workLimit
         probe = try LedgerProbe(daemon)
