@@ -28,8 +28,8 @@ package struct BrokerConfiguration: Sendable, Equatable {
     package var subscriptionsPerConnection = 4096
     package var subscriptionsPerUser = 100_000
     package var durableSubscriptionsPerUser = 10_000
-    /// The maximum memory of a user's subscriptions in the center. A table that grows is copied in one step. For a
-    /// table of this size, the copy takes about 50 ms.
+    /// The maximum memory of a user's subscriptions in the center. Bounds the time of rebuilding the hash index of a
+    /// table, which is one step.
     package var subscriptionBytesPerUser = 64 << 20
     /// The maximum work of resolving one name against a user's patterns: 1 for each visited registration, 16 for each
     /// visited node of the trie.
