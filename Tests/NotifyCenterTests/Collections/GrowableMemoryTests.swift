@@ -23,7 +23,7 @@ import Testing
         var memory = GrowableMemory()
         memory.grow(to: 8 << 20, alignment: 64)
         let start = memory.start
-        for doubling in 1...5 { memory.grow(to: 8 << 20 << doubling, alignment: 64) }
+        for doubling in 1...5 { memory.grow(to: (8 << 20) << doubling, alignment: 64) }
         let grown = memory.start
         #expect(grown == start)
         #expect(start.map { Int(bitPattern: $0) % (2 << 20) } == 0)
