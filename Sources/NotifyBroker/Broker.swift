@@ -23,6 +23,7 @@ package struct Broker: ~Copyable {
     var durables: DurableSubscriptions
     var recorder = PostRecorder()
     var storeRequests = StoreRequests()
+    var services = Services()
     var warnings = Warnings()
 
     var actions = ActionQueue()
@@ -97,7 +98,7 @@ package struct Broker: ~Copyable {
                 .earlier(ledger.rates.nextDeadline, durables.unsavedRedeliveries.areMany ? nil : durables.nextTime),
                 .earlier(
                     .earlier(durables.backlogs.deadline, durables.lossLog.deadline),
-                    .earlier(egress.unreadSockets.deadline, backupDeadline))))
+                    .earlier(.earlier(egress.unreadSockets.deadline, services.nextDeadline), backupDeadline))))
         return recorder.isRecording ? .earlier(deadline, recorder.deadline) : deadline
     }
 
@@ -109,7 +110,7 @@ package struct Broker: ~Copyable {
 
     /// Handles every deadline that has passed. The deadlines are those of connections, rate limits, unread sockets,
     /// durable subscriptions, requests for lists (which wait for backlog counts), reports of lost messages in the
-    /// daemon's log, the store's response, monitors, backups and warnings. Does not begin a due commit: the next tick
+    /// daemon's log, the store's response, requests to servers, monitors, backups and warnings. Does not begin a due commit: the next tick
     /// does.
     package mutating func deadlinePassed(now: BrokerTime) {
         for slot in connections.takeExpired(now: now.monotonic) {
@@ -129,6 +130,7 @@ package struct Broker: ~Copyable {
         expireBacklogs(now: now.monotonic)
         logLosses(now: now.monotonic)
         endIdleBackup(now: now.monotonic)
+        endExpiredCalls(now: now.monotonic)
         if recorder.isRecording { expireMonitoring(now: now.monotonic) }
         if commits.checkResponseDeadline(pageStarted: readStarted, now: now.monotonic) {
             reportHealth()
@@ -184,6 +186,7 @@ package struct Broker: ~Copyable {
         access.policyChanged(to: policy)
         subscriptions.rightsChanged()
         durables.backlogs.forgetAll()
+        services.rightsChanged()
         for slot in durables.slots {
             durables[slot].rightsChanged()
             durables.redeliveryReads.wake(slot, isNeeded: durables[slot].mayNeedRights)

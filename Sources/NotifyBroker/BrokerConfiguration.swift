@@ -37,6 +37,9 @@ package struct BrokerConfiguration: Sendable, Equatable {
     /// The maximum number of distinct names of a user's stored messages. A name counts until all its messages are
     /// deleted. Limited because the log keeps names in memory.
     package var namesPerUser = 1_048_576
+    /// The maximum number of unanswered requests to servers of a user, and their maximum size.
+    package var requestsPerUser = 1_024
+    package var requestBytesPerUser = 16 << 20
     /// The maximum size of volatile messages waiting for one connection. Above this, the connection's overflow policy
     /// applies. The default has room for a burst of large messages; `outboxBytesPerUser` bounds what bursts to many
     /// connections take. The policy `keepLatest` applies above 4 MiB, if this limit is higher.

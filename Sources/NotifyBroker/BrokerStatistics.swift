@@ -15,6 +15,8 @@ struct BrokerStatistics {
     var gaps: UInt64 = 0
     /// Requests that were refused because the policy forbids them.
     var forbidden: UInt64 = 0
+    /// Requests to servers that were accepted.
+    var requests: UInt64 = 0
     /// Messages that became dead letters.
     var deadLetters: UInt64 = 0
     /// The number of messages deleted by retention or purged.
@@ -47,6 +49,9 @@ extension Broker {
         case .droppedByClients: statistics.droppedByClients
         case .gaps: statistics.gaps
         case .forbidden: statistics.forbidden
+        case .requests: statistics.requests
+        case .openRequests: UInt64(services.callCount)
+        case .servers: UInt64(services.serverCount)
         case .deadLetters: statistics.deadLetters
         case .deletedMessages: statistics.deleted
         case .damagedMessages: commits.damage.messages

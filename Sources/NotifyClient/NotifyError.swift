@@ -80,7 +80,7 @@ public struct NotifyError: Error, Sendable, CustomStringConvertible {
         case takenOver
         /// The durable subscription was reset or edited. A client attaches to it again by itself.
         case subscriptionChanged
-        /// The acknowledged or rejected message was not delivered.
+        /// The acknowledged or rejected message, or the answered request, was not delivered.
         case notDelivered
         /// The daemon's log, or its disk, is full.
         case logFull
@@ -92,6 +92,17 @@ public struct NotifyError: Error, Sendable, CustomStringConvertible {
         case unknownMessage
         /// The daemon's configuration has an error, so it was not reloaded.
         case configurationInvalid
+        /// No server answers requests of this name. The request was not executed.
+        case noResponders
+        /// The connection of the server that held the request has ended. The server may have executed the request.
+        case serverGone
+        /// The time limit of a request to a server has passed. If a server held the request, it may have executed it.
+        case requestTimedOut
+        /// The server has answered the request with an error. The message is the server's text.
+        case requestFailed
+        /// A server of another user serves some of the names. The error's ``NotifyError/detail`` is the pid of that
+        /// server.
+        case serviceHeld
         /// The daemon is shutting down.
         case daemonClosing
         /// The client read too slowly, and its policy for this case is ``NotificationClient/Overflow/disconnect``.
@@ -237,6 +248,13 @@ extension NotifyError.Code {
         case .storageFailed: self = .storageFailed
         case .unknownMessage: self = .unknownMessage
         case .logDamaged: self = .logDamaged
+        case .noResponders: self = .noResponders
+        case .serverGone: self = .serverGone
+        case .timedOut: self = .requestTimedOut
+        case .requestFailed: self = .requestFailed
+        case .serviceHeld: self = .serviceHeld
+        case .requestCancelled: self = .cancelled
+        case .unknownCall: self = .notDelivered
         case .closing: self = .daemonClosing
         case .tooSlow: self = .tooSlow
         case .configurationInvalid: self = .configurationInvalid

@@ -64,7 +64,7 @@ import Testing
         ("- {allow: [post], deny: [post], names: [a]}", "expected either a key \"allow\" or a key \"deny\""),
         ("- {allow: [post]}", "expected a key \"names\""),
         ("- {allow: [post], names: []}", "expected a list of one or more values"),
-        ("- {allow: [read], names: [a]}", "expected one of post, subscribe, manage, not read"),
+        ("- {allow: [read], names: [a]}", "expected one of post, subscribe, manage, serve, not read"),
         ("- {allow: post, names: [a]}", "expected a list"),
         ("- {allow: [post], names: [a..b]}", "expected a name or a pattern such as orders.>, not a..b"),
         ("- {allow: [post], names: [\"a b\"]}", "expected a name or a pattern"),

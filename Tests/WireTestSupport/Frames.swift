@@ -76,3 +76,35 @@ package func withParts<Result>(
         name: Array(name.utf8), object: Array(object.utf8), messageID: Array(messageID.utf8), headers: headers,
         payload: payload, body)
 }
+
+/// Returns a complete frame of a request to a server.
+package func askFrame(
+    _ request: UInt64, _ name: String, headers: [UInt8] = [], payload: [UInt8] = [], timeout: Duration = .seconds(5)
+) -> [UInt8] {
+    var buffer = ByteBuffer()
+    Array(name.utf8).withUnsafeBytes { name in
+        headers.withUnsafeBytes { headers in
+            payload.withUnsafeBytes { payload in
+                let none = UnsafeRawBufferPointer(start: nil, count: 0)
+                Ask(
+                    request: request, timeoutMilliseconds: UInt32(timeout / .milliseconds(1)),
+                    parts: MessageParts(name: name, object: none, messageID: none, headers: headers, payload: payload)
+                ).append(to: &buffer)
+            }
+        }
+    }
+    return Array(buffer.readableBytesView)
+}
+
+/// Returns a complete frame of a server's response.
+package func respondFrame(
+    _ call: UInt64, _ outcome: Respond.Outcome = .replied, headers: [UInt8] = [], payload: [UInt8] = []
+) -> [UInt8] {
+    var buffer = ByteBuffer()
+    headers.withUnsafeBytes { headers in
+        payload.withUnsafeBytes { payload in
+            Respond(call: call, outcome: outcome, headers: headers, payload: payload).append(to: &buffer)
+        }
+    }
+    return Array(buffer.readableBytesView)
+}

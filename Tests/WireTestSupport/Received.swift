@@ -35,6 +35,11 @@ package enum Received: Equatable, Sendable {
     case checkProgress(CheckProgress)
     case checkReport(CheckReport)
     case deadLettersDone(DeadLettersDone)
+    case serving(Serving)
+    case servingEnded(ServingEnded)
+    case serviceReply(ServiceReply)
+    case serviceCall(ReceivedServiceCall)
+    case serviceCallEnded(ServiceCallEnded)
 
     /// Decodes any frame except deliveries and run headers.
     fileprivate init(_ kind: FrameKind, _ frame: FrameDecoder.Frame) throws {
@@ -69,6 +74,11 @@ package enum Received: Equatable, Sendable {
         case .checkProgress: self = .checkProgress(try CheckProgress(frame))
         case .checkReport: self = .checkReport(try CheckReport(frame))
         case .deadLettersDone: self = .deadLettersDone(try DeadLettersDone(frame))
+        case .serving: self = .serving(try Serving(frame))
+        case .servingEnded: self = .servingEnded(try ServingEnded(frame))
+        case .serviceReply: self = .serviceReply(try ServiceReply(frame))
+        case .serviceCall: self = .serviceCall(try ReceivedServiceCall(frame))
+        case .serviceCallEnded: self = .serviceCallEnded(try ServiceCallEnded(frame))
         default: throw ReceivedError(description: "the daemon sent a frame of the kind \(kind)")
         }
     }
@@ -101,6 +111,30 @@ package struct ReceivedMessage: Equatable, Sendable {
         subscription = run?.subscription ?? 0
         isRedelivery = run?.isRedelivery ?? false
         delivery = run?.delivery ?? 1
+    }
+}
+
+/// A request that the daemon has handed to a server.
+package struct ReceivedServiceCall: Equatable, Sendable {
+    package var call: UInt64
+    package var server: UInt32
+    package var timeoutMilliseconds: UInt32
+    package var stamp: Stamp
+    package var name: String
+    package var headers: [UInt8]
+    package var payload: [UInt8]
+
+    package var text: String { String(decoding: payload, as: UTF8.self) }
+
+    fileprivate init(_ frame: FrameDecoder.Frame) throws {
+        let decoded = try ServiceCall(frame)
+        call = decoded.call
+        server = decoded.server
+        timeoutMilliseconds = decoded.timeoutMilliseconds
+        stamp = decoded.stamp
+        name = String(decoding: decoded.parts.name, as: UTF8.self)
+        headers = Array(decoded.parts.headers)
+        payload = Array(decoded.parts.payload)
     }
 }
 

@@ -150,6 +150,20 @@ struct AccessControl {
         }
     }
 
+    // MARK: Serving
+
+    /// - Throws: `forbidden` unless the identity may serve every name that the pattern matches.
+    func checkServe(_ pattern: NamePattern, _ id: IdentityID) throws(WireError) {
+        let decision = policy.serveDecision(pattern, identities[id])
+        guard decision.isAllowed else {
+            throw WireError(
+                .forbidden,
+                "\(identities[id].uid.userTitle) may not serve '\(pattern)': "
+                    + pattern.withUTF8 { decision.reason(for: $0) }
+                    + "; serve names under user.\(identities[id].uid), or add a rule in policy.d that allows it")
+        }
+    }
+
     /// The end of the error messages for requests that need a right to manage.
     private static let manageAdvice = "; run the command as root, or add a rule in policy.d that allows the request"
 

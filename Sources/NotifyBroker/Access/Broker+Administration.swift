@@ -55,6 +55,7 @@ extension Broker {
             }
         case .subscribe: decision = access.policy.explainedSubscribeDecision(pattern, identity)
         case .manage: decision = access.policy.manageDecision(pattern, identity)
+        case .serve: decision = access.policy.serveDecision(pattern, identity)
         }
         let reason = isManager ? decision.description : pattern.withUTF8 { decision.reason(for: $0) }
         answer(slot, PolicyDecision(request: query.request, isAllowed: decision.isAllowed, reason: reason))

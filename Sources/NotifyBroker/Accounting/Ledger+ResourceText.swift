@@ -7,6 +7,7 @@ extension Ledger.Resource {
         case .subscriptions: "subscriptions"
         case .durableSubscriptions: "durable_subscriptions"
         case .slowConnections: "slow_connections"
+        case .requests: "requests"
         case .connectionBytes: "connection_bytes"
         case .identityBytes: "identity_bytes"
         case .registrationBytes: "subscription_bytes"
@@ -17,6 +18,7 @@ extension Ledger.Resource {
         case .answerBytes: "answer_bytes"
         case .pendingBytes: "pending_bytes"
         case .nameBytes: "name_bytes"
+        case .requestBytes: "request_bytes"
         case .socketBytes: "socket_bytes"
         }
     }
@@ -28,6 +30,7 @@ extension Ledger.Resource {
         case .subscriptions: "subscriptions"
         case .durableSubscriptions: "durable subscriptions"
         case .slowConnections: "slow connections"
+        case .requests: "unanswered requests"
         case .connectionBytes: "bytes of connections"
         case .identityBytes: "bytes of groups"
         case .registrationBytes: "bytes of subscriptions"
@@ -38,6 +41,7 @@ extension Ledger.Resource {
         case .answerBytes: "bytes of answers"
         case .pendingBytes: "bytes that wait for the disk"
         case .nameBytes: "bytes of names"
+        case .requestBytes: "bytes of unanswered requests"
         case .socketBytes: "bytes in sockets"
         }
     }
@@ -51,7 +55,8 @@ extension Ledger.Resource {
     /// The setting that limits the resource. Slow connections have no limit, so their setting is not used.
     var setting: String {
         switch self {
-        case .connections, .subscriptions, .durableSubscriptions, .registrationBytes, .receivedBytes, .outboxBytes:
+        case .connections, .subscriptions, .durableSubscriptions, .registrationBytes, .receivedBytes, .outboxBytes,
+            .requests, .requestBytes:
             "limits.per_user.\(name)"
         case .slowConnections, .connectionBytes, .identityBytes, .durableBytes, .blockBytes, .answerBytes,
             .pendingBytes, .nameBytes, .socketBytes:

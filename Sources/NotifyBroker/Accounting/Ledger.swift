@@ -13,6 +13,8 @@ struct Ledger {
         case durableSubscriptions
         /// Connections with volatile messages waiting in their outbox.
         case slowConnections
+        /// Requests to servers that are not answered yet.
+        case requests
         /// Bytes of volatile messages waiting in outboxes, summed over connections. Does not count as memory, because
         /// connections share the blocks.
         case outboxBytes
@@ -34,6 +36,8 @@ struct Ledger {
         case pendingBytes
         /// Bytes of the names under which messages were stored.
         case nameBytes
+        /// Bytes of requests to servers that are not answered yet.
+        case requestBytes
         /// Bytes in the kernel's socket buffers that were sent and that the peer has not read.
         case socketBytes
 
@@ -42,13 +46,13 @@ struct Ledger {
     }
 
     private struct Account {
-        var amounts = SIMD16<Int>.zero
+        var amounts = SIMD32<Int>.zero
         /// The sum of the resources that count as memory.
         var bytes = 0
     }
 
     private(set) var memoryLimit: Int
-    private var limits: SIMD16<Int>
+    private var limits: SIMD32<Int>
     private var accounts: [UInt32: Account] = [:]
     private var storedNames: StoredNames
     /// The messages of each user in the log.
@@ -80,14 +84,16 @@ struct Ledger {
         storedNames.limit = configuration.namesPerUser
     }
 
-    private static func limits(_ configuration: BrokerConfiguration) -> SIMD16<Int> {
-        var limits = SIMD16<Int>(repeating: .max)
+    private static func limits(_ configuration: BrokerConfiguration) -> SIMD32<Int> {
+        var limits = SIMD32<Int>(repeating: .max)
         limits[Resource.connections.rawValue] = configuration.connectionsPerUser
         limits[Resource.subscriptions.rawValue] = configuration.subscriptionsPerUser
         limits[Resource.durableSubscriptions.rawValue] = configuration.durableSubscriptionsPerUser
         limits[Resource.registrationBytes.rawValue] = configuration.subscriptionBytesPerUser
         limits[Resource.receivedBytes.rawValue] = configuration.receivedBytesPerUser
         limits[Resource.outboxBytes.rawValue] = configuration.outboxBytesPerUser
+        limits[Resource.requests.rawValue] = configuration.requestsPerUser
+        limits[Resource.requestBytes.rawValue] = configuration.requestBytesPerUser
         return limits
     }
 

@@ -8,6 +8,7 @@ extension Broker {
         guard connections.drain == .notBegun else { return }
         connections.drainBegan()
         refuseStoreRequests()
+        failCalls()
         logAllLosses()
         for slot in connections.slots {
             for case .durable(let durable, _) in connections[slot].subscriptions.values {

@@ -226,6 +226,8 @@ extension Broker {
     /// Releases the connection's subscriptions, requests, input and output.
     mutating func release(_ slot: ConnectionSlot, now: BrokerTime) {
         endSubscriptions(of: slot, now: now)
+        endAsks(of: slot)
+        endServers(of: slot)
         endMonitor(of: slot)
         endPageRequests(of: slot)
         endStoreRequests(of: slot)
@@ -257,7 +259,7 @@ extension FrameDecoder.Frame {
     fileprivate var needsAnswer: Bool {
         switch FrameKind(rawValue: kind) {
         case .post: flags & Post.receiptFlag != 0
-        case .acknowledge, .credit, .reject, .extend, .dropped, .endRead: false
+        case .acknowledge, .credit, .reject, .extend, .dropped, .endRead, .respond, .cancelAsk: false
         default: true
         }
     }

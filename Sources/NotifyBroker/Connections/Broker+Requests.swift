@@ -33,6 +33,10 @@ extension Broker {
                 try droppedByClient(frame, slot)
             case .endRead:
                 endRead(try EndRead(frame), slot)
+            case .respond:
+                try respond(Respond(frame), slot, now: now)
+            case .cancelAsk:
+                cancel(try CancelAsk(frame), slot)
             default:
                 guard frame.body.count >= MemoryLayout<UInt64>.size else { throw WireError.truncated }
                 request = Post.request(of: frame)
@@ -80,6 +84,9 @@ extension Broker {
         case .summarizeLog: try summarize(SummarizeLog(frame), slot)
         case .check: try check(CheckRequest(frame), slot)
         case .find: try find(Find(frame), slot, now: now)
+        case .serve: try serve(Serve(frame), slot, now: now)
+        case .endServing: try endServing(EndServing(frame), slot)
+        case .ask: try askReceived(frame, from: slot, now: now)
         case .monitor: try monitor(MonitorRequest(frame), slot, now: now)
         default:
             throw WireError(.unknownFrame, "frame kind \(kind.rawValue) is not a request")

@@ -75,6 +75,12 @@ struct Connection {
     /// The id of the batch that was next when a frame began to wait for a change of a durable subscription; nil if no
     /// frame waits for such a change.
     var waitsSince: UInt64?
+    /// The unanswered requests to servers, by number.
+    var asks: [UInt64: CallID] = [:]
+    /// The servers of this connection, also those that have ended but still hold calls.
+    var servers: [ServerID] = []
+    /// Whether the servers get no calls until the peer has read earlier ones.
+    var hasBlockedServers = false
     /// The number of requests for stored messages that are not answered yet.
     var historyReads = 0
     /// The number of other requests whose answer waits for a commit or for the host.

@@ -53,6 +53,8 @@ extension Broker {
             wakeReaders(of: slot)
             actions.append(.scheduleTick)
         }
+        if connections[slot].isInputEnded, connections[slot].turn == .none { endServers(of: slot) }
+        if connections[slot].hasBlockedServers, resumeServers(of: slot, now: now) { actions.append(.scheduleTick) }
         guard egress[slot].isEmpty, connections[slot].session.isClosing || isAllAnswered(slot) else { return .open }
         return mayClose(slot) ? .closed : .open
     }

@@ -151,6 +151,12 @@ struct Egress {
         touch(slot)
     }
 
+    /// Appends an answer that is written in place.
+    mutating func append(to slot: ConnectionSlot, _ write: (inout ByteBuffer) -> Void) {
+        outboxes[slot.index].appendOwn { write(&$0) }
+        touch(slot)
+    }
+
     /// Appends an answer and the messages of a block that belong to it.
     mutating func append(_ header: some ControlFrame, _ block: LogBlock, to slot: ConnectionSlot) {
         append(header, to: slot)

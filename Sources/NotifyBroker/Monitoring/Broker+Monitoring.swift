@@ -92,6 +92,31 @@ extension Broker {
         }
     }
 
+    /// Records a request to a server for the monitors that may see it.
+    ///
+    /// - Parameter error: Why the request was refused; nil if it was accepted.
+    mutating func recordAsk(_ ask: Ask, from slot: ConnectionSlot, _ error: WireError?, now: BrokerTime) {
+        scheduler.spend(FairScheduler.Cost.recording)
+        let connection = connections[slot]
+        for index in recorder.monitors.all.indices {
+            let monitor = recorder.monitors.all[index]
+            guard recorder.monitors.all[index].selects(ask.parts.name, now: now.monotonic),
+                monitor.isManager || monitor.uid == connection.uid || error == nil && mayReceive(ask.parts, monitor)
+            else { continue }
+            let stamp = Stamp(
+                sequence: 0, timeMicroseconds: now.wallMicroseconds, uid: connection.uid, gid: connection.gid,
+                pid: connection.pid)
+            var entry = PostEntry(stamp: stamp, ask.parts)
+            entry.isRequest = true
+            entry.headers = Array(entry.headers.prefix(Limits.headerBytes))
+            entry.client = connection.number
+            if let error {
+                entry.refused(monitor.isManager ? withRule(error, ask.parts.name, connection.identity) : error)
+            }
+            recorder.monitors.all[index].record(entry, isWaiting: false, now: now.monotonic)
+        }
+    }
+
     /// Adds the deciding rule to the error's message if a rule of the policy forbids the post.
     private func withRule(
         _ error: WireError, _ name: UnsafeRawBufferPointer, _ identity: IdentityID

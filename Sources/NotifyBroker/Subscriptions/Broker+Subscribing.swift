@@ -56,7 +56,8 @@ extension Broker {
 
     /// Charges the user for the memory of its subscriptions in the center.
     mutating func chargeRegistrations(of uid: UInt32) {
-        ledger.set(.registrationBytes, to: subscriptions.byteCount(of: uid), uid: uid)
+        ledger.set(
+            .registrationBytes, to: subscriptions.byteCount(of: uid) + services.table.byteCount(of: uid), uid: uid)
     }
 
     /// Creates the filter of a request. Its patterns are sorted and unique, so that filters can be compared.

@@ -5,6 +5,7 @@ extension Broker {
     package mutating func finishTick(now: BrokerTime) {
         turnEnded()
         durables.setTime(now)
+        for call in services.takeUnmatched() { send(call, now: now) }
         continueReaders(now: now)
         requestRedeliveries(now: now)
         beginStoreRequests(now: now)

@@ -9,6 +9,8 @@ extension NotificationClient.Administration {
         case subscribe
         /// Managing resources of other users, such as durable subscriptions, and reloading the configuration.
         case manage
+        /// Answering the requests of a name.
+        case serve
     }
 
     /// The user about whose rights a request asks.
@@ -31,7 +33,7 @@ extension NotificationClient.Administration {
     /// A decision of the daemon's policy.
     public struct PolicyDecision: Hashable, Sendable {
         /// Whether the right is granted. The right to subscribe to a pattern is granted if the user may receive some of
-        /// its names. The right to manage a pattern is granted if the user may manage all of its names.
+        /// its names. The rights to manage and to serve a pattern are granted if they are granted for all of its names.
         public let isAllowed: Bool
         /// The deciding rule with its file and line, or the reason why no single rule decides.
         public let reason: String
@@ -45,6 +47,7 @@ extension NotifyWire.Right {
             case .post: .post
             case .subscribe: .subscribe
             case .manage: .manage
+            case .serve: .serve
             }
     }
 }

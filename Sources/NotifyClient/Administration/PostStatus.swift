@@ -85,6 +85,8 @@ extension NotificationClient.Administration {
         public let outcome: Outcome
         /// The ``ClientStatus/id`` of the poster's client; `nil` for a post of the daemon.
         public let client: UInt64?
+        /// Whether this is a request to a server instead of a post. Its receipt has no figures.
+        public let isRequest: Bool
         /// The number of posts that were skipped between the previous recorded post and this one.
         public let skipped: UInt64
 
@@ -92,6 +94,7 @@ extension NotificationClient.Administration {
             message = PostSummary(entry)
             client = entry.client == 0 ? nil : entry.client
             skipped = entry.skipped
+            isRequest = entry.isRequest
             if entry.errorCode == 0 {
                 outcome = .accepted(
                     NotificationClient.Receipt(

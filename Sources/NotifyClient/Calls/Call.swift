@@ -10,9 +10,8 @@ protocol Call: Sendable {
     var frame: Request { get }
     /// The slot for the answer.
     var slot: ReplySlot<Answer> { get }
-    /// Whether the daemon waits for messages before it answers. If so, the client must inform it when the caller stops
-    /// waiting.
-    var awaitsMessages: Bool { get }
+    /// Whether to cancel the request when the caller stops waiting. True by default.
+    var isCancellable: Bool { get }
 
     /// Writes the request, and discards the part of a reply that a lost connection has cut off.
     mutating func write(request: UInt64, to buffer: inout ByteBuffer)
@@ -27,7 +26,7 @@ protocol Call: Sendable {
 }
 
 extension Call {
-    var awaitsMessages: Bool { false }
+    var isCancellable: Bool { true }
 
     /// The default for replies that announce no messages.
     mutating func received(_ batch: MessageBatch, _ effects: inout Effects) -> Bool { false }

@@ -131,6 +131,11 @@ extension ClientCore {
     /// The uid of this client as reported by the daemon; nil before the first connection.
     var uid: UInt32? { Fork.isChild ? nil : process { machine, _ in machine.daemonInfo.uid } }
 
+    /// The daemon's limit of a payload in bytes, as of the last connection; 1 MiB before the first one.
+    var maximumPayloadBytes: Int {
+        Fork.isChild ? .max : process { machine, _ in machine.daemonInfo.maximumPayloadBytes }
+    }
+
     /// The version of the daemon, as of the last connection; empty before the first one.
     var daemonVersion: String { Fork.isChild ? "" : process { machine, _ in machine.daemonInfo.daemonVersion } }
 

@@ -31,8 +31,17 @@ extension ClientMachine {
         let waiting = waitingCalls.count
         waitingCalls.removeAll { $0.call.waiter === slot }
         if waitingCalls.count < waiting { return .cancelled }
-        endRead(answering: slot)
+        cancelSent(slot)
         return .cancelledInFlight
+    }
+
+    /// Tells the daemon that the caller of a sent call has stopped waiting. The daemon then answers the call.
+    private mutating func cancelSent(_ slot: AnyObject) {
+        let request = requests.firstRequest { entry in
+            if case .call(let call) = entry { call.waiter === slot && call.isCancellable } else { false }
+        }
+        guard let request, connection.isReady, case .call(let call)? = requests[request] else { return }
+        call.frame.writeCancellation(to: &outgoing)
     }
 
     /// Fails each request that waits for a connection, if the service of its caller is being shut down.
@@ -93,7 +102,7 @@ extension ClientMachine.PendingRequest {
         case .probe, .finalPing:
             _ = try Pong(expecting: frame)
             return true
-        case .post, .abandonedPost, .subscribe, .detach: throw .unexpected
+        case .post, .abandonedPost, .subscribe, .detach, .serve, .endServing: throw .unexpected
         }
     }
 

@@ -47,12 +47,13 @@ extension ClientMachine {
             case .call(let call) where isUnprocessed && !call.waiter.isAnswered:
                 waitingCalls.append((call, now + settings.connectionWait))
             case .call(let call): effects.fail(call, call.lossError)
-            case .subscribe, .detach, .deadline, .abandonedPost, .probe, .finalPing: break
+            case .subscribe, .detach, .serve, .endServing, .deadline, .abandonedPost, .probe, .finalPing: break
             }
         }
         posts.connectionLost(unprocessed: unprocessed, deadline: now + settings.connectionWait)
         endWaits(&effects)
         for number in subscriptions.numbers { subscriptionDisconnected(number, now: now, &effects) }
+        for number in servers.numbers { serverDisconnected(number, now: now, &effects) }
     }
 
     /// Ends the client, and answers all waiting callers.
@@ -62,6 +63,7 @@ extension ClientMachine {
         for (call, _) in waitingCalls { effects.fail(call, reason) }
         waitingCalls.removeAll()
         for number in subscriptions.numbers { finishSubscription(number, error, leaveResult: .success(()), &effects) }
+        for number in servers.numbers { finishServer(number, error, &effects) }
         for waiter in endWaiters + serviceWaiters {
             effects.answer(waiter, error.map { .failure($0) } ?? .success(()))
         }

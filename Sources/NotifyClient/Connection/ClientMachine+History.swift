@@ -14,13 +14,4 @@ extension ClientMachine {
         let isComplete = requests.update(request) { $0.updateCall { $0.received(batch, &effects) } ?? false }
         if isComplete == true { _ = requests.take(request) }
     }
-
-    /// Ends a request that waits at the end of the log, because its caller has stopped waiting. The daemon then answers
-    /// the request.
-    mutating func endRead(answering slot: AnyObject) {
-        let request = requests.firstRequest { entry in
-            if case .call(let call) = entry { call.waiter === slot && call.awaitsMessages } else { false }
-        }
-        if let request, connection.isReady { EndRead(request: request).write(to: &outgoing) }
-    }
 }

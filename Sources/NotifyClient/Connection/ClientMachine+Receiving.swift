@@ -65,6 +65,10 @@ extension ClientMachine {
         case .welcome: welcomed(try Welcome(frame), now: now(), &effects)
         case .subscribed: try subscribed(Subscribed(frame), now: now(), &effects)
         case .detached: try detached(Detached(frame), &effects)
+        case .serviceCall: try callReceived(frame, &effects)
+        case .serviceCallEnded: callEnded(try ServiceCallEnded(frame), &effects)
+        case .serving: try servingBegan(Serving(frame), &effects)
+        case .servingEnded: try servingEnded(ServingEnded(frame), now: now(), &effects)
         case .gap: gapReceived(try Gap(frame), &effects)
         case .deadline: deadlineChanged(try DeadlineNotice(frame), now: now())
         case .error: try errorReceived(ErrorFrame(frame), now: now, &effects)
@@ -136,6 +140,10 @@ extension ClientMachine {
             // be uncommitted.
             let isLeft = error.code == .unknownSubscription
             finishSubscription(number, nil, leaveResult: isLeft ? .success(()) : .failure(error), &effects)
+        case .serve(let number):
+            if servers[number]?.phase == .requested { finishServer(number, error, &effects) }
+        case .endServing(let number):
+            serverEnded(number, now: now(), &effects)
         case .call(let call):
             effects.fail(call, error)
         case .deadline(let number):

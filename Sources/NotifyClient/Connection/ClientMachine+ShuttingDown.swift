@@ -55,7 +55,7 @@ extension ClientMachine {
     /// Continues the shutdown after a change of requests or subscriptions.
     mutating func continueShutdown(now: @autoclosure () -> Duration, _ effects: inout Effects) {
         guard let shutdown else { return }
-        guard !subscriptions.isEmpty else {
+        guard !subscriptions.isEmpty || !servers.isEmpty else {
             return stop(now: now(), deadline: shutdown.endOfConnection, &effects)
         }
         guard requests.answeredBelow > shutdown.lastRequest else { return }
@@ -69,6 +69,7 @@ extension ClientMachine {
             for number in subscriptions.numbers {
                 if let buffer = subscriptions[number]?.buffer { effects.deliveries.append((buffer, .end(nil))) }
             }
+            for number in servers.numbers { endServing(number, nil, now: now, &effects) }
         case .stop: stop(now: now, deadline: now, &effects)
         case .wait, nil: break
         }

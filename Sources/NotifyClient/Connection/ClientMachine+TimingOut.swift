@@ -39,6 +39,9 @@ extension ClientMachine {
         case .subscribe(let number)?:
             guard let waiter = subscriptions[number]?.openWaiter, waiter.timeout == nil else { break }
             timeOutSubscription(number, .outcomeUnknown(after: timeouts.limit), &effects)
+        case .serve(let number)?:
+            guard let waiter = servers[number]?.openWaiter, waiter.timeout == nil else { break }
+            effects.answer(waiter, .failure(.outcomeUnknown(after: timeouts.limit)))
         default: break
         }
     }
@@ -59,6 +62,10 @@ extension ClientMachine {
             }
             return timeOutSubscription(
                 number, mayExist == true ? .outcomeUnknown(after: limit) : notSent(within: limit), &effects)
+        }
+        if servers.number(ofOpenWaiter: slot) != nil {
+            let error = notSent(within: limit)
+            return effects.answers.append { slot.fail(error) }
         }
         let request = requests.firstRequest { entry in
             switch entry {

@@ -12,6 +12,8 @@ struct ClientMachine: ~Copyable {
         case post(NotificationClient.OutgoingMessage, PostWaiter)
         case subscribe(UInt32)
         case detach(UInt32)
+        case serve(UInt32)
+        case endServing(UInt32)
         case call(any Call)
         /// A request for the settings of a subscription, to extend the deadlines of its messages.
         case deadline(UInt32)
@@ -51,6 +53,7 @@ struct ClientMachine: ~Copyable {
     var timeouts: RequestTimeouts
     var probing = Probing.none
     var subscriptions = SubscriptionTable()
+    var servers = ServerTable()
     var router = DeliveryRouter()
     var flow = FlowControl()
     var extender = DeadlineExtender()
@@ -83,6 +86,7 @@ struct ClientMachine: ~Copyable {
     var deadline: Duration? {
         var earliest = Duration?.earlier(connection.deadline, posts.nextDeadline)
         earliest = .earlier(earliest, subscriptions.nextDeadline)
+        earliest = .earlier(earliest, servers.nextDeadline)
         earliest = .earlier(earliest, flow.reportDeadline)
         earliest = .earlier(earliest, shutdown?.nextDeadline)
         earliest = .earlier(earliest, extender.nextDeadline)
@@ -145,6 +149,7 @@ extension ClientMachine {
             isConnectionOpen = true
             effects.changes.append(.connected(daemonVersion: welcome.daemonVersion))
             for number in subscriptions.numbers { requestSubscription(number) }
+            for number in servers.numbers { register(number) }
             sendWaitingCalls(now: now)
             sendWaitingPosts(&effects)
             if !requests.isEmpty || !posts.isEmpty { requestAdded(now: now) }
@@ -173,6 +178,7 @@ extension ClientMachine {
         flow.timeReached(now)
         extendDeadlines(now: now)
         for number in subscriptions.expired(now: now) { expireSubscription(number, timeoutError, &effects) }
+        for number in servers.expired(now: now) { finishServer(number, timeoutError, &effects) }
         continueShutdown(now: now, &effects)
         closeIfDrained(&effects)
     }
@@ -197,13 +203,15 @@ extension ClientMachine {
     private mutating func drain(now: Duration, _ effects: inout Effects) {
         for waiter in posts.takeAll() { effects.outcomes.append(waiter, .failure(.stopped)) }
         for number in subscriptions.numbers { leave(number, nil, now: now, &effects) }
+        for number in servers.numbers { endServing(number, nil, now: now, &effects) }
         // The pong confirms that the daemon has read everything sent before, including posts without a receipt.
-        let request = requests.append(.finalPing)
-        Ping(request: request).write(to: &outgoing)
+        writeFinalPing()
     }
 
+    mutating func writeFinalPing() { Ping(request: requests.append(.finalPing)).write(to: &outgoing) }
+
     mutating func closeIfDrained(_ effects: inout Effects) {
-        guard connection.isDraining, requests.isEmpty, connection.drained() == .close else { return }
+        guard connection.isDraining, requests.isEmpty, servers.isEmpty, connection.drained() == .close else { return }
         effects.channel = .close
     }
 

@@ -12,7 +12,7 @@ struct PageCall: Call {
         slot = ReplySlot(timeout: timeout)
     }
 
-    var awaitsMessages: Bool { page == nil && (frame.isWaiting || frame.awaitsPending) }
+    var isCancellable: Bool { page == nil }
 
     mutating func write(request: UInt64, to buffer: inout ByteBuffer) {
         page = nil

@@ -1,7 +1,7 @@
 package import NotifyCenter
 import NotifyWire
 
-/// The rights of each identity to post, to receive, and to manage the resources of other users.
+/// The rights of each identity to post, to receive, to serve, and to manage the resources of other users.
 ///
 /// An ordered list of rules, which begins with the default rules. **The last rule that matches decides. If no rule
 /// matches, the right is denied.** No rule can grant posting under `notifyd`.
@@ -162,7 +162,19 @@ extension AccessPolicy {
 
     /// The decision about managing all names that `pattern` matches.
     package func manageDecision(_ pattern: NamePattern, _ identity: borrowing Identity) -> AccessDecision {
-        let trie = rules.trie(.manage)
+        wholeDecision(.manage, pattern, identity)
+    }
+
+    /// The decision about serving all names that `pattern` matches.
+    package func serveDecision(_ pattern: NamePattern, _ identity: borrowing Identity) -> AccessDecision {
+        wholeDecision(.serve, pattern, identity)
+    }
+
+    /// The decision about a right to all names that `pattern` matches.
+    private func wholeDecision(
+        _ right: AccessRight, _ pattern: NamePattern, _ identity: borrowing Identity
+    ) -> AccessDecision {
+        let trie = rules.trie(right)
         let covering = trie.rules(covering: pattern).rule(for: identity, trie.ends)
         let decision = rules.decision(covering)
         guard decision.isAllowed,
@@ -248,12 +260,14 @@ private final class CompiledRules: Sendable {
     private let post: RuleTrie
     private let subscribe: RuleTrie
     private let manage: RuleTrie
+    private let serve: RuleTrie
 
     init(_ rules: [AccessRule]) {
         self.rules = rules
         post = RuleTrie(.post, rules)
         subscribe = RuleTrie(.subscribe, rules)
         manage = RuleTrie(.manage, rules)
+        serve = RuleTrie(.serve, rules)
         openBytes = ByteSet.open(to: .post, rules).intersection(ByteSet.open(to: .subscribe, rules))
     }
 
@@ -262,6 +276,7 @@ private final class CompiledRules: Sendable {
         case .post: post
         case .subscribe: subscribe
         case .manage: manage
+        case .serve: serve
         }
     }
 

@@ -58,6 +58,8 @@ package enum AccessRight: String, Sendable, CaseIterable {
     /// dead letters of other users, reading their usage, testing the policy for them, checking and backing up the log,
     /// and reloading the configuration.
     case manage
+    /// Answering the requests of a name.
+    case serve
 }
 
 extension AccessRule {
@@ -73,7 +75,8 @@ extension AccessRule {
             AccessRule(.allow, [.post, .subscribe], names: ["user.>"], uids: [0]),
             AccessRule(.allow, [.subscribe], names: ["notifyd", "notifyd.>"], uids: operators),
             AccessRule(.allow, [.subscribe], names: ["notifyd.dead.$uid"]),
-            AccessRule(.allow, [.manage], names: [">"], uids: operators),
+            AccessRule(.allow, [.manage, .serve], names: [">"], uids: operators),
+            AccessRule(.allow, [.serve], names: ["user.$uid", "user.$uid.>"]),
         ]
     }
 }

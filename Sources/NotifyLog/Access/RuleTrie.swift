@@ -177,13 +177,13 @@ extension RuleTrie {
 }
 
 /// The tokens of a name or pattern, in order.
-struct TokenCursor {
+package struct TokenCursor {
     private let bytes: UnsafeRawBufferPointer
     private var offset = 0
 
-    init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+    package init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
-    mutating func next() -> UnsafeRawBufferPointer? {
+    package mutating func next() -> UnsafeRawBufferPointer? {
         guard offset <= bytes.count else { return nil }
         let token = bytes.slice(from: offset).firstToken
         offset += token.count + 1

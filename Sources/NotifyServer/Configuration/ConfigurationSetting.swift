@@ -64,6 +64,8 @@ struct ConfigurationSetting: Sendable {
         .init("limits.per_user.pattern_overlap", .integer(\.broker.patternOverlapPerUser, 64...1_000_000_000)),
         .init("limits.per_user.names", .integer(\.broker.namesPerUser, 1...100_000_000)),
         .init("limits.per_user.outbox_bytes", .size(\.broker.outboxBytesPerUser, bytes)),
+        .init("limits.per_user.requests", .integer(\.broker.requestsPerUser, 1...1_000_000)),
+        .init("limits.per_user.request_bytes", .size(\.broker.requestBytesPerUser, bytes)),
         .init("limits.per_user.received_bytes", .size(\.broker.receivedBytesPerUser, bytes)),
         .init("limits.per_user.posts_per_second", .rate(\.broker.userLimits.general.postsPerSecond, 1...100_000_000)),
         .init(

@@ -54,6 +54,7 @@ package enum Right: UInt8, CaseIterable, Sendable {
     case post = 0
     case subscribe = 1
     case manage = 2
+    case serve = 3
 }
 
 /// Asks how the daemon's policy decides about a name or pattern. Only a peer that may manage everything may ask about
@@ -69,7 +70,7 @@ package struct PolicyQuery: ControlFrame, RequestFrame {
     package var gid: UInt32
     package var groups: [UInt32]
     package var right: Right
-    /// A name, or for the rights to subscribe and to manage also a pattern.
+    /// A name, or for rights other than posting also a pattern.
     package var name: String
 
     package init(request: UInt64 = 0, uid: UInt32, gid: UInt32, groups: [UInt32], right: Right, name: String) {
@@ -90,7 +91,8 @@ package struct PolicyQuery: ControlFrame, RequestFrame {
         let nameLength: UInt8 = try body.integer()
         guard let right = Right(rawValue: rawRight) else {
             throw WireError(
-                .invalidArgument, "unknown right \(rawRight): expected 0 (post), 1 (subscribe) or 2 (manage)")
+                .invalidArgument,
+                "unknown right \(rawRight): expected 0 (post), 1 (subscribe), 2 (manage) or 3 (serve)")
         }
         self.right = right
         guard body.remaining >= Int(groupCount) * 4 + Int(nameLength) else { throw .truncated }

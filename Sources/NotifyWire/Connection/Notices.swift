@@ -14,7 +14,7 @@ package struct ErrorFrame: ControlFrame {
     package var code: UInt16
     /// The subscription concerned; 0 for none.
     package var subscription: UInt32
-    /// For `subscriptionHeld` the holder's pid, for `unknownFrame` the kind, for `tooSlow` the limit in bytes, for
+    /// For `subscriptionHeld` and `serviceHeld` the holder's pid, for `unknownFrame` the kind, for `tooSlow` the limit in bytes, for
     /// `subscriptionChanged` ``editedDetail`` if the patterns have changed; otherwise 0.
     package var detail: UInt64
     /// One line to display: the problem and how to fix it.

@@ -42,4 +42,13 @@ package enum ErrorCode: UInt16, CaseIterable, Sendable {
     case closing = 100
     case tooSlow = 101
     case configurationInvalid = 102
+
+    // Requests to servers.
+    case noResponders = 120
+    case serverGone = 121
+    case timedOut = 122
+    case requestFailed = 123
+    case serviceHeld = 124
+    case requestCancelled = 125
+    case unknownCall = 126
 }

@@ -25,6 +25,11 @@ package enum FrameKind: UInt8, CaseIterable, Sendable {
     case extend = 0x15
     case configure = 0x16
     case deadLetters = 0x17
+    case serve = 0x18
+    case endServing = 0x19
+    case ask = 0x1A
+    case cancelAsk = 0x1B
+    case respond = 0x1C
     case reload = 0x20
     case policyQuery = 0x21
     case monitor = 0x22
@@ -46,10 +51,14 @@ package enum FrameKind: UInt8, CaseIterable, Sendable {
     case listEnd = 0x4A
     case statisticsReport = 0x4B
     case deadline = 0x4C
+    case serving = 0x4D
+    case servingEnded = 0x4E
+    case serviceReply = 0x4F
     case deliver = 0x50
     case run = 0x51
     case redelivery = 0x52
     case gap = 0x53
+    case serviceCall = 0x54
     case logPage = 0x55
     case found = 0x56
     case storedNameEntry = 0x57
@@ -58,6 +67,7 @@ package enum FrameKind: UInt8, CaseIterable, Sendable {
     case postEntry = 0x5A
     case traceEntry = 0x5B
     case durableEntry = 0x5C
+    case serviceCallEnded = 0x5D
     case error = 0x60
     case closing = 0x61
     case reloaded = 0x70

@@ -36,6 +36,10 @@ package enum Limits {
     /// Clients attached to a durable subscription. A takeover, a reset and an edit end all attachments in one step:
     /// 10,000 took 9 ms, 100,000 took 130 ms.
     package static let membersPerSubscription = 16_384
+    /// Calls that a server may hold at the same time.
+    package static let maximumConcurrency: UInt32 = 16_384
+    /// The longest time limit of a request to a server.
+    package static let maximumAskTimeout = Duration.seconds(3_600)
     /// Sequences stay below this number, so that a double represents each of them exactly.
     package static let sequenceEnd: UInt64 = 1 << 53
     /// The maximum size of a frame's body, in bytes, until the hello is accepted.

@@ -14,10 +14,13 @@ package protocol RequestFrame: Sendable {
     /// The time that the reply may take; `short` by default.
     var replyTime: ReplyTime { get }
     func write(to buffer: inout ByteBuffer)
+    /// Writes a frame that makes the daemon answer at once, because the caller has stopped waiting. Nothing by default.
+    func writeCancellation(to buffer: inout ByteBuffer)
 }
 
 extension RequestFrame {
     package var isChange: Bool { false }
+    package func writeCancellation(to buffer: inout ByteBuffer) {}
     package var replyTime: ReplyTime { .short }
 }
 

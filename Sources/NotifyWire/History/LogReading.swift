@@ -34,6 +34,10 @@ package struct ReadLog: ControlFrame, RequestFrame {
     package var patterns: [String]
     package var replyTime: ReplyTime { isWaiting ? .unlimited : .short }
 
+    package func writeCancellation(to buffer: inout ByteBuffer) {
+        if isWaiting || awaitsPending { EndRead(request: request).write(to: &buffer) }
+    }
+
     package init(
         request: UInt64 = 0, first: UInt64 = 1, last: UInt64 = .max, deletionMark: UInt64 = 0,
         maximumMessages: UInt32 = Limits.messagesPerLogPage,

@@ -36,6 +36,8 @@ package struct MonitorRequest: ControlFrame, RequestFrame {
 /// A post in the answer to a monitor request, or the message in the answer to a trace.
 package struct PostEntry: ControlFrame {
     package static let kind = FrameKind.postEntry
+    /// Flag bit 0: the entry is a request to a server.
+    package static let requestFlag: UInt8 = 1
     /// The maximum number of payload bytes in an entry.
     package static let maximumPayloadBytes = 1_024
 
@@ -66,6 +68,9 @@ package struct PostEntry: ControlFrame {
     package var payload: [UInt8] = []
     /// The reason why the post was refused. A text of more than 65,535 bytes is cut.
     package var reason = ""
+    /// Whether the entry is a request to a server. Such an entry has no sequence and no subscribers.
+    package var isRequest = false
+    package var flags: UInt8 { isRequest ? Self.requestFlag : 0 }
 
     package init(request: UInt64 = 0, stamp: Stamp, name: [UInt8]) {
         self.request = request
@@ -122,6 +127,7 @@ package struct PostEntry: ControlFrame {
         headers = Array(try body.take(Int(headersLength)))
         payload = Array(try body.take(Int(payloadLength)))
         reason = try body.string(Int(reasonLength))
+        isRequest = flags & Self.requestFlag != 0
     }
 
     package func writeBody(to buffer: inout ByteBuffer) {

@@ -4,7 +4,10 @@ package enum Statistic: String, CaseIterable, Sendable {
     case connections
     case subscriptions
     case durableSubscriptions = "durable_subscriptions"
+    case servers
     case messagesIn = "messages_in"
+    case requests
+    case openRequests = "open_requests"
     case delivered
     case stored
     case commits
@@ -33,11 +36,11 @@ package enum Statistic: String, CaseIterable, Sendable {
     package var isTotal: Bool {
         switch self {
         case .messagesIn, .delivered, .stored, .commits, .syncs, .pagesRead, .redelivered, .dropped, .droppedByClients,
-            .gaps, .forbidden, .deadLetters, .deletedMessages:
+            .gaps, .forbidden, .requests, .deadLetters, .deletedMessages:
             true
-        case .uptimeSeconds, .connections, .subscriptions, .durableSubscriptions, .damagedMessages,
-            .firstDamagedSequence, .lastDamagedSequence, .storageWorks, .logMessages, .logBytes, .walBytes,
-            .memoryBytes, .memoryLimitBytes, .socketBytes:
+        case .uptimeSeconds, .connections, .subscriptions, .durableSubscriptions, .servers, .openRequests,
+            .damagedMessages, .firstDamagedSequence, .lastDamagedSequence, .storageWorks, .logMessages, .logBytes,
+            .walBytes, .memoryBytes, .memoryLimitBytes, .socketBytes:
             false
         }
     }
@@ -50,6 +53,9 @@ package enum Statistic: String, CaseIterable, Sendable {
         case .subscriptions: "Volatile subscriptions, and durable ones with a client attached."
         case .durableSubscriptions: "Durable subscriptions, attached or not."
         case .messagesIn: "Messages accepted from clients."
+        case .servers: "Registrations of clients that answer requests."
+        case .requests: "Requests to servers."
+        case .openRequests: "Requests that wait for a server, or that a server holds."
         case .delivered:
             "Messages queued for delivery: one for each connection with matching volatile subscriptions, for each delivery "
                 + "to a durable subscription, and for each message in a page of the log."

@@ -55,6 +55,20 @@ def encode(kind, f):
         return client.frame(0x16, head + durable + client.encode_settings(f["settings"]))
     if kind == "deadLetters":
         return client.encode_dead_letters(f["request"], f["action"], f["durableName"], f["sequences"], f["uid"])
+    if kind == "serve":
+        patterns = b"".join(client.counted(pattern) for pattern in f["patterns"])
+        return client.frame(0x18, struct.pack(
+            "<QIIB", f["request"], f["server"], f["concurrency"], len(f["patterns"])) + patterns)
+    if kind == "endServing":
+        return client.frame(0x19, struct.pack("<QI", f["request"], f["server"]))
+    if kind == "ask":
+        name, headers = f["name"].encode(), client.encode_headers(pairs(f["headers"]))
+        fixed = struct.pack("<QIHBx", f["request"], f["milliseconds"], len(headers), len(name))
+        return client.frame(0x1A, fixed + name + headers + bytes.fromhex(f["payload"]))
+    if kind == "respond":
+        headers = client.encode_headers(pairs(f["headers"]))
+        fixed = struct.pack("<QBxH", f["call"], f["outcome"], len(headers))
+        return client.frame(0x1C, fixed + headers + bytes.fromhex(f["payload"]))
     if kind == "credit":
         return client.frame(0x07, struct.pack("<II", f["subscription"], f["messages"]))
     if kind == "dropped":
@@ -93,7 +107,9 @@ def encode(kind, f):
     if kind == "find":
         name, value = f["position"].rstrip(")").split("(")
         return client.frame(0x11, struct.pack("<QB7xQ", f["request"], {"sequence": 2}[name], int(value)))
-    return client.frame({"endRead": 0x12, "reload": 0x20, "ping": 0x08, "statistics": 0x0A, "limits": 0x0C}[kind], struct.pack("<Q", f["request"]))
+    kinds = {
+        "endRead": 0x12, "cancelAsk": 0x1B, "reload": 0x20, "ping": 0x08, "statistics": 0x0A, "limits": 0x0C}
+    return client.frame(kinds[kind], struct.pack("<Q", f["request"]))
 
 
 def counted_texts(body, at, count):
@@ -108,6 +124,12 @@ def fields(names, layout, body):
     return dict(zip(names.split(), struct.unpack_from(layout, body)))
 
 
+def parts(body, at, headers):
+    """The headers and the payload, which is the rest of the body."""
+    decoded = [list(pair) for pair in client.decode_headers(body[at:at + headers])]
+    return {"headers": decoded, "payload": body[at + headers:].hex()}
+
+
 def decode(kind, flags, body):
     """Decodes the frame of a vector that a client receives."""
     if kind == "welcome":
@@ -118,6 +140,13 @@ def decode(kind, flags, body):
         m = client.decode_deliver(body)
         f = {name: getattr(m, name) for name in "sequence time uid gid pid name object".split()}
         return f | {"headers": [list(pair) for pair in m.headers], "payload": m.payload.hex()}
+    if kind == "serviceCall":
+        f = fields("call server milliseconds time uid gid pid", "<QIIQIII", body)
+        headers, name = struct.unpack_from("<HB", body, 36)
+        return f | {"name": body[40:40 + name].decode()} | parts(body, 40 + name, headers)
+    if kind == "serviceReply":
+        f = fields("request uid gid pid headers", "<QIIIH", body)
+        return f | parts(body, 24, f["headers"])
     if kind == "subscribed":
         f = fields("request subscription sequence generation", "<QI4xQQ", body)
         return f | {"resumed": bool(flags & 1)}
@@ -170,7 +199,7 @@ def decode(kind, flags, body):
         for name, length in zip(
                 ("name", "object", "headers", "payload", "reason"), struct.unpack_from("<BBxHHH", body, 67)):
             f[name], at = body[at:at + length].hex(), at + length
-        return f | {"reason": bytes.fromhex(f["reason"]).decode()}
+        return f | {"reason": bytes.fromhex(f["reason"]).decode(), "ask": bool(flags & 1)}
     if kind == "traceEntry":
         f = fields("request uid pid client state", "<QIIQB", body)
         name = counted_texts(body, 26, 1)[0]
@@ -210,6 +239,8 @@ def decode(kind, flags, body):
     names, layout = {
         "receipt": ("request sequence subscribers stored durability", "<QQIIB"),
         "detached": ("request subscription", "<QI"),
+        "serving": ("request server", "<QI"), "servingEnded": ("request server", "<QI"),
+        "serviceCallEnded": ("call", "<Q"),
         "run": ("subscription count delivery", "<III"), "redelivery": ("subscription count delivery", "<III"),
         "deadLettersDone": ("request messages kept", "<QQQ"),
         "gap": ("subscription dropped first last", "<I4xQQQ"),

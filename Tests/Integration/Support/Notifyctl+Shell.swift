@@ -41,13 +41,20 @@ extension Notifyctl.Result {
 extension Daemon {
     /// Waits until this number of subscriptions exists. Polls the statistics.
     func waitForSubscriptions(_ wanted: UInt64, within limit: Duration = .seconds(300)) throws {
+        try waitFor("subscriptions", wanted, within: limit)
+    }
+
+    /// Waits until this number of servers is registered. Polls the statistics.
+    func waitForServers(_ wanted: UInt64) throws { try waitFor("servers", wanted) }
+
+    private func waitFor(_ counter: String, _ wanted: UInt64, within limit: Duration = .seconds(300)) throws {
         let client = try RawClient(self)
         let deadline = ContinuousClock.now + limit
         var found: UInt64?
         while ContinuousClock.now < deadline {
-            found = try client.statistics()["subscriptions"]
+            found = try client.statistics()[counter]
             if found == wanted { return }
         }
-        throw TimedOut(description: "\(String(describing: found)) subscriptions exist instead of \(wanted)")
+        throw TimedOut(description: "\(String(describing: found)) \(counter) exist instead of \(wanted)")
     }
 }

@@ -162,7 +162,10 @@ extension Received {
         case .purged(let frame): frame.request
         case .checkProgress(let frame): frame.request
         case .checkReport(let frame): frame.request
-        case .welcome, .message, .gap, .deadline, .closing: nil
+        case .serving(let frame): frame.request
+        case .servingEnded(let frame): frame.request
+        case .serviceReply(let frame): frame.request
+        case .welcome, .message, .gap, .deadline, .closing, .serviceCall, .serviceCallEnded: nil
         }
     }
 }

@@ -113,7 +113,8 @@ final class SimulatedClient {
                 .durableEntry, .durableDescription, .deadline, .deadLettersDone, .storedNameEntry, .listEnd,
                 .statistics, .logPage,
                 .found,
-                .reloaded, .policyDecision, .backupReady, .backupChunk, .purged, .checkProgress, .checkReport:
+                .reloaded, .policyDecision, .backupReady, .backupChunk, .purged, .checkProgress, .checkReport,
+                .serving, .servingEnded, .serviceReply, .serviceCall, .serviceCallEnded:
                 break
             }
         }

@@ -162,6 +162,42 @@ final class Client: OutputSink {
                 ranges: ranges.map { SequenceRange(first: $0.lowerBound, last: $0.upperBound) }))
     }
 
+    // MARK: Requests to servers
+
+    @discardableResult
+    func serve(_ number: UInt32, _ patterns: [String], concurrency: UInt32 = 1) -> UInt64 {
+        let request = nextRequest()
+        send(Serve(request: request, server: number, concurrency: concurrency, patterns: patterns))
+        return request
+    }
+
+    @discardableResult
+    func endServing(_ number: UInt32) -> UInt64 {
+        let request = nextRequest()
+        send(EndServing(request: request, server: number))
+        return request
+    }
+
+    @discardableResult
+    func ask(
+        _ name: String, headers: [UInt8] = [], payload: [UInt8] = [], timeout: Duration = .seconds(5)
+    ) -> UInt64 {
+        let request = nextRequest()
+        send(askFrame(request, name, headers: headers, payload: payload, timeout: timeout))
+        return request
+    }
+
+    func respond(
+        _ call: UInt64, _ outcome: Respond.Outcome = .replied, headers: [UInt8] = [], payload: [UInt8] = []
+    ) {
+        send(respondFrame(call, outcome, headers: headers, payload: payload))
+    }
+
+    /// Returns the calls received since the last call. Other frames are dropped.
+    func takeCalls() -> [ReceivedServiceCall] {
+        take().compactMap { if case .serviceCall(let call) = $0 { call } else { nil } }
+    }
+
     @discardableResult
     func ping() -> UInt64 {
         let request = nextRequest()

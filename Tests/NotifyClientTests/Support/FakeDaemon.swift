@@ -10,7 +10,7 @@ import WireTestSupport
 
 /// A replacement for the daemon: the test receives the client's frames, and sends the answers.
 ///
-/// The event loop answers greetings, pings and detach requests immediately. The client waits for these answers with a
+/// The event loop answers greetings, pings, and the ends of subscriptions and servers immediately. The client waits for these answers with a
 /// time limit, and the test's task could answer too late.
 final class FakeDaemon: Sendable {
     let path: String
@@ -100,6 +100,15 @@ final class FakeConnection: Sendable {
             return try body.withUnsafeBytes { bytes in
                 var reader = FieldReader(bytes)
                 return try Frame(flags: flags, reading: &reader)
+            }
+        }
+
+        /// Calls `body` with the frame, whose parts are read in place.
+        func withFrame<Result>(_ body: (FrameDecoder.Frame) throws -> Result) throws -> Result {
+            var bytes = ByteBuffer()
+            bytes.writeFrame(kind, flags: flags) { $0.writeBytes(self.body) }
+            return try bytes.withUnsafeReadableBytes { bytes in
+                try body(#require(try FrameDecoder(maximumBodyBytes: self.body.count).next(in: bytes)))
             }
         }
 
@@ -253,6 +262,9 @@ final class FakeConnection: Sendable {
             case .detach:
                 guard let detach = try? frame.read(Detach.self) else { break }
                 connection.send(Detached(request: detach.request, subscription: detach.subscription))
+            case .endServing:
+                guard let end = try? frame.read(EndServing.self) else { break }
+                connection.send(ServingEnded(request: end.request, server: end.server))
             case .dropped:
                 guard let dropped = try? frame.read(Dropped.self) else { break }
                 connection.drops.withLock { $0 += dropped.messages }

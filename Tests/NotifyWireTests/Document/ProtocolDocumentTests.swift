@@ -31,11 +31,14 @@ import Testing
         "**deliver**, 0x50, \(Delivery.fixedSize) bytes", "0x51, and **redelivery**, 0x52, \(Run.frameSize - 8) bytes",
         "at most \(Limits.reservedHeaderCount) reserved headers, of at most 4,096 bytes", "the reason, at most 1,280",
         "number of sequences, at most 1,024 |\n| 16 |", "At most \(DurableSettingChanges.maximumRetryDelays), each",
-        "no limit, else 100 ms to 30 days", "at most 65,536 | 0 | 0 |",
+        "no limit, else 100 ms to 30 days", "at most 65,536 | 0 | 0 |", "at the same time, 1 to 16,384",
+        "in milliseconds, 1 to 3,600,000", "**ask**, 0x1A, \(Ask.fixedSize) bytes",
+        "**service call**, 0x54, \(ServiceCall.fixedSize) bytes", "**respond**, 0x1C, \(Respond.fixedSize) bytes",
     ])
     func `the document states the limits`(_ phrase: String) {
         #expect(text.contains(phrase))
         #expect(Limits.reservedHeaderBytes == 4_096 && Limits.reasonBytes == 1_280)
+        #expect(Limits.maximumConcurrency == 16_384 && Limits.maximumAskTimeout == .milliseconds(3_600_000))
         #expect(Limits.deadLettersPerFrame == 1_024 && DurableSettingChanges.maximumInFlightLimit == 65_536)
         #expect(Limits.headerBytes == 16_384 && Limits.frameOverheadBytes == 65_536)
         #expect(text.contains("then at most 65,536 bytes more") && Limits.acknowledgedRangesPerFrame == 1_024)

@@ -152,6 +152,25 @@ import WireTestSupport
         case .deadLettersDone:
             let done = try DeadLettersDone(frame)
             return (["request": done.request, "messages": done.messages, "kept": done.kept], done.encoded)
+        case .serve:
+            let serve = try Serve(frame)
+            return (
+                [
+                    "request": serve.request, "server": serve.server, "concurrency": serve.concurrency,
+                    "patterns": serve.patterns,
+                ], serve.encoded
+            )
+        case .endServing: return try server(EndServing(frame))
+        case .serving: return try server(Serving(frame))
+        case .servingEnded: return try server(ServingEnded(frame))
+        case .ask: return try ask(frame)
+        case .cancelAsk: return try request(CancelAsk(frame))
+        case .respond: return try respond(frame)
+        case .serviceCall: return try serviceCall(frame)
+        case .serviceReply: return (try fields(ServiceReply(frame)), try ServiceReply(frame).encoded)
+        case .serviceCallEnded:
+            let ended = try ServiceCallEnded(frame)
+            return (["call": ended.call], ended.encoded)
         case .credit:
             let credit = try Credit(frame)
             return (["subscription": credit.subscription, "messages": credit.messages], credit.encoded)
@@ -348,6 +367,60 @@ import WireTestSupport
         return (fields, Array(buffer.readableBytesView))
     }
 
+    private static func server(_ frame: some ServerFrame) -> (fields: [String: Any], encoded: [UInt8]) {
+        (["request": frame.request, "server": frame.server], frame.encoded)
+    }
+
+    private static func ask(_ frame: FrameDecoder.Frame) throws -> (fields: [String: Any], encoded: [UInt8]) {
+        let ask = try Ask(frame)
+        var fields = try fields(ask.parts)
+        fields["object"] = nil
+        fields["request"] = ask.request
+        fields["milliseconds"] = ask.timeoutMilliseconds
+        var buffer = ByteBuffer()
+        ask.append(to: &buffer)
+        return (fields, Array(buffer.readableBytesView))
+    }
+
+    private static func serviceCall(_ frame: FrameDecoder.Frame) throws -> (fields: [String: Any], encoded: [UInt8]) {
+        let call = try ServiceCall(frame)
+        var fields = try fields(call.parts)
+        fields["object"] = nil
+        fields["call"] = call.call
+        fields["server"] = call.server
+        fields["milliseconds"] = call.timeoutMilliseconds
+        fields["time"] = call.stamp.timeMicroseconds
+        fields["uid"] = call.stamp.uid
+        fields["gid"] = call.stamp.gid
+        fields["pid"] = call.stamp.pid
+        var buffer = ByteBuffer()
+        call.append(to: &buffer)
+        return (fields, Array(buffer.readableBytesView))
+    }
+
+    private static func respond(_ frame: FrameDecoder.Frame) throws -> (fields: [String: Any], encoded: [UInt8]) {
+        let respond = try Respond(frame)
+        let headers = try HeaderList.decode(respond.headers).map { [$0.key, $0.value] }
+        var buffer = ByteBuffer()
+        respond.append(to: &buffer)
+        return (
+            [
+                "call": respond.call, "outcome": respond.outcome.rawValue, "headers": headers,
+                "payload": hex(Array(respond.payload)),
+            ], Array(buffer.readableBytesView)
+        )
+    }
+
+    private static func fields(_ reply: ServiceReply) throws -> [String: Any] {
+        let headers = try reply.headers.withUnsafeReadableBytes { bytes in
+            try HeaderList.decode(bytes).map { [$0.key, $0.value] }
+        }
+        return [
+            "request": reply.request, "uid": reply.uid, "gid": reply.gid, "pid": reply.pid, "headers": headers,
+            "payload": hex(Array(reply.payload.readableBytesView)),
+        ]
+    }
+
     private static func fields(_ parts: MessageParts) throws -> [String: Any] {
         [
             "name": String(decoding: parts.name, as: UTF8.self),
@@ -485,7 +558,7 @@ import WireTestSupport
             "pid": entry.stamp.pid, "subscribers": entry.subscribers, "client": entry.client, "stored": entry.stored,
             "payloadBytes": entry.payloadBytes, "code": entry.errorCode, "durability": entry.durability.rawValue,
             "name": hex(entry.name), "object": hex(entry.object), "headers": hex(entry.headers),
-            "payload": hex(entry.payload), "reason": entry.reason,
+            "payload": hex(entry.payload), "reason": entry.reason, "ask": entry.isRequest,
         ]
     }
 

@@ -34,6 +34,12 @@ struct Sample: Sendable, CustomTestStringConvertible {
         return post
     }
 
+    private static var ask: PostEntry {
+        var ask = post
+        ask.isRequest = true
+        return ask
+    }
+
     static let all: [Sample] = [
         Sample(Hello(lowestVersion: 1, highestVersion: 9, overflow: .keepLatest, instance: .init(high: 1, low: .max))),
         Sample(
@@ -77,6 +83,18 @@ struct Sample: Sendable, CustomTestStringConvertible {
         Sample(DeadLetters(request: 8, action: .retry)),
         Sample(DeadLetters(request: 8, uid: 9, action: .purge, durableName: "jobs", sequences: [1, .max])),
         Sample(DeadLettersDone(request: 8, messages: 9, kept: .max)),
+        Sample(Serve(request: 8, server: 9, concurrency: .max, patterns: ["a", String(repeating: "p", count: 255)])),
+        Sample(Serve(request: 8, server: 0, concurrency: 0, patterns: [])),
+        Sample(Serving(request: 8, server: .max)),
+        Sample(EndServing(request: 8, server: 9)),
+        Sample(ServingEnded(request: 8, server: 9)),
+        Sample(CancelAsk(request: 8)),
+        Sample(
+            ServiceReply(
+                request: 8, uid: 9, gid: 10, pid: .max, headers: ByteBuffer(bytes: [1, 2]),
+                payload: ByteBuffer(bytes: [3, 4, 5]))),
+        Sample(ServiceReply(request: 8, uid: 0, gid: 0, pid: 0, headers: ByteBuffer(), payload: ByteBuffer())),
+        Sample(ServiceCallEnded(call: .max)),
         Sample(Subscribe(request: 4, subscription: 5, patterns: ["a"], start: .age(microseconds: 0))),
         Sample(Subscribe(request: 4, subscription: 5, patterns: ["a"], start: .time(microseconds: 1 << 63 - 1))),
         Sample(Subscribed(request: 3, subscription: 4, sequence: 5, isResumed: true)),
@@ -144,6 +162,7 @@ struct Sample: Sendable, CustomTestStringConvertible {
         Sample(MonitorRequest(request: 18, patterns: ["orders.>", "*"])),
         Sample(MonitorRequest(request: 18, patterns: [])),
         Sample(Self.post),
+        Sample(Self.ask),
         Sample(PostEntry(stamp: Stamp(sequence: 0, timeMicroseconds: 0, uid: 0, gid: 0, pid: 0), name: [])),
         Sample(TraceRequest(request: 19, sequence: .max)),
         Sample(
@@ -224,13 +243,15 @@ struct Sample: Sendable, CustomTestStringConvertible {
     }
 
     @Test func `every kind has a sample`() {
-        let readInPlace: Set<FrameKind> = [.post, .deliver, .run, .redelivery]
+        let readInPlace: Set<FrameKind> = [.post, .deliver, .run, .redelivery, .ask, .serviceCall, .respond]
         #expect(Set(Sample.all.map(\.kind)).union(readInPlace) == Set(FrameKind.allCases))
     }
 
-    /// The header states the length of the truncated body. Error frames and chunks are excluded: the text or the bytes
-    /// at their end may have any length. The epoch at the end of a welcome may be missing.
-    @Test(arguments: Sample.all.filter { $0.kind != .error && $0.kind != .backupChunk })
+    /// The frames whose last field extends to the end of the body, so that it may have any length.
+    private static let openFrames: Set<FrameKind> = [.error, .backupChunk, .serviceReply]
+
+    /// The header states the length of the truncated body. The epoch at the end of a welcome may be missing.
+    @Test(arguments: Sample.all.filter { !openFrames.contains($0.kind) })
     func `a body truncated at any byte is malformed`(_ sample: Sample) throws {
         let body = Array(sample.bytes[8...])
         for count in 0..<body.count where sample.kind != .welcome || count != body.count - 8 {
@@ -250,9 +271,8 @@ struct Sample: Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// Excludes greetings, because later versions may extend them, and errors and chunks, whose last field extends to
-    /// the end of the body.
-    @Test(arguments: Sample.all.filter { ![.hello, .welcome, .error, .backupChunk].contains($0.kind) })
+    /// Excludes greetings, because later versions may extend them.
+    @Test(arguments: Sample.all.filter { !openFrames.union([.hello, .welcome]).contains($0.kind) })
     func `bytes after the fields make a frame malformed`(_ sample: Sample) throws {
         let longer = rawFrame(sample.kind.rawValue, flags: sample.bytes[5], Array(sample.bytes[8...]) + [0])
         let error = try #require(throws: WireError.self) { try sample.recode(longer) }
@@ -288,6 +308,6 @@ struct Sample: Sendable, CustomTestStringConvertible {
     @Test func `kinds and codes are unique and not zero`() {
         #expect(FrameKind.allCases.allSatisfy { $0.rawValue != 0 })
         #expect(ErrorCode.allCases.allSatisfy { $0.rawValue != 0 })
-        #expect(FrameKind.allCases.filter { !$0.isFromDaemon }.count == 31)
+        #expect(FrameKind.allCases.filter { !$0.isFromDaemon }.count == 36)
     }
 }

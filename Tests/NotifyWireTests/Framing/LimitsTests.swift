@@ -25,6 +25,7 @@ import Testing
         let parts = Limits.nameBytes + Limits.objectBytes + Limits.messageIDBytes + Limits.headerBytes
         #expect(Post.fixedSize + parts <= Limits.frameOverheadBytes)
         #expect(Delivery.fixedSize + parts + Limits.reservedHeaderBytes <= Limits.frameOverheadBytes)
+        #expect(ServiceCall.fixedSize + parts <= Limits.frameOverheadBytes)
         #expect(Limits.headerBytes + Limits.reservedHeaderBytes <= Int(UInt16.max))
         #expect(Limits.maximumPayloadBytes + Limits.frameOverheadBytes <= Int(UInt32.max))
     }

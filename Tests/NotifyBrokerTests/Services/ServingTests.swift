@@ -1,0 +1,125 @@
+import NotifyCenter
+import NotifyLog
+import NotifyWire
+import Testing
+import WireTestSupport
+
+@testable import NotifyBroker
+
+/// Servers: who may serve what, and what remains of a server that ends.
+struct ServingTests {
+    private let host = TestHost()
+
+    /// Returns the code of the error with which a serve is refused; nil if it is accepted.
+    private func refusal(_ client: Client, _ patterns: [String], number: UInt32 = 1, concurrency: UInt32 = 1)
+        -> ErrorCode?
+    {
+        client.serve(number, patterns, concurrency: concurrency)
+        host.run()
+        for received in client.take() {
+            if case .error(let error) = received { return ErrorCode(rawValue: error.code) }
+        }
+        return nil
+    }
+
+    @Test func `a user may serve its own names, and root every name`() {
+        let (alice, root, daemon) = (host.connect(uid: 1000), host.connect(uid: 0), host.connect(uid: 1))
+        #expect(refusal(alice, ["user.1000.a", "user.1000.b.>"]) == nil)
+        #expect(refusal(alice, ["user.1000"], number: 2) == nil)
+        #expect(refusal(alice, ["user.1001.a"], number: 3) == .forbidden)
+        #expect(refusal(alice, ["user.*.a"], number: 3) == .forbidden)
+        #expect(refusal(alice, ["user.>"], number: 3) == .forbidden)
+        #expect(refusal(alice, ["jobs"], number: 3) == .forbidden)
+        #expect(refusal(alice, [">"], number: 3) == .forbidden)
+        #expect(refusal(root, ["jobs.>"]) == nil)
+        #expect(refusal(root, ["notifyd.a"], number: 2) == .forbidden, "nobody may ask these names")
+        #expect(refusal(daemon, ["a"]) == .forbidden)
+    }
+
+    @Test func `a rule permits serving other names`() {
+        let rules = [
+            AccessRule(.allow, [.serve], names: ["jobs.>"], uids: [1000]),
+            AccessRule(.deny, [.serve], names: ["jobs.secret"]),
+        ]
+        let host = TestHost(policy: AccessPolicy(rules: rules))
+        let alice = host.connect(uid: 1000)
+        alice.serve(1, ["jobs.a", "jobs.b.*"])
+        alice.serve(2, ["jobs.*"])
+        host.run()
+        #expect(
+            alice.takeErrors().map(\.message) == [
+                "user 1000 may not serve 'jobs.*': some of these names are denied by default rule; "
+                    + "serve names under user.1000, or add a rule in policy.d that allows it"
+            ])
+    }
+
+    @Test func `a pattern that overlaps with another user's is refused, and names the holder's pid`() throws {
+        let root = host.connect(uid: 0, pid: 40)
+        let alice = host.connect(uid: 1000, pid: 50)
+        #expect(refusal(alice, ["user.1000.a.*"]) == nil)
+        root.serve(1, ["user.*.a.x"])
+        host.run()
+        let error = try #require(root.takeErrors().first)
+        #expect(error.code == ErrorCode.serviceHeld.rawValue && error.detail == 50)
+        #expect(refusal(root, ["user.*.b"]) == nil, "no name matches both")
+        #expect(refusal(alice, ["user.1000.b"], number: 2) == .serviceHeld)
+        let other = host.connect(uid: 1000)
+        #expect(refusal(other, ["user.1000.a.x"]) == nil, "servers of one user share")
+        host.closed(root)
+        #expect(refusal(alice, ["user.1000.b"], number: 2) == nil)
+    }
+
+    @Test func `invalid servers are refused`() {
+        let root = host.connect(uid: 0)
+        #expect(refusal(root, ["a"], number: 0) == .subscriptionInUse)
+        #expect(refusal(root, [], number: 1) == .invalidPattern)
+        #expect(refusal(root, ["a..b"], number: 1) == .invalidPattern)
+        #expect(refusal(root, ["a"], number: 1, concurrency: 0) == .invalidArgument)
+        #expect(refusal(root, ["a"], number: 1, concurrency: Limits.maximumConcurrency + 1) == .invalidArgument)
+        #expect(refusal(root, ["a"], number: 1, concurrency: Limits.maximumConcurrency) == nil)
+        #expect(refusal(root, ["b"], number: 1) == .subscriptionInUse)
+        root.endServing(2)
+        host.run()
+        #expect(root.takeErrors().map(\.code) == [ErrorCode.unknownSubscription.rawValue])
+    }
+
+    @Test func `servers count as subscriptions, and leave nothing behind`() {
+        var configuration = BrokerConfiguration()
+        configuration.subscriptionsPerUser = 3
+        configuration.subscriptionsPerConnection = 2
+        let host = TestHost(configuration)
+        let (first, second) = (host.connect(), host.connect())
+        for number in 1...3 as ClosedRange<UInt32> { first.serve(number, ["user.1000.\(number)"]) }
+        second.subscribe(1, ["a"])
+        second.serve(2, ["user.1000.x"])
+        host.run()
+        #expect(first.takeErrors().map(\.code) == [ErrorCode.limitReached.rawValue])
+        #expect(second.takeErrors().map(\.code) == [ErrorCode.limitReached.rawValue])
+        #expect(host.counter("servers") == 2)
+        first.endServing(1)
+        second.serve(3, ["user.1000.x"])
+        host.run()
+        #expect(first.take() == [.servingEnded(ServingEnded(request: 4, server: 1))])
+        #expect(second.take() == [.serving(Serving(request: 3, server: 3))])
+        host.closed(first)
+        host.closed(second)
+        host.run()
+        #expect(host.holdsNothing(1000) && host.counter("servers") == 0)
+    }
+
+    @Test func `a server that loses the right gets no further requests`() {
+        let rules = [AccessRule(.allow, [.serve], names: ["jobs"], uids: [1000])]
+        let host = TestHost(policy: AccessPolicy(rules: rules))
+        let (server, asker) = (host.connect(uid: 1000), host.connect(uid: 1001))
+        server.serve(1, ["jobs"])
+        for _ in 0..<2 { asker.ask("jobs") }
+        host.run()
+        #expect(server.takeCalls().count == 1)
+        host.core.broker.policyChanged(to: AccessPolicy(generation: 1))
+        host.run()
+        #expect(asker.takeErrors().map(\.code) == [ErrorCode.noResponders.rawValue], "the second one waited")
+        asker.ask("jobs")
+        host.run()
+        #expect(asker.takeErrors().map(\.code) == [ErrorCode.noResponders.rawValue])
+    }
+}
