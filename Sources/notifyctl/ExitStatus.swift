@@ -14,7 +14,7 @@ enum ExitStatus: Int32, CaseIterable {
     case forbidden = 77
     case invalidConfiguration = 78
     case timeout = 124
-    /// The command of `work`, `wait` or `subscribe --exec` can't be started.
+    /// The command of `work`, `serve`, `wait` or `subscribe --exec` can't be started.
     case notStarted = 127
 
     /// The status of a command that ends with an error.
@@ -35,11 +35,11 @@ enum ExitStatus: Int32, CaseIterable {
                 .invalidSocketPath:
                 .usage
             case .payloadTooLarge, .invalidObject, .coding: .invalidData
-            case .noDaemon, .notConnected, .connectionLost, .daemonClosing: .noDaemon
-            case .limitReached, .logFull, .storageFailed, .logDamaged: .refusedForNow
+            case .noDaemon, .notConnected, .connectionLost, .daemonClosing, .noResponders: .noDaemon
+            case .limitReached, .logFull, .storageFailed, .logDamaged, .serverGone: .refusedForNow
             case .forbidden: .forbidden
             case .configurationInvalid: .invalidConfiguration
-            case .timedOut: .timeout
+            case .timedOut, .requestTimedOut: .timeout
             default: .failure
             }
     }
@@ -52,12 +52,12 @@ enum ExitStatus: Int32, CaseIterable {
         case .usage: "wrong usage"
         case .invalidData: "invalid data: too large, or not UTF-8 where it must be"
         case .unreadableInput: "the input can't be opened or read"
-        case .noDaemon: "no daemon, or the connection to it was lost"
-        case .refusedForNow: "refused for now: storage fails or is full, or a limit is reached"
+        case .noDaemon: "no daemon, or the connection to it was lost; no server for a request"
+        case .refusedForNow: "refused for now, by storage or a limit; the server of a request is gone"
         case .forbidden: "this user lacks the right"
         case .invalidConfiguration: "the daemon's configuration has an error"
         case .timeout: "timed out"
-        case .notStarted: "the command of work, wait or subscribe --exec can't be started"
+        case .notStarted: "the command of work, serve, wait or subscribe --exec can't be started"
         }
     }
 
@@ -69,7 +69,7 @@ enum ExitStatus: Int32, CaseIterable {
 
     /// The effect of SIGINT and SIGTERM on each command, for the help.
     static let signals = """
-        After SIGINT or SIGTERM, a command that runs without end exits with 0: subscribe, work, log --follow, monitor, \
+        After SIGINT or SIGTERM, a command that runs without end exits with 0: subscribe, work, serve, log --follow, monitor, \
         top and --watch. With --count or --limit, they exit with 1 if they are not complete yet. log without --follow \
         or --summary, wait, bench, backup and post --lines also exit with 1 if they are not complete. Every other \
         command is killed by the signal: a shell reports the status 128 plus the number of the signal.

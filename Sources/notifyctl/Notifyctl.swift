@@ -35,8 +35,9 @@ struct Notifyctl: AsyncParsableCommand {
         version: NotificationClient.version,
         subcommands: [
             PostCommand.self, SubscribeCommand.self, WaitCommand.self, LogCommand.self, PurgeCommand.self,
-            DurableCommand.self, WorkCommand.self, DeadCommand.self, PingCommand.self, ReloadCommand.self,
-            PolicyCommand.self, CheckCommand.self, BackupCommand.self, StatsCommand.self, ClientsCommand.self,
+            DurableCommand.self, WorkCommand.self, DeadCommand.self, RequestCommand.self, ServeCommand.self,
+            PingCommand.self, ReloadCommand.self, PolicyCommand.self, CheckCommand.self, BackupCommand.self,
+            StatsCommand.self, ClientsCommand.self,
             SubscriptionsCommand.self, NamesCommand.self, MonitorCommand.self, TraceCommand.self, TopCommand.self,
             BenchCommand.self, DoctorCommand.self,
         ])
@@ -61,11 +62,10 @@ struct Notifyctl: AsyncParsableCommand {
             try UnknownCommand.check(arguments.strings)
             var command = try ProgramArguments.parse(
                 EmptyValue.separated(arguments.strings, help: help(for: arguments.strings)))
-            let post = command as? PostCommand
-            try arguments.check(except: post?.body)
+            try arguments.check(except: (command as? any ContentTaking)?.body)
             try AnswerTimeout.check()
             // Check this before anything is posted or created: the result could not be printed.
-            if post?.quiet != true { try StandardOutput.checkIsOpen() }
+            if (command as? PostCommand)?.quiet != true { try StandardOutput.checkIsOpen() }
             if let command = command as? any PatternTaking {
                 for text in PatternWarning.texts(command.patterns) { StandardError.write(text) }
             }

@@ -9,8 +9,8 @@ struct PolicyTestCommand: AsyncParsableCommand, PatternTaking {
         discussion: """
             Prints "allowed" or "denied" and the rule, with its file and line unless it is a default rule. A \
             subscription is allowed if some names of its pattern are allowed: it receives the messages of these names, \
-            and the rule about them is printed. To manage a pattern, all of its names must be allowed. The exit status \
-            is 0 if allowed, 77 if denied. To ask about another user, you need the right to manage everything.
+            and the rule about them is printed. To manage or serve a pattern, all of its names must be allowed. The exit \
+            status is 0 if allowed, 77 if denied. To ask about another user, you need the right to manage everything.
 
             EXAMPLES
               notifyctl policy test post orders.created
@@ -35,7 +35,7 @@ struct PolicyTestCommand: AsyncParsableCommand, PatternTaking {
         })
     var right: Administration.Right
 
-    @Argument(help: "A name. For subscribe and manage it may also be a pattern.")
+    @Argument(help: "A name. For rights other than post it may also be a pattern.")
     var name: String
 
     var patterns: [String] { [name] }

@@ -3,8 +3,8 @@ import SystemPackage
 
 /// The arguments of the command line as raw bytes. `CommandLine.arguments` replaces bytes that are not UTF-8.
 ///
-/// The parser reads a placeholder in place of each argument that is not UTF-8. Only the content of `post` may be such
-/// an argument.
+/// The parser reads a placeholder in place of each argument that is not UTF-8. Only the content of `post` and
+/// `request` may be such an argument.
 struct CommandArguments: Sendable {
     /// The arguments of this process, without its name.
     static let process = CommandArguments(Array((CommandLine.argc > 0 ? runtime : kernel).dropFirst()))
@@ -62,7 +62,7 @@ struct CommandArguments: Sendable {
         }
     }
 
-    /// Refuses arguments that are not UTF-8, other than the content of a post.
+    /// Refuses arguments that are not UTF-8, other than the content of a message.
     func check(except content: String?) throws(CommandFailure) {
         if let index = placeholders.filter({ $0.key != content }).values.min() { throw failure(index) }
     }
@@ -76,7 +76,7 @@ struct CommandArguments: Sendable {
         let text = String(decoding: arguments[index], as: UTF8.self)
         return CommandFailure(
             .invalidData,
-            "argument \(index + 1), '\(text)', is not UTF-8; only the content of a post may contain other bytes"
+            "argument \(index + 1), '\(text)', is not UTF-8; only the content of a message may contain other bytes"
         )
     }
 }

@@ -48,6 +48,7 @@ struct PostPrinter: Sendable {
     static func line(_ post: Administration.MonitoredPost, _ times: TimeStyle) -> String {
         var words = words(post.message, times)
         switch post.outcome {
+        case .accepted where post.isRequest: words.append("request")
         case .accepted(let receipt):
             words.append(
                 "durability=\(receipt.durability) subscribers=\(receipt.subscribers) durables=\(receipt.stored)")
@@ -74,7 +75,9 @@ struct PostPrinter: Sendable {
         json.object { json in
             write(post.message, to: &json)
             json.optionalMember("client", post.client)
+            if post.isRequest { json.member("request", true) }
             switch post.outcome {
+            case .accepted where post.isRequest: break
             case .accepted(let receipt):
                 json.member("durability", receipt.durability.rawValue)
                 json.member("subscribers", receipt.subscribers)

@@ -1,9 +1,8 @@
 import ArgumentParser
 import Glibc
 import NotifyClient
-import SystemPackage
 
-struct PostCommand: AsyncParsableCommand, PatternTaking {
+struct PostCommand: AsyncParsableCommand, PatternTaking, ContentTaking {
     static let configuration = CommandConfiguration(
         commandName: "post",
         abstract: "Post a message, or one for each line of the input.",
@@ -104,10 +103,11 @@ struct PostCommand: AsyncParsableCommand, PatternTaking {
         return durability
     }
 
+    private var content: MessageContent { MessageContent(argument: body, file: file) }
+
     func validate() throws {
         try UserNames.check([name])
-        if body != nil, file != nil { throw ValidationError("give the content or --file, not both") }
-        if file == "" { throw ValidationError("--file needs the name of a file") }
+        try content.validate()
         if retry != nil, !lines { throw ValidationError("--retry needs --lines") }
         if body != nil, lines { throw ValidationError("give the content or --lines, not both") }
     }
@@ -118,10 +118,10 @@ struct PostCommand: AsyncParsableCommand, PatternTaking {
             durability: durability)
         let printer = ReceiptPrinter(name: name, format: quiet ? .nothing : json ? .json : .text)
         if lines {
-            try await LinePoster(template: message, input: openInput(), printer: printer, retryTime: retry)
+            try await LinePoster(template: message, input: content.open(), printer: printer, retryTime: retry)
                 .run(connection.configuration())
         } else {
-            try await post(message.with(payload: payload()), printer)
+            try await post(message.with(payload: content.payload()), printer)
         }
     }
 
@@ -134,33 +134,6 @@ struct PostCommand: AsyncParsableCommand, PatternTaking {
         try output.flush()
         if !quiet, isatty(STDERR_FILENO) == 1, let notice = ReceiptPrinter.notice(receipt, requested: durability) {
             StandardError.write(notice)
-        }
-    }
-
-    // MARK: The content
-
-    private func payload() async throws -> [UInt8] {
-        if let body, body != "-" { return CommandArguments.process.bytes(of: body) }
-        guard body != nil || file != nil || StandardInput.hasContent() else { return [] }
-        let bytes = try await InputReader(descriptor: openInput()).all(limit: NotificationClient.maximumPayloadBytes)
-        guard bytes.count <= NotificationClient.maximumPayloadBytes else {
-            throw CommandFailure(
-                .invalidData,
-                "the content is larger than \(NotificationClient.maximumPayloadBytes) bytes, the maximum of every daemon"
-            )
-        }
-        return bytes
-    }
-
-    private func openInput() throws -> Int32 {
-        guard let file, file != "-" else { return STDIN_FILENO }
-        do {
-            let descriptor = try FileDescriptor.open(FilePath(file), .readOnly, options: .closeOnExec).rawValue
-            var status = stat()
-            guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT != S_IFDIR else { throw Errno.isDirectory }
-            return descriptor
-        } catch {
-            throw CommandFailure(.unreadableInput, "can't open \(file): \(error)")
         }
     }
 }

@@ -60,8 +60,9 @@ struct JobOutput: Sendable {
     /// - Parameters:
     ///   - name: The name to print before each line; nil to print the output as it is.
     ///   - descriptor: The descriptor to print to: standard output or standard error.
+    ///   - kept: Keeps the output instead of printing it; nil to print it.
     /// - Returns: The pipe; nil after `abandon`, or if the limit of waits has passed.
-    func pipe(_ name: String?, to descriptor: Int32) async throws -> Pipe? {
+    func pipe(_ name: String?, to descriptor: Int32, keepingIn kept: CollectedOutput? = nil) async throws -> Pipe? {
         let (readEnd, writeEnd) = try SystemPackage.FileDescriptor.pipe(options: .closeOnExec)
         let tail = OutputTail()
         do {
@@ -69,7 +70,9 @@ struct JobOutput: Sendable {
             let future = NIOPipeBootstrap(group: loop)
                 .channelInitializer { channel in
                     channel.eventLoop.makeCompletedFuture {
-                        if let name {
+                        if let kept {
+                            try channel.pipeline.syncOperations.addHandler(OutputCollector(kept))
+                        } else if let name {
                             let printer = LinePrinter(prefix: "\(name): ", descriptor, problem, tail)
                             try channel.pipeline.syncOperations.addHandler(printer)
                         } else {

@@ -62,13 +62,18 @@ final class JobRunner: Sendable {
     /// Does not wait for later output of its children. If the task is cancelled, ends the command: by SIGTERM, and
     /// after 10 seconds by SIGKILL.
     ///
-    /// - Parameter mayStart: Called once ``waitUntilIdle()`` waits for this run. False prevents the start of the command,
-    ///   as if it was stopped.
-    func run(_ message: NotificationClient.Message, ifAllowed mayStart: () -> Bool = { true }) async -> JobOutcome {
+    /// - Parameters:
+    ///   - reply: Keeps the command's standard output instead of printing it; nil to print it.
+    ///   - mayStart: Called once ``waitUntilIdle()`` waits for this run. False prevents the start of the command, as if
+    ///     it was stopped.
+    func run(
+        _ message: NotificationClient.Message, keepingOutputIn reply: CollectedOutput? = nil,
+        ifAllowed mayStart: () -> Bool = { true }
+    ) async -> JobOutcome {
         running.withLock { $0.count += 1 }
         defer { runEnded() }
         guard mayStart() else { return .stopped(reason: "not started") }
-        return await outcome(of: message)
+        return await outcome(of: message, reply)
     }
 
     private func runEnded() {
@@ -92,11 +97,11 @@ final class JobRunner: Sendable {
         }
     }
 
-    private func outcome(of message: NotificationClient.Message) async -> JobOutcome {
+    private func outcome(of message: NotificationClient.Message, _ reply: CollectedOutput?) async -> JobOutcome {
         let pipes: [JobOutput.Pipe]
         let process: ProgramProcess
         do {
-            guard let opened = try await openPipes(for: message) else { return .givenBack }
+            guard let opened = try await openPipes(for: message, reply) else { return .givenBack }
             pipes = opened
             process = try await start(message, pipes)
         } catch is CancellationError {
@@ -110,16 +115,21 @@ final class JobRunner: Sendable {
         return outcome.adding(errors: pipes.first?.tail.text ?? "")
     }
 
-    /// Opens the pipes for the output of a command: standard error, and standard output if lines have a prefix.
+    /// Opens the pipes for the output of a command: standard error, and standard output if it is kept, or if lines have a
+    /// prefix.
     ///
     /// - Returns: The pipes; nil if `work` ends and does not wait for the output of commands.
-    private func openPipes(for message: NotificationClient.Message) async throws -> [JobOutput.Pipe]? {
+    private func openPipes(
+        for message: NotificationClient.Message, _ reply: CollectedOutput?
+    ) async throws -> [JobOutput.Pipe]? {
         guard let output else { return [] }
         let name = isPrefixed ? "\(message.name)" : nil
         var pipes: [JobOutput.Pipe] = []
         do {
-            for descriptor in isPrefixed ? [STDERR_FILENO, STDOUT_FILENO] : [STDERR_FILENO] {
-                guard let pipe = try await output.pipe(name, to: descriptor) else {
+            let isPiped = isPrefixed || reply != nil
+            for descriptor in isPiped ? [STDERR_FILENO, STDOUT_FILENO] : [STDERR_FILENO] {
+                let kept = descriptor == STDOUT_FILENO ? reply : nil
+                guard let pipe = try await output.pipe(name, to: descriptor, keepingIn: kept) else {
                     for pipe in pipes { try? pipe.writeEnd.close() }
                     return nil
                 }
@@ -141,7 +151,7 @@ final class JobRunner: Sendable {
         defer { try? input.close() }
         let environment = JobEnvironment.of(message)
         let error = pipes.first?.writeEnd ?? .standardError
-        let output = isPrefixed ? pipes[1].writeEnd : .standardOutput
+        let output = pipes.count > 1 ? pipes[1].writeEnd : .standardOutput
         var pause = Duration.milliseconds(1)
         while true {
             do {

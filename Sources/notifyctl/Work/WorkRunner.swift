@@ -1,9 +1,7 @@
 import Glibc
-import Logging
 import NotifyClient
 import ServiceLifecycle
 import Synchronization
-import UnixSignals
 
 /// Runs the `work` command.
 struct WorkRunner: Sendable {
@@ -20,55 +18,8 @@ struct WorkRunner: Sendable {
     /// - Throws: `CommandFailure` if a command can't be started (`notStarted`) or if the output can't be written;
     ///   `StandardOutput.Failure.readerClosed`; errors of the client.
     func run() async throws {
-        let signals = await Interruption.trapSignals(includingHangup: true)
         let work = Work(self)
-        // A shutdown of the group ends the work: no further command is started, and the running commands finish.
-        let services = ServiceGroup(
-            configuration: ServiceGroupConfiguration(
-                services: [
-                    .init(
-                        service: work, successTerminationBehavior: .gracefullyShutdownGroup,
-                        failureTerminationBehavior: .cancelGroup)
-                ], logger: Logger(label: "notifyctl") { _ in SwiftLogNoOpLogHandler() }))
-        let interruption = work.interruption
-        let result: Result<Void, any Error> = await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask {
-                var isFirst = true
-                for await signal in signals {
-                    if isFirst {
-                        interruption.interrupt(.signal)
-                        // The reader of the output may have stalled.
-                        runner.limitOutput()
-                        reportRunningCommands()
-                    } else {
-                        runner.passOn(signal.rawValue)
-                    }
-                    isFirst = false
-                }
-            }
-            group.addTask { await interruption.watchReader(of: STDOUT_FILENO) }
-            group.addTask {
-                await interruption.endUnanswered(preparation: {
-                    await services.triggerGracefulShutdown()
-                    await runner.waitUntilIdle()
-                }) { _ in
-                    unconfirmedEnd(of: work)
-                }
-            }
-            defer { group.cancelAll() }
-            do {
-                return .success(try await services.run())
-            } catch {
-                return .failure(error)
-            }
-        }
-        // A failed start is reported first, because a later error may be its consequence.
-        if let reason = work.failedStart {
-            throw runner.failure(notStarted: reason)
-        }
-        try result.get()
-        if let failure = runner.outputFailure { throw failure }
-        try interruption.checkReader()
+        try await runner.run(work) { unconfirmedEnd(of: work) }
     }
 
     /// The error of `work` if the daemon has not confirmed the end of the subscription.
@@ -79,23 +30,16 @@ struct WorkRunner: Sendable {
         return CommandFailure(
             .failure, "notifyd does not answer, so the end of the work is not confirmed\(detail)")
     }
-
-    /// Reports the number of commands that `work` waits for after a signal.
-    private func reportRunningCommands() {
-        let count = runner.runningCommands
-        guard count > 0 else { return }
-        let commands = count == 1 ? "the command that runs" : "\(count) commands that run"
-        StandardError.write("waiting for \(commands): a second signal is passed on")
-    }
 }
 
 /// The work as a service. A graceful shutdown lets running commands finish.
-final class Work: Service {
+final class Work: JobService {
     private let work: WorkRunner
     private let state = Mutex(State())
 
     /// The interruption that ends the work: no further command is started.
     let interruption = Interruption()
+    let printsOutput = true
 
     private struct State {
         var isSubscribed = false
