@@ -43,7 +43,7 @@ extension AttackKind {
 /// The attacks by name.
 enum AttackKind: String, CaseIterable {
     case names, resolutions, requests, fanOut, unread, stoppedDurable, stoppedVolatile, patterns, bursts, attaching
-    case siblings, keepLatest, flood, members, crowd, abandoned, storm, halfClose, poison
+    case siblings, keepLatest, flood, members, services, crowd, abandoned, storm, halfClose, poison
 
     /// The attacks that are mixed with others. The others run only by themselves: crowd, abandoned, storm and
     /// halfClose, because each uses up its user's share of the memory, and poison, because it needs a third user and a
@@ -66,6 +66,7 @@ enum AttackKind: String, CaseIterable {
         case .keepLatest: try KeepLatestAttack(target)
         case .flood: try FloodAttack(target)
         case .members: try MembersAttack(target)
+        case .services: try ServicesAttack(target)
         case .crowd: try CrowdAttack(target)
         case .abandoned: try AbandonedAttack(target)
         case .storm: try StormAttack(target)
@@ -91,6 +92,7 @@ enum AttackKind: String, CaseIterable {
         case .keepLatest: 16
         case .flood: 100
         case .members: 10_000
+        case .services: 8
         case .crowd: 12_000
         case .abandoned: 10_000
         case .storm, .halfClose: 15_000

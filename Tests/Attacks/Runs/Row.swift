@@ -141,6 +141,10 @@ extension Row {
             let answers = Int($0.figures["answers"] ?? 0)
             return Limits.rate($0) + (answers >= 2 * AttackKind.members.size ? [] : ["only \(answers) answers"])
         },
+        Row(.services, "8 servers that never respond, give calls back or respond wrongly, and 4 askers without end") {
+            let calls = Int($0.figures["calls"] ?? 0)
+            return Limits.rate($0) + Limits.agreement($0) + (calls >= 1_000 ? [] : ["only \(calls) calls"])
+        },
         Row(.crowd, "12,000 connections that subscribe and do not read, 10 kB posts") {
             Limits.unread($0)
         },
