@@ -73,7 +73,9 @@ final class ReceivedCalls: Sendable {
 
     /// Waits for the next call; nil if the server has ended. Only one task may wait.
     nonisolated(nonsending) func next() async -> ReceivedCall? {
-        await withUnsafeContinuation { continuation in
+        // The thread sanitizer does not detect by itself that the task continues after an early resumption.
+        defer { state.repeatOrder() }
+        return await withUnsafeContinuation { continuation in
             let result = state.withLock { state -> ReceivedCall?? in
                 if state.isEnded { return .some(nil) }
                 guard let first = state.waiting.popFirst() else {
