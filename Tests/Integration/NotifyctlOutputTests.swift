@@ -78,6 +78,20 @@ extension IntegrationTests {
             }
         }
 
+        @Test func `a full disk ends 'notifyctl request', which prints the reply`() async throws {
+            let result = try await notifyctl.shell(
+                """
+                name="user.$(id -u).x"
+                notifyctl serve "$name" -- echo reply & pid=$!
+                until notifyctl stats | grep -q '^servers 1$'; do kill -0 $pid || exit 9; done
+                notifyctl request "$name" >/dev/full; status=$?
+                kill $pid; wait $pid
+                exit $status
+                """, within: .seconds(60))
+            #expect(result.status == .status(1))
+            #expect(result.errors == "notifyctl: can't write to standard output: No space left on device\n")
+        }
+
         @Test func `the tests of unwritable output cover every command`() async throws {
             let dump = try await notifyctl.run("--experimental-dump-help").output
             let root = try #require(try JSONSerialization.jsonObject(with: Data(dump.utf8)) as? [String: Any])
@@ -90,7 +104,8 @@ extension IntegrationTests {
             }
             let names = leaves(try #require(root["command"] as? [String: Any]), [])
             #expect(names.count > 30)
-            let tested = Self.commands + ["dead show", "monitor", "work"]
+            // 'serve' prints nothing.
+            let tested = Self.commands + ["dead show", "monitor", "work", "request", "serve"]
             for name in names { #expect(tested.contains { $0 == name || $0.hasPrefix(name + " ") }, "\(name)") }
         }
 

@@ -23,8 +23,9 @@ extension IntegrationTests {
             let json = try await Notifyctl(daemon).run("stats", "--json")
             let object = try #require(try json.objects.first)
             let names = [
-                "uptime_seconds", "connections", "subscriptions", "durable_subscriptions", "messages_in", "delivered",
-                "stored", "commits", "syncs", "pages_read", "redelivered", "dropped",
+                "uptime_seconds", "connections", "subscriptions", "durable_subscriptions", "servers", "messages_in",
+                "requests", "open_requests", "delivered", "stored", "commits", "syncs", "pages_read", "redelivered",
+                "dropped",
                 "dropped_by_clients", "gaps", "forbidden", "dead_letters", "deleted_messages", "damaged_messages",
                 "first_damaged_sequence", "last_damaged_sequence", "storage_works", "log_messages", "log_bytes",
                 "wal_bytes", "memory_bytes", "memory_limit_bytes", "socket_bytes", "version",
