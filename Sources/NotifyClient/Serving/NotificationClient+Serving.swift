@@ -40,24 +40,6 @@ extension NotificationClient {
         _ patterns: [String], concurrency: Int = 16, timeout: Duration? = nil,
         _ handler: @escaping @Sendable (Request) async throws -> Response
     ) async throws(NotifyError) {
-        try await serve(patterns, concurrency: concurrency, timeout: timeout, onServing: {}, handler)
-    }
-
-    /// Answers requests as the overload with an array of patterns does.
-    public nonisolated(nonsending) func serve(
-        _ patterns: String..., concurrency: Int = 16, timeout: Duration? = nil,
-        _ handler: @escaping @Sendable (Request) async throws -> Response
-    ) async throws(NotifyError) {
-        try await serve(patterns, concurrency: concurrency, timeout: timeout, handler)
-    }
-
-    /// Answers requests as the overload without `onServing` does.
-    ///
-    /// - Parameter onServing: Called once the daemon has confirmed the registration.
-    package nonisolated(nonsending) func serve(
-        _ patterns: [String], concurrency: Int, timeout: Duration? = nil, onServing: () -> Void,
-        _ handler: @escaping @Sendable (Request) async throws -> Response
-    ) async throws(NotifyError) {
         guard (1...Int(Limits.maximumConcurrency)).contains(concurrency) else {
             throw NotifyError(
                 .invalidArgument, "the concurrency must be 1 to \(Limits.maximumConcurrency), not \(concurrency)")
@@ -77,12 +59,19 @@ extension NotificationClient {
             core.endServing(number, ReplySlot<Void>())
             throw error
         }
-        onServing()
         await run(calls, number, concurrency, handler)
         let ended = ReplySlot<Void>()
         core.endServing(number, ended)
         try await ended.wait()
         if let error = calls.error { throw error }
+    }
+
+    /// Answers requests as the overload with an array of patterns does.
+    public nonisolated(nonsending) func serve(
+        _ patterns: String..., concurrency: Int = 16, timeout: Duration? = nil,
+        _ handler: @escaping @Sendable (Request) async throws -> Response
+    ) async throws(NotifyError) {
+        try await serve(patterns, concurrency: concurrency, timeout: timeout, handler)
     }
 
     /// Runs handlers until the server ends, and waits for them.
