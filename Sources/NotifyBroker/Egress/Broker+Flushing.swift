@@ -53,7 +53,10 @@ extension Broker {
             wakeReaders(of: slot)
             actions.append(.scheduleTick)
         }
-        if connections[slot].isInputEnded, connections[slot].turn == .none { endServers(of: slot) }
+        if connections[slot].isInputEnded, connections[slot].turn == .none, !connections[slot].servers.isEmpty {
+            endServers(of: slot)
+            actions.append(.scheduleTick)
+        }
         if connections[slot].hasBlockedServers, resumeServers(of: slot, now: now) { actions.append(.scheduleTick) }
         guard egress[slot].isEmpty, connections[slot].session.isClosing || isAllAnswered(slot) else { return .open }
         return mayClose(slot) ? .closed : .open

@@ -320,6 +320,21 @@ struct AskingTests {
         #expect(asker.take() == [reply(1)] && asker.isClosed)
     }
 
+    @Test func `a server whose peer sends nothing more is gone, even if it waits for an answer`() {
+        let (host, asker, server) = pair()
+        let other = host.connect(uid: 1000)
+        other.serve(1, ["user.1000.x"])
+        server.ask("user.1000.x")
+        asker.ask("jobs.a")
+        host.run()
+        server.endInput()
+        host.run()
+        #expect(codes(asker) == [.serverGone] && !server.isClosed)
+        asker.ask("jobs.a")
+        host.run()
+        #expect(codes(asker) == [.noResponders])
+    }
+
     @Test func `a server that does not read gets no further calls until it reads`() {
         let (host, asker, server) = pair(concurrency: 16)
         server.stopTaking()
