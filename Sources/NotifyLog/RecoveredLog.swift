@@ -13,6 +13,7 @@ package struct RecoveredLog: Sendable {
     /// For each subscription, the failure of one copy: of the copies with failures, the one that is due last. The time
     /// of the failure is unknown.
     package var failureReasons: [DurableID: (sequence: UInt64, failures: UInt32, reason: String)] = [:]
+    package var values = StoredValues()
     /// Whether the log may contain subscriptions that can't be read, besides ``subscriptions``.
     package var isMissingSubscriptions = false
     /// The number and bytes of each user's messages in the log.

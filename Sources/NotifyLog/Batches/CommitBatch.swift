@@ -21,6 +21,10 @@ package struct CommitBatch: Sendable {
     /// batch. The copies count towards the limit of the bytes that a user may hold back. Users without copies are left
     /// out.
     package var copyBytes: [UInt32: Int] = [:]
+    /// The values that the messages of the batch set or clear, in ascending order of sequence.
+    package var values: [ValueChange] = []
+    /// The numbers of cleared values whose marks are deleted, and the highest of their sequences.
+    package var forgottenValues = ForgottenValues()
 
     package init(
         id: UInt64, blocks: [LogBlock] = [], changes: [DurableChange] = [], reserveBelow: UInt64? = nil,
@@ -33,6 +37,15 @@ package struct CommitBatch: Sendable {
         self.isSynced = isSynced
         self.isProbe = isProbe
     }
+}
+
+/// Marks of cleared values that are deleted.
+package struct ForgottenValues: Equatable, Sendable {
+    package var numbers: [UInt64] = []
+    /// The highest sequence of the marks; 0 if there are none.
+    package var through: UInt64 = 0
+
+    package init() {}
 }
 
 package enum DurableChange: Equatable, Sendable {

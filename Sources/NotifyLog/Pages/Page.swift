@@ -10,6 +10,20 @@ package struct PageRequest: Sendable {
         case trace
         /// A request to deliver dead letters again, or to delete them.
         case deadLetters
+        /// A client that reads values, or clears them.
+        case values
+    }
+
+    /// Which values are read instead of messages.
+    package enum Values: Equatable, Sendable {
+        /// The values with these numbers, in ascending order; those that do not exist are left out.
+        case numbers([UInt64])
+        /// The values whose numbers are above `after` and not above `through`, in the order of their numbers. Marks of
+        /// cleared values are left out.
+        case byNumber
+        /// The values, and the marks of cleared ones, whose sequences are above `after`, in the order of their
+        /// sequences.
+        case bySequence
     }
 
     /// The purpose, returned with the page.
@@ -33,6 +47,11 @@ package struct PageRequest: Sendable {
     /// The durable subscriptions whose copies of message `after + 1` are looked up. The page contains the reason of the
     /// last failure of each copy.
     package var copiesOf: [DurableID] = []
+    /// Which values to read; nil to read messages. The positions of the request and of its page are then numbers of
+    /// values, except in the order of sequences.
+    package var values: Values?
+    /// Whether the payloads of values are left out.
+    package var omitsPayloads = false
 
     package init(
         for purpose: Purpose, subscription: DurableID? = nil, filter: SubscriptionFilter, access: ReadAccess,

@@ -51,4 +51,7 @@ package enum ErrorCode: UInt16, CaseIterable, Sendable {
     case serviceHeld = 124
     case requestCancelled = 125
     case unknownCall = 126
+
+    // Values.
+    case valueChanged = 140
 }

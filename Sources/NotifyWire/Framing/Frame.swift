@@ -30,6 +30,9 @@ package enum FrameKind: UInt8, CaseIterable, Sendable {
     case ask = 0x1A
     case cancelAsk = 0x1B
     case respond = 0x1C
+    case setValue = 0x1D
+    case clearValues = 0x1E
+    case readValues = 0x1F
     case reload = 0x20
     case policyQuery = 0x21
     case monitor = 0x22
@@ -68,6 +71,8 @@ package enum FrameKind: UInt8, CaseIterable, Sendable {
     case traceEntry = 0x5B
     case durableEntry = 0x5C
     case serviceCallEnded = 0x5D
+    case valuePage = 0x5E
+    case valuesCleared = 0x5F
     case error = 0x60
     case closing = 0x61
     case reloaded = 0x70

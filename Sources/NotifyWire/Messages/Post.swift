@@ -60,19 +60,27 @@ package struct Post {
     /// Appends a whole post frame. The parts must be within `Limits`.
     package func append(to buffer: inout ByteBuffer) {
         buffer.writeFrame(.post, flags: wantsReceipt ? Self.receiptFlag : 0) { buffer in
-            buffer.writeLE(request)
-            buffer.writeLE(UInt16(parts.headers.count))
-            buffer.writeInteger(UInt8(parts.name.count))
-            buffer.writeInteger(UInt8(parts.object.count))
-            buffer.writeInteger(UInt8(parts.messageID.count))
-            buffer.writeInteger(durability.rawValue)
-            buffer.writeInteger(UInt16(0))
-            buffer.writeBytes(parts.name)
-            buffer.writeBytes(parts.object)
-            buffer.writeBytes(parts.messageID)
-            buffer.writeBytes(parts.headers)
-            buffer.writeBytes(parts.payload)
+            writeFixedFields(to: &buffer)
+            writeParts(to: &buffer)
         }
+    }
+
+    func writeFixedFields(to buffer: inout ByteBuffer) {
+        buffer.writeLE(request)
+        buffer.writeLE(UInt16(parts.headers.count))
+        buffer.writeInteger(UInt8(parts.name.count))
+        buffer.writeInteger(UInt8(parts.object.count))
+        buffer.writeInteger(UInt8(parts.messageID.count))
+        buffer.writeInteger(durability.rawValue)
+        buffer.writeInteger(UInt16(0))
+    }
+
+    func writeParts(to buffer: inout ByteBuffer) {
+        buffer.writeBytes(parts.name)
+        buffer.writeBytes(parts.object)
+        buffer.writeBytes(parts.messageID)
+        buffer.writeBytes(parts.headers)
+        buffer.writeBytes(parts.payload)
     }
 }
 
