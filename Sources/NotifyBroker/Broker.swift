@@ -24,6 +24,7 @@ package struct Broker: ~Copyable {
     var recorder = PostRecorder()
     var storeRequests = StoreRequests()
     var services = Services()
+    var values: Values
     var warnings = Warnings()
 
     var actions = ActionQueue()
@@ -62,12 +63,14 @@ package struct Broker: ~Copyable {
         pages = PageReads(
             readers: LogReaders(
                 ring: TailRing(capacityBytes: configuration.tailRingBytes, floor: recovered.persistedThrough)))
+        values = Values(recovered)
         durables = DurableSubscriptions(
             nextID: recovered.nextSubscriptionID, areComplete: !recovered.isMissingSubscriptions)
         for record in recovered.subscriptions {
             recover(
                 record, recovered.redeliveries[record.id] ?? [], failure: recovered.failureReasons[record.id])
         }
+        for usage in values.usage { charge([usage]) }
         if commits.health.isFailing { reportHealth() }
     }
 

@@ -40,6 +40,11 @@ package struct BrokerConfiguration: Sendable, Equatable {
     /// The maximum number of unanswered requests to servers of a user, and their maximum size.
     package var requestsPerUser = 1_024
     package var requestBytesPerUser = 16 << 20
+    /// The maximum number of a user's values, and of their bytes.
+    package var valuesPerUser = 100_000
+    package var valueBytesPerUser = 256 << 20
+    /// The maximum size of the values of all users together.
+    package var valueBytes = Int.max
     /// The maximum size of volatile messages waiting for one connection. Above this, the connection's overflow policy
     /// applies. The default has room for a burst of large messages; `outboxBytesPerUser` bounds what bursts to many
     /// connections take. The policy `keepLatest` applies above 4 MiB, if this limit is higher.

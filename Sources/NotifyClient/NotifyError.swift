@@ -103,6 +103,9 @@ public struct NotifyError: Error, Sendable, CustomStringConvertible {
         /// A server of another user serves some of the names. The error's ``NotifyError/detail`` is the pid of that
         /// server.
         case serviceHeld
+        /// The value does not have the expected sequence. The error's ``NotifyError/detail`` is its sequence, 0 if
+        /// there is no value.
+        case valueChanged
         /// The daemon is shutting down.
         case daemonClosing
         /// The client read too slowly, and its policy for this case is ``NotificationClient/Overflow/disconnect``.
@@ -250,6 +253,7 @@ extension NotifyError.Code {
         case .logDamaged: self = .logDamaged
         case .noResponders: self = .noResponders
         case .serverGone: self = .serverGone
+        case .valueChanged: self = .valueChanged
         case .timedOut: self = .requestTimedOut
         case .requestFailed: self = .requestFailed
         case .serviceHeld: self = .serviceHeld

@@ -77,6 +77,28 @@ package func withParts<Result>(
         payload: payload, body)
 }
 
+/// Returns a complete frame that sets a value.
+package func setValueFrame(
+    _ request: UInt64, _ name: String, object: String = "", headers: [UInt8] = [], payload: [UInt8] = [],
+    ifSequence: UInt64? = nil, _ durability: Durability = .stored, receipt: Bool = true
+) -> [UInt8] {
+    var buffer = ByteBuffer()
+    Array(name.utf8).withUnsafeBytes { name in
+        Array(object.utf8).withUnsafeBytes { object in
+            headers.withUnsafeBytes { headers in
+                payload.withUnsafeBytes { payload in
+                    let parts = MessageParts(
+                        name: name, object: object, messageID: UnsafeRawBufferPointer(start: nil, count: 0),
+                        headers: headers, payload: payload)
+                    let post = Post(request: request, durability: durability, wantsReceipt: receipt, parts: parts)
+                    SetValue(post, ifSequence: ifSequence).append(to: &buffer)
+                }
+            }
+        }
+    }
+    return Array(buffer.readableBytesView)
+}
+
 /// Returns a complete frame of a request to a server.
 package func askFrame(
     _ request: UInt64, _ name: String, headers: [UInt8] = [], payload: [UInt8] = [], timeout: Duration = .seconds(5)

@@ -40,6 +40,9 @@ package enum Received: Equatable, Sendable {
     case serviceReply(ServiceReply)
     case serviceCall(ReceivedServiceCall)
     case serviceCallEnded(ServiceCallEnded)
+    /// The values of the page follow, with the subscription 0.
+    case valuePage(ValuePage)
+    case valuesCleared(ValuesCleared)
 
     /// Decodes any frame except deliveries and run headers.
     fileprivate init(_ kind: FrameKind, _ frame: FrameDecoder.Frame) throws {
@@ -79,6 +82,8 @@ package enum Received: Equatable, Sendable {
         case .serviceReply: self = .serviceReply(try ServiceReply(frame))
         case .serviceCall: self = .serviceCall(try ReceivedServiceCall(frame))
         case .serviceCallEnded: self = .serviceCallEnded(try ServiceCallEnded(frame))
+        case .valuePage: self = .valuePage(try ValuePage(frame))
+        case .valuesCleared: self = .valuesCleared(try ValuesCleared(frame))
         default: throw ReceivedError(description: "the daemon sent a frame of the kind \(kind)")
         }
     }

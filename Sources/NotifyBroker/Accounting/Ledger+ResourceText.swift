@@ -8,6 +8,8 @@ extension Ledger.Resource {
         case .durableSubscriptions: "durable_subscriptions"
         case .slowConnections: "slow_connections"
         case .requests: "requests"
+        case .values: "values"
+        case .valueBytes: "value_bytes"
         case .connectionBytes: "connection_bytes"
         case .identityBytes: "identity_bytes"
         case .registrationBytes: "subscription_bytes"
@@ -31,6 +33,8 @@ extension Ledger.Resource {
         case .durableSubscriptions: "durable subscriptions"
         case .slowConnections: "slow connections"
         case .requests: "unanswered requests"
+        case .values: "values"
+        case .valueBytes: "bytes of values"
         case .connectionBytes: "bytes of connections"
         case .identityBytes: "bytes of groups"
         case .registrationBytes: "bytes of subscriptions"
@@ -48,15 +52,19 @@ extension Ledger.Resource {
 
     /// The advice at the end of an error message about the limit; empty for most resources.
     var advice: String {
-        self == .durableSubscriptions
-            ? ": use 'notifyctl durable remove' for those that are not needed, or raise the limit" : ""
+        switch self {
+        case .durableSubscriptions:
+            ": use 'notifyctl durable remove' for those that are not needed, or raise the limit"
+        case .values, .valueBytes: ": use 'notifyctl clear' for those that are not needed, or raise the limit"
+        default: ""
+        }
     }
 
     /// The setting that limits the resource. Slow connections have no limit, so their setting is not used.
     var setting: String {
         switch self {
         case .connections, .subscriptions, .durableSubscriptions, .registrationBytes, .receivedBytes, .outboxBytes,
-            .requests, .requestBytes:
+            .requests, .requestBytes, .values, .valueBytes:
             "limits.per_user.\(name)"
         case .slowConnections, .connectionBytes, .identityBytes, .durableBytes, .blockBytes, .answerBytes,
             .pendingBytes, .nameBytes, .socketBytes:

@@ -15,6 +15,10 @@ struct Ledger {
         case slowConnections
         /// Requests to servers that are not answered yet.
         case requests
+        /// Values that the user has set last.
+        case values
+        /// Bytes of these values in the log.
+        case valueBytes
         /// Bytes of volatile messages waiting in outboxes, summed over connections. Does not count as memory, because
         /// connections share the blocks.
         case outboxBytes
@@ -92,6 +96,8 @@ struct Ledger {
         limits[Resource.registrationBytes.rawValue] = configuration.subscriptionBytesPerUser
         limits[Resource.receivedBytes.rawValue] = configuration.receivedBytesPerUser
         limits[Resource.outboxBytes.rawValue] = configuration.outboxBytesPerUser
+        limits[Resource.values.rawValue] = configuration.valuesPerUser
+        limits[Resource.valueBytes.rawValue] = configuration.valueBytesPerUser
         limits[Resource.requests.rawValue] = configuration.requestsPerUser
         limits[Resource.requestBytes.rawValue] = configuration.requestBytesPerUser
         return limits

@@ -7,6 +7,8 @@ extension Broker {
     mutating func beginCommit(now: BrokerTime) {
         guard var batch = Self.beginBatch(&commits, &durables, now: now.monotonic) else { return }
         batch.copyBytes = ledger.stored.copies
+        (batch.values, batch.forgottenValues) = values.beginBatch(now: now.wallMicroseconds)
+        commits.began(batch.values)
         actions.append(.commit(batch))
     }
 
@@ -44,6 +46,8 @@ extension Broker {
             pages.readers.committed(part.block)
         }
         commits.persisted(batch)
+        values.persisted(now: now.wallMicroseconds)
+        wakeValueReads(batch)
         durables.forgotten(batch.passedLosses)
         if !batch.redeliveries.isEmpty {
             durables.saved(batch.redeliveries)
@@ -80,6 +84,15 @@ extension Broker {
             case .deadLetters(let work): deadLettersDone(work)
             case .expired(let id): expired(id)
             case .probed: answerProbes()
+            case .valueRefused(let connection, let request, let current):
+                guard connections.contains(connection) else { continue }
+                connections[connection.slot].answerResolved()
+                refuse(connection.slot, request: request, .valueChanged(to: current), detail: current)
+            case .valueCleared(let connection, let cleared):
+                guard connections.contains(connection) else { continue }
+                connections[connection.slot].answerResolved()
+                answer(connection.slot, cleared)
+            case .clearing(let read): clearingCommitted(read)
             }
         }
     }
@@ -94,6 +107,7 @@ extension Broker {
         durables.saveFailed(batch.redeliveries)
         durables.saveFailed(batch.losses)
         let error = failure.wireError
+        valuesFailed(error)
         recorder.monitors.committed(through: batch.lastSequence, error: error)
         for waiter in batch.log.waiters where connections.contains(waiter.connection) {
             if waiter.wantsReceipt { connections[waiter.connection.slot].receiptResolved() }
@@ -120,6 +134,15 @@ extension Broker {
             case .deadLetters(let work): deadLettersFailed(work, error)
             case .expired(let id): removalFailed(id)
             case .probed: answerProbes()
+            case .valueRefused(let connection, let request, _):
+                guard connections.contains(connection) else { continue }
+                connections[connection.slot].answerResolved()
+                refuse(connection.slot, request: request, error)
+            case .valueCleared(let connection, let cleared):
+                guard connections.contains(connection) else { continue }
+                connections[connection.slot].answerResolved()
+                refuse(connection.slot, request: cleared.request, error)
+            case .clearing(let read): clearingFailed(read, error)
             }
         }
     }

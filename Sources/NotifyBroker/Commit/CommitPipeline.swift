@@ -106,6 +106,21 @@ struct CommitPipeline {
         pending.waiters.append(waiter)
     }
 
+    /// Removes a message from the next batch. See ``PendingLog/withdraw(_:)``.
+    mutating func withdraw(_ sequence: UInt64) -> (usage: UsageSum, waiter: PendingLog.Waiter?)? {
+        pending.withdraw(sequence)
+    }
+
+    /// Takes answers from the next batch. See ``PendingLog/takeValueAnswers(dependingOn:)``.
+    mutating func takeValueAnswers(
+        dependingOn withdrawn: Set<UInt64>
+    ) -> [(connection: ConnectionID, request: UInt64)] {
+        pending.takeValueAnswers(dependingOn: withdrawn)
+    }
+
+    /// Records the changes of values in the batch in flight.
+    mutating func began(_ values: [ValueChange]) { inFlight?.values = values }
+
     /// Whether the pending bytes exceed the limit. If so, connections that add more must be paused.
     @inline(__always)
     var isBehind: Bool { pending.bytes > pendingLimit }

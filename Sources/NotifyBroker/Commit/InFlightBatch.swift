@@ -12,6 +12,8 @@ struct InFlightBatch {
     var passedLosses: [PassedLoss] = []
     /// The redeliveries that the batch records.
     var redeliveries: [DurableID: Redeliveries.Unsaved] = [:]
+    /// The changes of values in the batch.
+    var values: [ValueChange] = []
     /// The upper bound of reserved sequences that the batch writes, exclusive; nil if it writes none.
     let reserveBelow: UInt64?
     let started: Duration

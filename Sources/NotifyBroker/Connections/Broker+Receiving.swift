@@ -105,6 +105,9 @@ extension Broker {
             if frame.kind == FrameKind.post.rawValue {
                 if egress.isBehind, pauseIfOutputBehind(slot) { break }
                 if let rate, pauseIfExceeded(rate, slot, now: now) { break }
+            } else if frame.kind == FrameKind.setValue.rawValue {
+                if egress.isBehind, pauseIfOutputBehind(slot) { break }
+                if let rate, pauseIfExceeded(rate, slot, now: now) { break }
             } else if pauseIfChanging(frame, slot) {
                 break
             }
@@ -164,6 +167,7 @@ extension Broker {
     private mutating func frameReceived(_ frame: FrameDecoder.Frame, from slot: ConnectionSlot, now: BrokerTime) {
         switch connections[slot].session.frameReceived(kind: frame.kind) {
         case .handle(.post): postReceived(frame, from: slot, now: now)
+        case .handle(.setValue): setValueReceived(frame, from: slot, now: now)
         case .handle(let kind): requestReceived(kind, frame, from: slot, now: now)
         case .greet: greet(frame, slot, now: now)
         case .refuse(let error): refuse(slot, request: 0, error, detail: UInt64(frame.kind))
@@ -258,7 +262,7 @@ extension FrameDecoder.Frame {
     /// Whether a valid frame of this kind is answered.
     fileprivate var needsAnswer: Bool {
         switch FrameKind(rawValue: kind) {
-        case .post: flags & Post.receiptFlag != 0
+        case .post, .setValue: flags & Post.receiptFlag != 0
         case .acknowledge, .credit, .reject, .extend, .dropped, .endRead, .respond, .cancelAsk: false
         default: true
         }

@@ -80,6 +80,8 @@ extension Broker {
         case .backupChunkRequest: try readBackup(BackupChunkRequest(frame), slot)
         case .trace: try trace(TraceRequest(frame), slot)
         case .readLog: try readLog(ReadLog(frame), slot)
+        case .readValues: try readValues(ReadValues(frame), slot)
+        case .clearValues: try clearValues(ClearValues(frame), slot, now: now)
         case .purge: try purge(Purge(frame), slot)
         case .summarizeLog: try summarize(SummarizeLog(frame), slot)
         case .check: try check(CheckRequest(frame), slot)

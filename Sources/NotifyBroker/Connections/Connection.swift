@@ -83,6 +83,8 @@ struct Connection {
     var hasBlockedServers = false
     /// The number of requests for stored messages that are not answered yet.
     var historyReads = 0
+    /// The number of requests that read or clear values and are not answered yet.
+    var valueReads = 0
     /// The number of other requests whose answer waits for a commit or for the host.
     private(set) var pendingAnswers = 0
     /// Whether the peer has shut down its sending direction. If so, the connection ends when everything is answered.

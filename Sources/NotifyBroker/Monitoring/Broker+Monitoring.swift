@@ -71,9 +71,8 @@ extension Broker {
 
     /// Records a refused post for the monitors of its user and of managers.
     mutating func recordRefused(
-        _ frame: FrameDecoder.Frame, from slot: ConnectionSlot, _ error: WireError, now: BrokerTime
+        _ post: Post, from slot: ConnectionSlot, _ error: WireError, now: BrokerTime
     ) {
-        guard let post = try? Post(frame) else { return }
         let connection = connections[slot]
         for index in recorder.monitors.all.indices {
             let monitor = recorder.monitors.all[index]

@@ -20,7 +20,7 @@ extension Broker {
             case .stored, .synced: true
             }
         if isStored {
-            admission.account = try checkStorage(of: post, from: slot)
+            admission.account = try checkStorage(of: post.parts, wantsReceipt: post.wantsReceipt, from: slot)
             if case .synced = post.durability { admission.isSynced = true }
         }
         return admission
@@ -63,15 +63,15 @@ extension Broker {
         return resolve(key)
     }
 
-    /// Checks whether a post can be stored, and counts the post's name toward the limit of names.
+    /// Checks whether a message can be stored, and counts its name toward the limit of names.
     ///
     /// - Returns: The account of the user's stored messages.
     /// - Throws: `postWindowExceeded`, `storageFailed`, `logFull`, `logDamaged`, or `limitReached` (memory, stored
     ///   bytes or names).
-    private mutating func checkStorage(
-        of post: Post, from slot: ConnectionSlot
+    mutating func checkStorage(
+        of parts: MessageParts, wantsReceipt: Bool, from slot: ConnectionSlot
     ) throws(WireError) -> StoredUsages.Account {
-        guard !post.wantsReceipt || connections[slot].postsAwaitingReceipts < configuration.postWindow else {
+        guard !wantsReceipt || connections[slot].postsAwaitingReceipts < configuration.postWindow else {
             throw WireError(
                 .postWindowExceeded,
                 "\(configuration.postWindow) posts wait for their receipts, which is the limit: "
@@ -81,9 +81,9 @@ extension Broker {
         try ledger.checkRoom(for: 0, uid: connections[slot].uid)
         let account = storedAccount(of: slot)
         try ledger.stored.check(
-            adding: StoredUsage.bytes(of: post.parts), to: account, of: connections[slot].uid,
+            adding: StoredUsage.bytes(of: parts), to: account, of: connections[slot].uid,
             limit: access.limits(of: connections[slot].identity).storedBytes)
-        try ledger.noteStored(post.parts.name, uid: connections[slot].uid, in: commits.nextBatchID)
+        try ledger.noteStored(parts.name, uid: connections[slot].uid, in: commits.nextBatchID)
         return account
     }
 

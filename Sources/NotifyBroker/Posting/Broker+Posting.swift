@@ -12,15 +12,19 @@ extension Broker {
             try connections.requestReceived(post.request, from: slot)
             try accept(post, admit(post, from: slot), from: slot, now: now)
         } catch {
-            if !recorder.monitors.isEmpty { recordRefused(frame, from: slot, error, now: now) }
+            if !recorder.monitors.isEmpty, let post = try? Post(frame) {
+                recordRefused(post, from: slot, error, now: now)
+            }
             reject(slot, request: Post.request(of: frame), error, now: now)
         }
     }
 
+    /// Publishes an admitted post, and answers it or makes it wait for the commit.
     @inline(__always)
-    private mutating func accept(
+    @discardableResult
+    mutating func accept(
         _ post: Post, _ admission: Admission, from slot: ConnectionSlot, now: BrokerTime
-    ) throws(WireError) {
+    ) throws(WireError) -> Receipt {
         let poster = Poster(
             uid: connections[slot].uid, gid: connections[slot].gid, pid: connections[slot].pid, connection: slot)
         let receipt = try publish(post.parts, admission, request: post.request, from: poster, now: now)
@@ -32,6 +36,7 @@ extension Broker {
         } else if post.wantsReceipt {
             answer(slot, receipt: receipt)
         }
+        return receipt
     }
 
     private mutating func awaitCommit(_ receipt: Receipt, of post: Post, from slot: ConnectionSlot) {

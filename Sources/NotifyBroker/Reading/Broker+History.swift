@@ -110,6 +110,7 @@ extension Broker {
 
     /// Answers a waiting request of the connection with an empty page.
     mutating func endRead(_ ended: EndRead, _ slot: ConnectionSlot) {
+        if endValueRead(ended, slot) { return }
         guard let read = pages.histories.end(connections[slot].id, request: ended.request) else { return }
         end(read)
         answer(
@@ -126,6 +127,7 @@ extension Broker {
     /// Drops the requests of a connection that ends.
     mutating func endPageRequests(of slot: ConnectionSlot) {
         pages.traces.remove(connections[slot].id)
+        endValueReads(of: slot)
         guard connections[slot].historyReads > 0 else { return }
         connections[slot].historyReads = 0
         for read in pages.histories.remove(connections[slot].id) { ledger.release(read.charge) }

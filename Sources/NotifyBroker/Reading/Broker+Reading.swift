@@ -144,6 +144,7 @@ extension Broker {
     mutating func wakeReaders(of slot: ConnectionSlot) {
         let id = connections[slot].id
         pages.histories.wake(id)
+        pages.values.wake(id)
         for durable in connections[slot].takeBlocked() where durables.contains(durable) {
             durables[durable].wakeMembers(on: id)
             if let reader = durables[durable].reader { pages.readers.wake(reader) }
@@ -227,7 +228,7 @@ extension Broker {
     /// Whether a request may need a page. Requests that wait for room in an outbox do not count.
     @inline(__always)
     private var mayNeedPage: Bool {
-        pages.readers.hasQueuedPages || !pages.histories.isEmpty || !pages.traces.isEmpty
+        pages.readers.hasQueuedPages || !pages.histories.isEmpty || !pages.values.isEmpty || !pages.traces.isEmpty
             || storeRequests.isWorking(on: .deadLetters)
     }
 
@@ -235,6 +236,7 @@ extension Broker {
         switch purpose {
         case .subscription: nextSubscriptionPage()
         case .history: nextHistoryPage()
+        case .values: nextValuePage()
         case .trace: nextTracePage()
         case .deadLetters: nextDeadLettersPage()
         }
@@ -261,6 +263,7 @@ extension Broker {
         switch page.purpose {
         case .subscription: subscriptionPageRead(page, now: now)
         case .history: historyPageRead(page, now: now)
+        case .values: valuePageRead(page, now: now)
         case .trace: tracedMessageRead(page, now: now)
         case .deadLetters: deadLettersRead(page, now: now)
         }

@@ -6,7 +6,8 @@ import NotifyLog
 /// Purposes with waiting requests take turns: each gets a page after at most one page of every other purpose.
 struct PageReads {
     var readers: LogReaders
-    var histories = Histories()
+    var histories = ClientReads<HistoryRead>()
+    var values = ClientReads<ValueRead>()
     var traces = Traces()
     /// The purpose that gets the next page, if a request waits for it.
     private(set) var turn = PageRequest.Purpose.deadLetters
@@ -34,7 +35,8 @@ extension PageRequest.Purpose {
     var next: Self {
         switch self {
         case .deadLetters: .history
-        case .history: .trace
+        case .history: .values
+        case .values: .trace
         case .trace: .subscription
         case .subscription: .deadLetters
         }

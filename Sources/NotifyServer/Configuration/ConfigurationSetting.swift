@@ -66,6 +66,8 @@ struct ConfigurationSetting: Sendable {
         .init("limits.per_user.outbox_bytes", .size(\.broker.outboxBytesPerUser, bytes)),
         .init("limits.per_user.requests", .integer(\.broker.requestsPerUser, 1...1_000_000)),
         .init("limits.per_user.request_bytes", .size(\.broker.requestBytesPerUser, bytes)),
+        .init("limits.per_user.values", .integer(\.broker.valuesPerUser, 0...10_000_000)),
+        .init("limits.per_user.value_bytes", .size(\.broker.valueBytesPerUser, bytes)),
         .init("limits.per_user.received_bytes", .size(\.broker.receivedBytesPerUser, bytes)),
         .init("limits.per_user.posts_per_second", .rate(\.broker.userLimits.general.postsPerSecond, 1...100_000_000)),
         .init(

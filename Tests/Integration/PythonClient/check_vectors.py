@@ -69,6 +69,23 @@ def encode(kind, f):
         headers = client.encode_headers(pairs(f["headers"]))
         fixed = struct.pack("<QBxH", f["call"], f["outcome"], len(headers))
         return client.frame(0x1C, fixed + headers + bytes.fromhex(f["payload"]))
+    if kind == "setValue":
+        name, object, headers = f["name"].encode(), f["object"].encode(), client.encode_headers(pairs(f["headers"]))
+        fixed = struct.pack(
+            "<QHBBBBHQ", f["request"], len(headers), len(name), len(object), 0, f["durability"], 0, f["ifSequence"])
+        return client.frame(
+            0x1D, fixed + name + object + headers + bytes.fromhex(f["payload"]), f["receipt"] + 2 * f["conditional"])
+    if kind == "clearValues":
+        object, patterns = f["object"].encode(), b"".join(client.counted(pattern) for pattern in f["patterns"])
+        return client.frame(0x1E, struct.pack(
+            "<QQBBBx", f["request"], f["ifSequence"], f["conditional"] + 2 * (not f["anyObject"]), len(object),
+            len(f["patterns"])) + object + patterns)
+    if kind == "readValues":
+        object, patterns = f["object"].encode(), b"".join(client.counted(pattern) for pattern in f["patterns"])
+        return client.frame(0x1F, struct.pack(
+            "<4QIBBBx", f["request"], f["epoch"], f["after"], f["through"], f["maximumMessages"],
+            f["changes"] + 2 * f["waiting"] + 4 * (not f["anyObject"]), len(object), len(f["patterns"]))
+            + object + patterns)
     if kind == "credit":
         return client.frame(0x07, struct.pack("<II", f["subscription"], f["messages"]))
     if kind == "dropped":
@@ -185,6 +202,9 @@ def decode(kind, flags, body):
             "request count end through damaged firstDamaged lastDamaged deleted firstDeleted lastDeleted deletionMark",
             "<QIB3x8Q", body)
         return f | {"end": bool(f["end"] & 1), "deletedBound": bool(f["end"] & 2)}
+    if kind == "valuePage":
+        f = fields("request count end epoch through changesAfter lastKey damaged", "<QIB3x5Q", body)
+        return f | {"end": bool(f["end"] & 1), "reset": bool(f["end"] & 2)}
     if kind == "nameEntry":
         f = fields("request posts payloadBytes dropped subscribers durables", "<4QII", body)
         return f | {"name": counted_texts(body, 40, 1)[0]}
@@ -249,6 +269,7 @@ def decode(kind, flags, body):
         "checkProgress": ("request percent", "<QB"),
         "found": ("request sequence last", "<QQQ"),
         "backupReady": ("request bytes", "<QQ"),
+        "valuesCleared": ("request count sequence", "<QQQ"),
         "purged": ("request messages bytes subscriptions copies", "<QQQI4xQ"),
         "clientEntry": (
             "request client connected uid gid pid subscriptions posts refused delivered dropped droppedByClient "

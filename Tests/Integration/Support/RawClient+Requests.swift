@@ -165,6 +165,8 @@ extension Received {
         case .serving(let frame): frame.request
         case .servingEnded(let frame): frame.request
         case .serviceReply(let frame): frame.request
+        case .valuePage(let frame): frame.request
+        case .valuesCleared(let frame): frame.request
         case .welcome, .message, .gap, .deadline, .closing, .serviceCall, .serviceCallEnded: nil
         }
     }

@@ -114,7 +114,7 @@ final class SimulatedClient {
                 .statistics, .logPage,
                 .found,
                 .reloaded, .policyDecision, .backupReady, .backupChunk, .purged, .checkProgress, .checkReport,
-                .serving, .servingEnded, .serviceReply, .serviceCall, .serviceCallEnded:
+                .serving, .servingEnded, .serviceReply, .serviceCall, .serviceCallEnded, .valuePage, .valuesCleared:
                 break
             }
         }

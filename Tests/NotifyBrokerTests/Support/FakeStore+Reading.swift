@@ -15,6 +15,7 @@ extension FakeStore {
     }
 
     func read(_ request: PageRequest) -> Page.Content {
+        if let values = request.values { return readValues(request, values) }
         statistics.pagesRead += 1
         var content = request.isDescending ? readDown(request) : readUp(request)
         content.deletionMark = deletionMark

@@ -63,6 +63,12 @@ final class FakeStore {
         for sequence in sequences { copies[id]?[sequence] = nil }
     }
 
+    /// The values by their numbers, and the marks of cleared ones.
+    var values: [UInt64: Value] = [:]
+    /// The highest sequence of a mark that was forgotten.
+    var forgottenThrough: UInt64 = 0
+    /// The most values in a page.
+    var valuesPerPage = Int.max
     /// The messages that were deleted, each with the mark of the deletion, for readers of pages.
     var deletions: [(mark: UInt64, message: Message)] = []
     var deletionMark: UInt64 = 10
@@ -80,7 +86,7 @@ final class FakeStore {
     private(set) var jobs: [Job] = []
     var statistics = StoreStatistics()
     private(set) var batches: [CommitBatch] = []
-    private(set) var violations: [String] = []
+    var violations: [String] = []
     /// The highest sequence that was flushed.
     private(set) var syncedThrough: UInt64 = 0
     /// The initial cursor of each generation of a subscription.
@@ -128,6 +134,7 @@ final class FakeStore {
             kept.values.filter { $0.row.failures > 0 }.max { $0.row.delayMicroseconds < $1.row.delayMicroseconds }
                 .map { ($0.row.sequence, $0.row.failures, $0.reason) }
         }
+        recovered.values = storedValues
         return recovered
     }
 
@@ -222,6 +229,7 @@ final class FakeStore {
         for block in batch.blocks {
             for entry in block.entries { append(entry, of: block) }
         }
+        changeValues(batch)
         for change in batch.changes { apply(change) }
         if let reserved = batch.reserveBelow { mark = max(mark, reserved) }
         statistics.commits += 1

@@ -171,6 +171,15 @@ import WireTestSupport
         case .serviceCallEnded:
             let ended = try ServiceCallEnded(frame)
             return (["call": ended.call], ended.encoded)
+        case .setValue: return try setValue(frame)
+        case .clearValues: return (try fields(ClearValues(frame)), try ClearValues(frame).encoded)
+        case .readValues: return (try fields(ReadValues(frame)), try ReadValues(frame).encoded)
+        case .valuePage: return (try fields(ValuePage(frame)), try ValuePage(frame).encoded)
+        case .valuesCleared:
+            let cleared = try ValuesCleared(frame)
+            return (
+                ["request": cleared.request, "count": cleared.count, "sequence": cleared.sequence], cleared.encoded
+            )
         case .credit:
             let credit = try Credit(frame)
             return (["subscription": credit.subscription, "messages": credit.messages], credit.encoded)
@@ -421,7 +430,7 @@ import WireTestSupport
         ]
     }
 
-    private static func fields(_ parts: MessageParts) throws -> [String: Any] {
+    static func fields(_ parts: MessageParts) throws -> [String: Any] {
         [
             "name": String(decoding: parts.name, as: UTF8.self),
             "object": String(decoding: parts.object, as: UTF8.self),

@@ -194,6 +194,19 @@ struct Sample: Sendable, CustomTestStringConvertible {
                 deleted: .init(messages: 4, isUpperBound: true, range: SequenceRange(first: 1, last: 9)),
                 deletionMark: 31)),
         Sample(LogPage(request: 20, count: 0, isEnd: false, through: 0)),
+        Sample(ClearValues(request: 20, ifSequence: .max, object: "ø", patterns: ["a"])),
+        Sample(ClearValues(request: 20, ifSequence: 0, object: "", patterns: ["a"])),
+        Sample(ClearValues(request: 20, object: nil, patterns: ["a", "b.>"])),
+        Sample(ValuesCleared(request: 20, count: 21, sequence: .max)),
+        Sample(ReadValues(request: 20, .keys(after: 21, through: 22), maximumMessages: 23, patterns: ["a", "b.>"])),
+        Sample(
+            ReadValues(request: 20, epoch: .max, .changes(after: 21, isWaiting: true), object: "ø", patterns: ["a"])),
+        Sample(ReadValues(request: 20, .changes(after: 21, isWaiting: false), object: "", patterns: ["a"])),
+        Sample(
+            ValuePage(
+                request: 20, count: 21, isEnd: true, isReset: true, epoch: .max, through: 22, changesAfter: 23,
+                lastKey: 24, damaged: 25)),
+        Sample(ValuePage(request: 20, epoch: 0, through: 0)),
         Sample(Find(request: 20, position: .age(microseconds: 7))),
         Sample(Found(request: 20, sequence: 21, last: .max)),
         Sample(ListEnd(request: 17)),
@@ -243,7 +256,9 @@ struct Sample: Sendable, CustomTestStringConvertible {
     }
 
     @Test func `every kind has a sample`() {
-        let readInPlace: Set<FrameKind> = [.post, .deliver, .run, .redelivery, .ask, .serviceCall, .respond]
+        let readInPlace: Set<FrameKind> = [
+            .post, .deliver, .run, .redelivery, .ask, .serviceCall, .respond, .setValue,
+        ]
         #expect(Set(Sample.all.map(\.kind)).union(readInPlace) == Set(FrameKind.allCases))
     }
 

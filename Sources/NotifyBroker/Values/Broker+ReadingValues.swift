@@ -1,0 +1,218 @@
+import Algorithms
+import NIOCore
+import NotifyCenter
+import NotifyLog
+import NotifyWire
+
+/// Values for clients, a page at a time.
+extension Broker {
+    /// Makes the request wait for its page.
+    ///
+    /// - Throws: `limitReached` if too many requests of the connection are unanswered, and errors of the filter.
+    mutating func readValues(_ read: ReadValues, _ slot: ConnectionSlot) throws(WireError) {
+        let limit = configuration.subscriptionsPerConnection
+        guard connections[slot].valueReads < limit else {
+            throw WireError(
+                .limitReached,
+                "\(limit) requests for values are unanswered on this connection, which is the limit "
+                    + "(limits.per_connection.subscriptions)")
+        }
+        scheduler.spend(FairScheduler.Cost.trace + read.patterns.count * FairScheduler.Cost.pattern)
+        var filter = try filter(patterns: read.patterns, object: "", for: connections[slot].identity)
+        // An empty object selects values without an object.
+        filter.object = read.object
+        guard read.epoch == 0 || read.epoch == commits.epoch else { return answerReset(read.request, slot) }
+        let (after, through): (UInt64, UInt64) =
+            switch read.order {
+            case .keys(let after, let through): (after, min(through, values.lastNumber))
+            case .changes(let after, _): (after, .max)
+            }
+        try begin(
+            .answer(read.order), read.request, filter, after: after, through: through,
+            maximumMessages: Int(min(read.maximumMessages, Limits.messagesPerLogPage)), slot)
+    }
+
+    private mutating func answerReset(_ request: UInt64, _ slot: ConnectionSlot) {
+        answer(slot, ValuePage(request: request, isEnd: true, isReset: true, epoch: commits.epoch, through: 0))
+    }
+
+    /// Adds a request that waits for a page of values.
+    mutating func begin(
+        _ use: ValueRead.Use, _ request: UInt64, _ filter: SubscriptionFilter, after: UInt64, through: UInt64,
+        maximumMessages: Int, _ slot: ConnectionSlot
+    ) throws(WireError) {
+        let charge = try ledger.charge(ValueRead.byteCount(filter), as: .pendingBytes, to: connections[slot].uid)
+        let read = ValueRead(
+            connection: connections[slot].id, request: request, charge: charge, filter: filter, use: use,
+            maximumMessages: maximumMessages, after: after, through: through)
+        connections[slot].valueReads += 1
+        if case .clear = use, values.areUncertain {
+            commits.append(nil, then: .clearing(read))
+        } else {
+            pages.values.append(read)
+            actions.append(.scheduleTick)
+        }
+    }
+
+    /// Begins the next request whose connection has room, and returns the request for its page; nil if there is none.
+    mutating func nextValuePage() -> PageRequest? {
+        while var read = pages.values.next() {
+            let slot = read.connection.slot
+            let isAnswer = if case .answer = read.use { true } else { false }
+            guard !isAnswer || hasRoom(slot) else {
+                connections[slot].hasBlockedReaders = true
+                pages.values.waitForRoom(read)
+                continue
+            }
+            // Checked for each page, because an earlier batch may delete marks after the position.
+            if case .answer(.changes) = read.use, !isKnown(read.after) {
+                end(read)
+                answerReset(read.request, slot)
+                continue
+            }
+            read.rights = access.policy.generation
+            read.persistedThrough = commits.persistedThrough
+            pages.values.begin(read)
+            var request = PageRequest(
+                for: .values, filter: read.filter,
+                access: isAnswer
+                    ? access.readAccess(of: connections[slot].identity) : .unrestricted(access.policy),
+                after: read.after, through: read.through, maximumMessages: read.maximumMessages)
+            request.values = selection(of: read)
+            request.omitsPayloads = !isAnswer
+            return request
+        }
+        return nil
+    }
+
+    /// Whether the changes after a sequence are known.
+    private func isKnown(_ sequence: UInt64) -> Bool {
+        values.areChangesKnown(after: sequence) && sequence <= commits.sequencer.last
+    }
+
+    /// The values to read. For names without wildcards, the numbers are known, so that no other value is read.
+    private func selection(of read: ValueRead) -> PageRequest.Values {
+        if case .answer(.changes) = read.use { return .bySequence }
+        guard read.filter.patterns.allSatisfy(\.isExact) else { return .byNumber }
+        let object = Array((read.filter.object ?? "").utf8)
+        let names = read.filter.patterns.map { pattern in
+            object.withUnsafeBytes { object in
+                Array(pattern.string.utf8).withUnsafeBytes { ValueKey(name: $0, object: object) }
+            }
+        }
+        let numbers = values.numbers(of: names, isAnyObject: read.filter.object == nil)
+        return .numbers(Array(numbers.lazy.filter { $0 > read.after && $0 <= read.through }.prefix(4_096)))
+    }
+
+    /// Answers a request with its page, makes it wait for the next change, or clears the values of the page.
+    mutating func valuePageRead(_ page: Page, now: BrokerTime) {
+        defer { actions.append(.scheduleTick) }
+        guard let read = pages.values.finish() else { return }
+        let slot = read.connection.slot
+        switch page.result {
+        case .failure(let failure):
+            storageFailed(failure, now: now)
+            end(read)
+            refuse(slot, request: read.request, failure.readError)
+        case .success(let content):
+            scheduler.charge(
+                FairScheduler.Cost.trace + content.block.frames.readableBytes >> FairScheduler.Cost.bytesShift,
+                to: connections[slot].uid)
+            switch read.use {
+            // The page was read under earlier rights, so it is read again.
+            case .answer where read.rights != access.policy.generation: pages.values.append(read)
+            case .answer(let order): answer(read, order, content)
+            case .clear(let clearing): clear(content, clearing, read, now: now)
+            }
+        }
+    }
+
+    private mutating func answer(_ read: ValueRead, _ order: ReadValues.Order, _ content: Page.Content) {
+        let slot = read.connection.slot
+        var read = read
+        var page = ValuePage(
+            request: read.request, count: UInt32(content.block.entries.count), epoch: commits.epoch,
+            through: content.scannedThrough, damaged: UInt64(content.damaged.count))
+        switch order {
+        case .keys:
+            page.isEnd = content.scannedThrough >= read.through
+            page.changesAfter = read.persistedThrough
+            page.lastKey = read.through
+        case .changes(_, let isWaiting):
+            page.isEnd = content.scannedThrough >= commits.persistedThrough
+            if isWaiting, page.count == 0, page.damaged == 0 {
+                read.after = max(read.after, content.scannedThrough)
+                return page.isEnd ? pages.values.waitForCommit(read) : pages.values.append(read)
+            }
+        }
+        end(read)
+        guard !connections[slot].session.isClosing else { return }
+        egress.append(page, content.block, to: slot)
+    }
+
+    /// Answers a waiting request of the connection with an empty page.
+    ///
+    /// - Returns: Whether there is such a request.
+    mutating func endValueRead(_ ended: EndRead, _ slot: ConnectionSlot) -> Bool {
+        guard let read = pages.values.end(connections[slot].id, request: ended.request) else { return false }
+        end(read)
+        answer(slot, ValuePage(request: read.request, isEnd: true, epoch: commits.epoch, through: read.after))
+        return true
+    }
+
+    mutating func end(_ read: ValueRead) {
+        connections[read.connection.slot].valueReads -= 1
+        ledger.release(read.charge)
+    }
+
+    /// Drops the requests of a connection that ends.
+    mutating func endValueReads(of slot: ConnectionSlot) {
+        guard connections[slot].valueReads > 0 else { return }
+        connections[slot].valueReads = 0
+        for read in pages.values.remove(connections[slot].id) { ledger.release(read.charge) }
+    }
+
+    // MARK: Commits
+
+    /// The maximum number of comparisons of changes with waiting requests in one step. If there would be more, all
+    /// requests read a page.
+    private static let maximumComparisons = 8_192
+
+    /// Lets the waiting requests whose values have changed read their page.
+    mutating func wakeValueReads(_ batch: InFlightBatch) {
+        guard !pages.values.atEnd.isEmpty else { return }
+        let changes = batch.values
+        let last = commits.persistedThrough
+        if changes.count * pages.values.atEnd.count > Self.maximumComparisons {
+            pages.values.committed()
+        } else {
+            scheduler.spend(changes.count * pages.values.atEnd.count)
+            pages.values.committed { read in
+                if changes.contains(where: { batch.log.matches($0.sequence, read.filter) }) { return true }
+                read.after = max(read.after, last)
+                return false
+            }
+        }
+        actions.append(.scheduleTick)
+    }
+}
+
+extension PendingLog {
+    /// Whether a filter selects the message with this sequence.
+    fileprivate func matches(_ sequence: UInt64, _ filter: SubscriptionFilter) -> Bool {
+        let part = sealed.first { ($0.block.entries.last?.sequence ?? 0) >= sequence }
+        guard let part, let entry = part.block.entries.binarySearched(sequence) else { return false }
+        return part.block.withMessage(entry) { message in
+            filter.matches(name: message.parts.name)
+                && filter.object.map { message.parts.object.elementsEqual($0.utf8) } ?? true
+        }
+    }
+}
+
+extension [LogBlock.Entry] {
+    /// The entry with a sequence; nil if there is none.
+    func binarySearched(_ sequence: UInt64) -> LogBlock.Entry? {
+        let index = partitioningIndex { $0.sequence >= sequence }
+        return index < endIndex && self[index].sequence == sequence ? self[index] : nil
+    }
+}

@@ -1,0 +1,136 @@
+import NotifyLog
+import NotifyWire
+
+/// Posts that are kept as values.
+extension Broker {
+    /// Processes a post that is kept as the value of its name and object. The message and the value are committed
+    /// together.
+    mutating func setValueReceived(_ frame: FrameDecoder.Frame, from slot: ConnectionSlot, now: BrokerTime) {
+        do throws(WireError) {
+            var request = try SetValue(frame)
+            if logs(.trace) { logPost(request.post, from: slot) }
+            try connections.requestReceived(request.post.request, from: slot)
+            if case .automatic = request.post.durability { request.post.durability = .stored }
+            try setValue(request, from: slot, now: now)
+        } catch {
+            if !recorder.monitors.isEmpty, let post = try? SetValue(frame).post {
+                recordRefused(post, from: slot, error, now: now)
+            }
+            reject(slot, request: Post.request(of: frame), error, now: now)
+        }
+    }
+
+    private mutating func setValue(_ request: SetValue, from slot: ConnectionSlot, now: BrokerTime) throws(WireError) {
+        let post = request.post
+        guard post.durability != .volatile else {
+            throw WireError(.invalidArgument, "a value is always stored: choose the durability 'stored' or 'synced'")
+        }
+        let admission = try admit(post, from: slot)
+        let name = ValueName(name: post.parts.name, object: post.parts.object)
+        guard meets(request.ifSequence, name.key) else {
+            if !recorder.monitors.isEmpty {
+                recordRefused(post, from: slot, .valueChanged(values.current(name.key)), now: now)
+            }
+            return refuseChanged(name.key, slot, request: post.request)
+        }
+        let bytes = StoredValue.bytes(
+            name: post.parts.name.count, object: post.parts.object.count, headers: post.parts.headers.count,
+            payload: post.parts.payload.count)
+        let uid = connections[slot].uid
+        try checkRoom(forValue: name.key, bytes: bytes, uid: uid)
+        let receipt = try accept(post, admission, from: slot, now: now)
+        changeValue(
+            name, sequence: receipt.sequence, uid: uid, bytes: bytes, isConditional: request.ifSequence != nil)
+    }
+
+    /// Changes a value with the message that was added to the next batch.
+    mutating func changeValue(
+        _ name: ValueName, sequence: UInt64, uid: UInt32, bytes: Int, isConditional: Bool
+    ) {
+        charge(
+            values.change(name, sequence: sequence, uid: uid, bytes: bytes, isConditional: isConditional))
+    }
+
+    /// Charges users for changes of their values.
+    mutating func charge(_ changes: [ValueUsage]) {
+        for change in changes {
+            ledger.change(.values, by: change.values, uid: change.uid)
+            ledger.change(.valueBytes, by: change.bytes, uid: change.uid)
+        }
+    }
+
+    /// - Throws: `limitReached` if the user, or all users together, would have too many values or bytes of values.
+    private func checkRoom(forValue key: ValueKey, bytes: Int, uid: UInt32) throws(WireError) {
+        let old = values.current(key).map(\.usage)
+        let own = old?.uid == uid ? old : nil
+        try ledger.check(.values, adding: 1 - (own?.values ?? 0), uid: uid)
+        try ledger.check(.valueBytes, adding: bytes - (own?.bytes ?? 0), uid: uid)
+        let limit = configuration.valueBytes
+        guard values.totalBytes + bytes - (old?.bytes ?? 0) <= limit else {
+            throw WireError(
+                .limitReached,
+                "all values together take \(values.totalBytes) bytes, and the limit is \(limit), a quarter of "
+                    + "log.max_bytes; clear values that are not needed")
+        }
+    }
+
+    // MARK: Conditions
+
+    /// Whether the present value has the expected sequence.
+    func meets(_ ifSequence: UInt64?, _ key: ValueKey) -> Bool {
+        ifSequence.map { $0 == values.current(key).sequence } ?? true
+    }
+
+    /// Refuses a change whose condition is not met. If the present value is not committed yet, the refusal waits for
+    /// the outcome of its batch: otherwise a client could learn a sequence that the log does not have after a crash.
+    mutating func refuseChanged(_ key: ValueKey, _ slot: ConnectionSlot, request: UInt64) {
+        let current = values.current(key)
+        guard values.isUncertain(key) else { return refuseChanged(current, slot, request: request) }
+        connections[slot].answerPending()
+        commits.append(
+            nil, then: .valueRefused(connections[slot].id, request: request, current: current.sequence))
+    }
+
+    mutating func refuseChanged(_ current: ValueEntry?, _ slot: ConnectionSlot, request: UInt64) {
+        refuse(slot, request: request, .valueChanged(current), detail: current.sequence)
+    }
+
+    // MARK: Batches
+
+    /// Takes back the changes of a batch that has failed. Messages of the next batch that depend on them are refused
+    /// and removed from that batch. Volatile subscribers may have received them, as other messages that are refused
+    /// because their commit fails.
+    mutating func valuesFailed(_ error: WireError) {
+        let failed = values.failed()
+        charge(failed.usage)
+        for sequence in failed.dependents {
+            guard let removed = commits.withdraw(sequence) else { continue }
+            ledger.stored.remove(removed.usage.byUser)
+            guard let waiter = removed.waiter, connections.contains(waiter.connection) else { continue }
+            if waiter.wantsReceipt { connections[waiter.connection.slot].receiptResolved() }
+            refuse(waiter.connection.slot, request: waiter.receipt.request, error)
+        }
+        for (connection, request) in commits.takeValueAnswers(dependingOn: Set(failed.dependents))
+        where connections.contains(connection) {
+            connections[connection.slot].answerResolved()
+            refuse(connection.slot, request: request, error)
+        }
+    }
+}
+
+extension ValueEntry? {
+    /// The sequence that a condition compares: that of the value, or 0 if there is none.
+    var sequence: UInt64 { self.map { $0.isCleared ? 0 : $0.sequence } ?? 0 }
+}
+
+extension WireError {
+    static func valueChanged(_ current: ValueEntry?) -> WireError { valueChanged(to: current.sequence) }
+
+    static func valueChanged(to sequence: UInt64) -> WireError {
+        WireError(
+            .valueChanged,
+            sequence == 0
+                ? "there is no value: expect sequence 0 to set the first one"
+                : "the value has sequence \(sequence), not the expected one: read it again")
+    }
+}

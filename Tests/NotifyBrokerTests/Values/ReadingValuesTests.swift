@@ -1,0 +1,164 @@
+import NotifyCenter
+import NotifyLog
+import NotifyWire
+import Testing
+import WireTestSupport
+
+@testable import NotifyBroker
+
+struct ReadingValuesTests {
+    let host = TestHost()
+
+    private func page(
+        _ client: Client, _ request: UInt64, _ host: TestHost? = nil
+    ) -> (page: ValuePage, values: [ReadValue])? {
+        (host ?? self.host).run()
+        return ValueAnswers(client).pages[request]
+    }
+
+    @Test func `pages by key contain each value once`() throws {
+        let client = host.connect()
+        for index in 0..<5 { client.setValue("a.\(index)", "x") }
+        host.run()
+        let first = try #require(page(client, client.readValues("a.*", maximum: 2)))
+        #expect(first.values.map(\.name) == ["a.0", "a.1"] && !first.page.isEnd)
+        #expect(first.page.changesAfter == host.lastSequence)
+        client.setValue("a.9", "later")
+        client.setValue("a.3", "changed")
+        client.clear("a.4", object: "")
+        host.run()
+        let order = ReadValues.Order.keys(after: first.page.through, through: first.page.lastKey)
+        let second = try #require(page(client, client.readValues("a.*", order: order)))
+        #expect(second.page.isEnd && second.values.map(\.description) == ["a.2=x", "a.3=changed"])
+        let changes = ReadValues.Order.changes(after: first.page.changesAfter, isWaiting: true)
+        let third = try #require(page(client, client.readValues("a.*", order: changes)))
+        #expect(third.values.map(\.description) == ["a.9=later", "a.3=changed", "a.4=cleared"])
+        #expect(third.page.isEnd && third.page.through == host.lastSequence)
+    }
+
+    @Test func `a request for changes waits for a commit that matches`() throws {
+        let client = host.connect()
+        let request = client.readValues("a", order: .changes(after: host.lastSequence, isWaiting: true))
+        host.run()
+        client.setValue("b", "1")
+        client.post("a", .stored)
+        host.run()
+        #expect(ValueAnswers(client).pages.isEmpty)
+        client.setValue("a", "2")
+        host.tick()
+        #expect(ValueAnswers(client).pages.isEmpty, "the change is not committed yet")
+        let answer = try #require(page(client, request))
+        #expect(answer.values.map(\.content) == [ReadValue("a", "2")])
+        #expect(host.amount(of: .pendingBytes, 1000) == 0)
+    }
+
+    @Test func `a waiting request can be ended`() throws {
+        let client = host.connect()
+        let request = client.readValues("a", order: .changes(after: 0, isWaiting: true))
+        host.run()
+        client.send(EndRead(request: request))
+        let answer = try #require(page(client, request))
+        #expect(answer.values.isEmpty && answer.page.isEnd)
+        client.setValue("a", "1")
+        host.run()
+        #expect(ValueAnswers(client).pages.isEmpty)
+    }
+
+    @Test func `of several changes since the position, the last one is read`() throws {
+        let client = host.connect()
+        client.setValue("a", "1")
+        host.run()
+        let position = host.lastSequence
+        for text in ["2", "3", "4"] {
+            client.setValue("a", text)
+            host.run()
+        }
+        _ = client.take()
+        let answer = try #require(page(client, client.readValues("a", order: .changes(after: position, isWaiting: false))))
+        #expect(answer.values.map(\.payload) == ["4"])
+    }
+
+    @Test func `a position whose changes are unknown is reset`() throws {
+        let client = host.connect()
+        client.setValue("a", "1")
+        host.run()
+        _ = client.take()
+        func isReset(_ after: UInt64, epoch: UInt64 = 0, _ host: TestHost, _ client: Client) throws -> Bool {
+            let request = client.readValues("a", order: .changes(after: after, isWaiting: false), epoch: epoch)
+            return try #require(page(client, request, host)).page.isReset
+        }
+        #expect(try !isReset(host.lastSequence, host, client))
+        #expect(try isReset(host.lastSequence, epoch: 5, host, client), "another epoch")
+        #expect(try isReset(host.lastSequence + 1, host, client), "a sequence of the future")
+        client.clear("a", object: "")
+        host.run()
+        let cleared = host.lastSequence
+        host.advance(.seconds(86_401))
+        client.setValue("b", "1")
+        host.run()
+        _ = client.take()
+        #expect(try isReset(cleared - 1, host, client), "a clear since then is forgotten")
+        #expect(try !isReset(cleared, host, client))
+    }
+
+    @Test func `a position that the log lost with the power is reset`() throws {
+        let client = host.connect()
+        client.setValue("a", "1")
+        host.run()
+        let lost = host.lastSequence + 3
+        let restarted = TestHost(store: host.store)
+        let other = restarted.connect()
+        let request = other.readValues("a", order: .changes(after: lost, isWaiting: false))
+        #expect(try #require(page(other, request, restarted)).page.isReset)
+    }
+
+    @Test func `a client reads only values that it may receive`() throws {
+        let first = host.connect(uid: 1000)
+        first.setValue("user.1000.a", "1")
+        first.setValue("b", "2")
+        host.run()
+        #expect(host.values("user.*.a", ">", uid: 2000).map(\.payload) == ["2"])
+        let other = host.connect(uid: 2000)
+        let request = other.readValues("user.1000.a")
+        host.run()
+        #expect(ValueAnswers(other).errors[request]?.code == ErrorCode.forbidden.rawValue)
+    }
+
+    @Test func `rights are checked again if the policy changes while a page is read`() throws {
+        let client = host.connect()
+        client.setValue("a", "1")
+        host.run()
+        _ = client.take()
+        let request = client.readValues(">")
+        host.tick()
+        let denied = AccessPolicy(rules: [AccessRule(.deny, [.subscribe], names: ["a"], uids: [1000])])
+        host.core.broker.policyChanged(to: denied.with(generation: 7))
+        #expect(try #require(page(client, request)).values.isEmpty)
+    }
+
+    @Test func `a client that reads nothing gets no further page`() {
+        let client = host.connect()
+        let text = String(repeating: "x", count: 100_000)
+        for index in 0..<10 { client.setValue("a.\(index)", text) }
+        host.run()
+        _ = client.take()
+        client.stopTaking()
+        for _ in 0..<20 { client.readValues("a.*") }
+        host.run()
+        let held = host.amount(of: .answerBytes, 1000) + host.amount(of: .blockBytes, 1000)
+        #expect(held < 4 << 20)
+        client.makeRoom()
+        host.run()
+        #expect(ValueAnswers(client).pages.count == 20)
+    }
+
+    @Test func `a failing store refuses the request`() {
+        let client = host.connect()
+        let request = client.readValues("a.*")
+        host.tick()
+        host.work(failingWith: .broken)
+        host.runTicks()
+        #expect(ValueAnswers(client).errors[request]?.code == ErrorCode.storageFailed.rawValue)
+        #expect(host.amount(of: .pendingBytes, 1000) == 0)
+    }
+}
