@@ -57,7 +57,7 @@ struct MigrationTests {
             #expect(try await store.everything(SubscriptionFilter(">")) == messages)
             #expect(try await store.everything(SubscriptionFilter("état"), subscription: 2) == [messages[1]])
             try store.close(nextSequence: 9000)
-            #expect(try folder.rows("PRAGMA user_version") == ["7"], "round \(round)")
+            #expect(try folder.rows("PRAGMA user_version") == ["8"], "round \(round)")
             #expect(try folder.rows("PRAGMA auto_vacuum") == ["2"])
             #expect(recovered.problem == nil)
         }
@@ -150,7 +150,7 @@ struct MigrationTests {
         let failing =
             Migrations.steps + [
                 { database in
-                    try database.execute("CREATE TABLE retained (name INTEGER PRIMARY KEY); DELETE FROM messages")
+                    try database.execute("CREATE TABLE later (name INTEGER PRIMARY KEY); DELETE FROM messages")
                     try database.execute("INSERT INTO absent VALUES (1)")
                 }
             ]
@@ -167,15 +167,15 @@ struct MigrationTests {
             Migrations.steps + [
                 { database in
                     try database.execute(
-                        "CREATE TABLE retained (name INTEGER PRIMARY KEY, sequence INTEGER NOT NULL) STRICT")
+                        "CREATE TABLE later (name INTEGER PRIMARY KEY, sequence INTEGER NOT NULL) STRICT")
                 }
             ]
         try run(Migrations.steps)
-        #expect(try folder.rows("PRAGMA user_version") == ["7"])
+        #expect(try folder.rows("PRAGMA user_version") == ["8"])
         for _ in 0..<2 {
             try run(next)
-            #expect(try folder.rows("PRAGMA user_version") == ["8"])
-            #expect(try folder.rows("SELECT count(*) FROM retained, subscriptions") == ["0"])
+            #expect(try folder.rows("PRAGMA user_version") == ["9"])
+            #expect(try folder.rows("SELECT count(*) FROM later, subscriptions") == ["0"])
         }
         let error = try #require(throws: StoreError.self) { try Store.open(path: folder.database) }
         #expect(error.code == .otherSchema)

@@ -15,6 +15,8 @@ extension NotificationClient.Administration {
             case segment
             /// A durable subscription.
             case subscription
+            /// A value, or the mark of a cleared one.
+            case value
         }
 
         /// A problem of the log other than damaged messages.
@@ -82,6 +84,7 @@ extension NotificationClient.Administration.LogCheck.Part {
         case .name: self = .name
         case .segment: self = .segment
         case .subscription: self = .subscription
+        case .value: self = .value
         case .storage, .configuration: return nil
         }
     }

@@ -11,6 +11,7 @@ package struct LogFindings: Equatable, Sendable {
     package var names: UInt64 = 0
     package var segments: UInt64 = 0
     package var subscriptions: UInt64 = 0
+    package var values: UInt64 = 0
     package var damagedMessages: UInt64 = 0
     /// The listed ranges of damaged messages, ascending.
     package var damagedRanges: [SequenceRange] = []

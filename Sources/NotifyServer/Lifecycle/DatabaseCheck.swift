@@ -62,7 +62,7 @@ package enum DatabaseCheck {
 
     private static func counts(of findings: LogFindings) -> String {
         "messages: \(findings.messages), names: \(findings.names), closed segments: \(findings.segments), "
-            + "durable subscriptions: \(findings.subscriptions)"
+            + "durable subscriptions: \(findings.subscriptions), values: \(findings.values)"
     }
 
     private static func damage(_ findings: LogFindings) -> [String] {
@@ -90,7 +90,8 @@ package enum DatabaseCheck {
         }
         if repair.findings.isSound, !repair.isStateLost { lines.append("no damage was found: nothing is lost") }
         lines.append(
-            "kept messages: \(repair.messages), durable subscriptions: \(repair.subscriptions), in '\(repair.newPath)'")
+            "kept messages: \(repair.messages), durable subscriptions: \(repair.subscriptions), "
+                + "values: \(repair.values), in '\(repair.newPath)'")
         lines.append(
             "to use it, while notifyd is stopped: notifyd --restore '\(repair.newPath)' --database '\(repair.path)'")
         return lines

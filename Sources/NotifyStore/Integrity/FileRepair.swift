@@ -20,6 +20,8 @@ package struct FileRepair: Sendable {
     /// Lines about each kept durable subscription whose row was damaged or that has lost messages.
     package internal(set) var changedSubscriptions: [String] = []
     package internal(set) var lostSubscriptions: [String] = []
+    /// The number of values in the new database.
+    package internal(set) var values: UInt64 = 0
     /// The number of durable subscriptions in the new database.
     package internal(set) var subscriptions: UInt64 = 0
     /// Whether the log's state could not be read. In that case sequences continue far above those found, under another

@@ -110,6 +110,14 @@ final class FileRepairer: LogScanReceiver {
         log.disk.checkpointIfDue()
     }
 
+    // MARK: Values
+
+    func value(_ value: ValueRow, in row: PreparedStatement) throws {
+        try log.inTransaction(.normal) { try value.copy(row, with: $0.values.set) }
+        result.values += value.isCleared ? 0 : 1
+        log.disk.checkpointIfDue()
+    }
+
     // MARK: Deletions
 
     func deletion(_ row: DeletionRow) { deletions.read(row) }
@@ -182,6 +190,9 @@ final class FileRepairer: LogScanReceiver {
                 state.reservedThrough = next
                 state.nextSubscription = max(state.nextSubscription, ids)
                 if let epoch = scan.state?.epoch { state.epoch = epoch }
+                // If values are lost, clients that watch them must read all of them again.
+                state.forgottenThrough =
+                    scan.areValuesDamaged || scan.state == nil ? next - 1 : scan.state?.forgottenThrough ?? 0
                 state.clock = log.clock.mark
             }
             finishDeletions(scan, names)

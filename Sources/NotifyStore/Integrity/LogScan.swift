@@ -20,6 +20,7 @@ final class LogScan {
         case names
         case subscriptions
         case redeliveries
+        case values
         case deletions
         case messages
         case end
@@ -40,6 +41,8 @@ final class LogScan {
     private var subscriptionsSeen: Set<UInt64> = []
     /// Whether rows of deletions are damaged.
     private(set) var areDeletionsDamaged = false
+    /// Whether values, or marks of cleared ones, are damaged.
+    private(set) var areValuesDamaged = false
     private var isWithoutLosses = false
     private var stage = Stage.schema
     /// The tables of the file that can be read.
@@ -76,6 +79,7 @@ final class LogScan {
             case .names: try readNames(&names)
             case .subscriptions: try readSubscriptions()
             case .redeliveries: try readRedeliveries()
+            case .values: try readValues()
             case .deletions: try readDeletions()
             case .messages: try readMessages(names)
             case .end: break
@@ -236,10 +240,9 @@ final class LogScan {
     private func readRedeliveries() throws {
         guard let row = try rows?.next() else {
             noteUnreadable(.subscription, "copies of messages with the ids")
-            // Skips unreadable rows even in the open log, which works without the deletions.
-            rows = try open(DeletionRow.columns, from: "deletions", key: "mark", isSkipping: true)
-            areDeletionsDamaged = rows == nil
-            stage = .deletions
+            rows = try open(ValueRow.columns, from: "retained", key: "number")
+            areValuesDamaged = rows == nil
+            stage = .values
             return
         }
         guard let copy = RedeliveryRow(row), copy.message(in: row) != nil else {
@@ -251,6 +254,25 @@ final class LogScan {
         // The sequence must not be used again, because a subscription still has the copy of its message.
         highest = max(highest, copy.sequence)
         try receiver?.redelivery(copy, body: row.bytes(RedeliveryRow.frameColumn))
+    }
+
+    private func readValues() throws {
+        guard let row = try rows?.next() else {
+            noteUnreadable(.value, "values with the numbers")
+            if rows?.unreadable.isEmpty == false { areValuesDamaged = true }
+            // Skips unreadable rows even in the open log, which works without the deletions.
+            rows = try open(DeletionRow.columns, from: "deletions", key: "mark", isSkipping: true)
+            areDeletionsDamaged = rows == nil
+            stage = .deletions
+            return
+        }
+        guard let value = ValueRow(row), value.isContentSound(row) else {
+            areValuesDamaged = true
+            return findings.add(.value, "the value with the number \(row.integer(0)) is damaged")
+        }
+        findings.values += value.isCleared ? 0 : 1
+        highest = max(highest, value.stamp.sequence)
+        try receiver?.value(value, in: row)
     }
 
     private func readDeletions() throws {

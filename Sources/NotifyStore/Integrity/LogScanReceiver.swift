@@ -21,6 +21,10 @@ protocol LogScanReceiver: AnyObject {
     ///
     /// - Parameter body: The body of the message's frame.
     func redelivery(_ row: RedeliveryRow, body: UnsafeRawBufferPointer) throws
+    /// Receives a sound value, or the mark of a cleared one.
+    ///
+    /// - Parameter row: The row with the content.
+    func value(_ value: ValueRow, in row: PreparedStatement) throws
     /// Receives a sound row of deletions.
     func deletion(_ row: DeletionRow)
     /// Receives a range of sequences whose messages, if there are any, can't be read.

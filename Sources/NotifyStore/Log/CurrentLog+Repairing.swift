@@ -133,6 +133,7 @@ extension Log {
                 try log.database.changeState(statements) { state in
                     state.isClean = false
                     state.epoch = old.database.state.epoch
+                    state.forgottenThrough = old.database.state.forgottenThrough
                     state.clock = log.clock.mark
                     state.reservedThrough = continuation.reservedBelow
                     state.nextSequence = continuation.reservedBelow
@@ -140,6 +141,7 @@ extension Log {
                 }
             }
             let copies = try log.takeCopies(of: old, for: continuation.subscriptions)
+            _ = try log.takeValues(of: old)
             try log.disk.checkpoints.run(.truncate)
             log.close()
             return copies

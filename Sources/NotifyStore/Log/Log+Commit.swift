@@ -8,8 +8,8 @@ extension Log {
     /// A batch counts as committed only if the files at their paths contain it. So the files are checked after each
     /// commit, because files can be moved away, replaced or truncated while they are open. Before a commit only the
     /// size of the write-ahead log is checked, because a write beyond the end of a truncated file would hide the
-    /// truncation. Both files are checked if the last check failed, or if the batch may delete messages or change
-    /// copies.
+    /// truncation. Both files are checked if the last check failed, or if the batch may delete messages, or change
+    /// copies or values.
     func commit(_ batch: CommitBatch) -> CommitOutcome {
         var result: Result<Void, StorageFailure> = .success(())
         var remaining: StorageFailure?
@@ -72,9 +72,9 @@ extension Log {
         do {
             try inTransaction(isFlushed ? .full : .normal) { statements in
                 try write(batch, last: &last, isFlushed: isFlushed, statements)
-                // Before the commit of a batch that may delete messages or change copies, the files are checked:
-                // `undoRefusedBatch` cannot restore these messages and copies.
-                if batch.changesCopies, let damage = disk.findDamage() { throw damage.storageFailure }
+                // Before the commit of a batch that may delete messages, or change copies or values, the files are
+                // checked: `undoRefusedBatch` cannot restore these.
+                if batch.changesCopies || !batch.values.isEmpty, let damage = disk.findDamage() { throw damage.storageFailure }
             }
         } catch {
             contents.rollBack()
@@ -113,12 +113,14 @@ extension Log {
         if !writer.isMarkedInUse { try markInUse(statements) }
         if !batch.blocks.isEmpty {
             let now = clock.now
-            for block in batch.blocks { try append(block, after: &last, now: now, statements) }
+            var values = batch.values[...]
+            for block in batch.blocks { try append(block, &values, after: &last, now: now, statements) }
         }
         if !batch.blocks.isEmpty || batch.isProbe { try disk.checkCapacity(batch) }
         for change in batch.changes {
             try apply(change, statements)
         }
+        try forget(batch.forgottenValues, statements)
         // SQLite flushes only if a transaction writes pages, so a batch without changes would leave earlier commits
         // unflushed. This update always writes a page, because it increments the column `flushes`.
         if batch.reserveBelow != nil || (isFlushed && last == persistedThrough) {
@@ -129,8 +131,11 @@ extension Log {
         }
     }
 
+    /// Appends messages, and sets the values that they are or clear.
+    ///
+    /// - Parameter values: The changes of values by messages that are not appended yet.
     private func append(
-        _ block: LogBlock, after last: inout UInt64, now: Duration, _ statements: Statements
+        _ block: LogBlock, _ values: inout ArraySlice<ValueChange>, after last: inout UInt64, now: Duration, _ statements: Statements
     ) throws {
         let insert = statements.messages.insert
         defer { insert.clearBindings() }
@@ -150,6 +155,10 @@ extension Log {
                 }
                 try contents.append(
                     message, body, bytes: Int(entry.length), now: now, with: insert, statements)
+                if let change = values.first, change.sequence == entry.sequence {
+                    try ValueRow.set(change, to: message, body, with: statements.values.set)
+                    values.removeFirst()
+                }
             }
         }
     }

@@ -6,6 +6,11 @@ extension Log {
     func readPage(_ request: PageRequest) -> Page {
         let result: Result<Page.Content, StorageFailure>
         do {
+            if let values = request.values {
+                let content = try ValueReader(request, log: self).read(values)
+                pageCaches.noteRead()
+                return Page(for: request.purpose, result: .success(content), statistics: statistics)
+            }
             let cache = pageCaches.takeMatchCache(for: request)
             let page = try PageReader(request, matchCache: cache, log: self).read()
             if let subscription = request.subscription {

@@ -21,6 +21,9 @@ extension Log {
         clock = LogClock(options.clock, continuing: state.clock)
         contents.skipNameIDs(below: UInt32(clamping: state.nextName))
         let found = try contents.read(connection, now: clock.now)
+        let values = try readStoredValues()
+        // After a purge, a value may have a higher sequence than all messages.
+        contents.adopt(persistedThrough: values.last)
         let next = max(mark, persistedThrough + 1)
         guard next < Limits.sequenceEnd else {
             throw StoreError(.damaged, "the log's next sequence \(next) is out of range")
@@ -41,7 +44,11 @@ extension Log {
             let bytes = redeliveries[record.id, default: []].reduce(0) { $0 + Int($1.bytes) }
             subscriptions.addCopies(bytes: bytes, of: record.owner.uid)
         }
-        if damaged > 0 {
+        recovered.values = values.values
+        if values.damaged > 0 {
+            recovered.problem =
+                "the log is damaged: values are lost (\(values.damaged)); \"notifyctl check\" lists the damage"
+        } else if damaged > 0 {
             recovered.problem =
                 "the log is damaged: copies of messages that durable subscriptions were to receive again are lost "
                 + "(\(damaged)); \"notifyctl check\" lists the damage"

@@ -29,7 +29,8 @@ struct RefusedBatch {
 extension Log {
     /// Removes the messages of the refused batch from the database, and undoes the creation and the removal of
     /// subscriptions and the changes of their losses. The names of the batch stay, on disk and in memory. Other changes
-    /// of subscriptions also stay: the broker reports them again.
+    /// of subscriptions also stay: the broker reports them again. The values of the batch stay as well, because their
+    /// rows have replaced those of earlier values.
     func undoRefusedBatch() throws {
         guard let batch = writer.refusedBatch else { return }
         try inTransaction(.normal) { statements in

@@ -273,9 +273,11 @@ struct LogDisk: ~Copyable {
 extension CommitBatch {
     /// The most bytes by which the batch can enlarge the database or the write-ahead log: a constant for the pages that
     /// each batch writes, twice the bytes of the messages, because a page may be only half full, and the columns of
-    /// each row.
+    /// each row. A value is written twice, and may change a page of the table and one of its index.
     var maximumGrowth: UInt64 {
-        UInt64(blocks.reduce(64 << 10) { $0 + 2 * $1.frames.readableBytes + 512 * $1.entries.count })
+        let messages = blocks.reduce(64 << 10) { $0 + 2 * $1.frames.readableBytes + 512 * $1.entries.count }
+        guard !values.isEmpty else { return UInt64(messages) }
+        return UInt64(2 * messages + 2 * Schema.pageSize * values.count)
     }
 
     /// The bytes to free before the batch is tried again. A probe requires spare room.

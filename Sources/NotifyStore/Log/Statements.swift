@@ -11,6 +11,7 @@ final class Statements {
     let losses: LossStatements
     let redeliveries: RedeliveryStatements
     let deletions: DeletionStatements
+    let values: ValueStatements
 
     init(_ connection: DatabaseConnection) throws(SQLiteFailure) {
         transaction = try TransactionStatements(connection)
@@ -22,6 +23,7 @@ final class Statements {
         losses = try LossStatements(connection)
         redeliveries = try RedeliveryStatements(connection)
         deletions = try DeletionStatements(connection)
+        values = try ValueStatements(connection)
     }
 }
 

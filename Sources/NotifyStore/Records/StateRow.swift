@@ -24,16 +24,19 @@ struct StateRow: Equatable {
     var bootID = ""
     /// A random number that changes when a backup replaces the log.
     var epoch: UInt64 = 0
+    /// The highest sequence of a deleted mark of a cleared value: which values were cleared up to it is unknown.
+    var forgottenThrough: UInt64 = 0
 
     /// The columns of the row, in the order in which `init` reads them.
     static let columns = """
         reserved_through, next_sequence, next_subscription, clean, flushes, log_id, next_name, log_time, since_boot,
-        wall_time, boot_id, epoch, crc
+        wall_time, boot_id, epoch, crc, forgotten_through
         """
     static let update = """
         UPDATE state SET reserved_through = ?, next_sequence = ?, next_subscription = ?, clean = ?, flushes = ?,
             log_id = coalesce(?, x''), next_name = ?, log_time = ?, since_boot = ?, wall_time = ?,
-            boot_id = coalesce(?, ''), epoch = ?, crc = ?
+            boot_id = coalesce(?, ''), epoch = ?, crc = ?,
+            forgotten_through = ?
         """
 
     init() {}
@@ -52,6 +55,7 @@ struct StateRow: Equatable {
         wallTime = row.integer(9)
         bootID = row.text(10)
         epoch = row.integer(11)
+        forgottenThrough = row.integer(13)
     }
 
     /// Reads the current row of a statement that selects ``columns``. Returns nil if the row is damaged.
@@ -61,7 +65,7 @@ struct StateRow: Equatable {
     }
 
     private var isInRange: Bool {
-        max(reservedThrough, nextSequence) <= Limits.sequenceEnd
+        max(reservedThrough, nextSequence, forgottenThrough) <= Limits.sequenceEnd
             && [logTime, sinceBoot, wallTime].allSatisfy(StoredTime.isSoundClock)
     }
 
@@ -69,6 +73,7 @@ struct StateRow: Equatable {
         for (index, value) in [
             (1, reservedThrough), (2, nextSequence), (3, nextSubscription), (4, isClean ? 1 : 0), (5, flushes),
             (7, nextName), (8, logTime), (9, sinceBoot), (10, wallTime), (12, epoch), (13, UInt64(checksum)),
+            (14, forgottenThrough),
         ] as [(Int32, UInt64)] {
             try update.bind(index, value)
         }
@@ -90,6 +95,8 @@ struct StateRow: Equatable {
         }
         logID.withUnsafeBytes { checksum.add($0) }
         checksum.add(bootID)
+        // A row that was migrated has no mark, and the checksum of an earlier version, which did not cover marks.
+        if forgottenThrough > 0 { checksum.add(forgottenThrough) }
         return checksum.value
     }
 }

@@ -69,6 +69,8 @@ package enum LogPart: UInt8, CaseIterable, Sendable {
     case storage = 6
     /// The last reload of the configuration has failed.
     case configuration = 7
+    /// A value, or the mark of a cleared one.
+    case value = 8
 }
 
 /// A problem of the log besides damaged messages, or of the daemon.

@@ -8,9 +8,10 @@ enum OldSchema: String, CaseIterable, Sendable {
     case version4
     case version5
     case version6
+    case version7
 
     /// Whether the rows have checksums, so that changing a row with SQL damages the log.
-    var hasChecksums: Bool { [.version4, .version5, .version6].contains(self) }
+    var hasChecksums: Bool { [.version4, .version5, .version6, .version7].contains(self) }
 
     /// A log that was closed cleanly with the next sequence 9000. It contains three subscriptions, and three messages
     /// with sequences up to 8193. Up to version 3, the messages are in three segments, of which two are closed; later,
@@ -26,6 +27,10 @@ enum OldSchema: String, CaseIterable, Sendable {
         case .version5: Self.version4Tables + "\n" + Self.version4Rows + "\n" + Self.version5Change
         case .version6:
             [Self.version4Tables, Self.version4Rows, Self.version5Change, Self.version6Change].joined(separator: "\n")
+        case .version7:
+            [
+                Self.version4Tables, Self.version4Rows, Self.version5Change, Self.version6Change, Self.version7Change,
+            ].joined(separator: "\n")
         }
     }
 
@@ -341,6 +346,15 @@ enum OldSchema: String, CaseIterable, Sendable {
         ) STRICT;
         CREATE INDEX redelivery_ages ON redeliveries (kept);
         PRAGMA user_version = 6;
+        """
+
+    private static let version7Change = """
+        CREATE TABLE deletions (
+            mark INTEGER PRIMARY KEY,
+            parts BLOB NOT NULL,
+            crc INTEGER NOT NULL
+        ) STRICT;
+        PRAGMA user_version = 7;
         """
 
     private static let version1Rows =
