@@ -71,7 +71,7 @@ enum ExitStatus: Int32, CaseIterable {
     static let signals = """
         After SIGINT or SIGTERM, a command that runs without end exits with 0: subscribe, work, serve, log --follow, monitor, \
         top and --watch. With --count or --limit, they exit with 1 if they are not complete yet. log without --follow \
-        or --summary, wait, bench, backup and post --lines also exit with 1 if they are not complete. Every other \
+        or --summary, wait, get, bench, backup and post --lines also exit with 1 if they are not complete. Every other \
         command is killed by the signal: a shell reports the status 128 plus the number of the signal.
         """
 }

@@ -73,7 +73,8 @@ extension ClientMachine {
         case .deadline: deadlineChanged(try DeadlineNotice(frame), now: now())
         case .error: try errorReceived(ErrorFrame(frame), now: now, &effects)
         case .closing: connection.closingReceived(lastRequest: try Closing(frame).lastRequest, now: now())
-        case .logPage: try pageBegan(frame, now: now, &effects)
+        case .logPage: try pageBegan(LogPage(frame), frame, now: now, &effects)
+        case .valuePage: try pageBegan(ValuePage(frame), frame, now: now, &effects)
         case _ where kind.isFromDaemon: try replyReceived(frame, now: now, &effects)
         default: throw WireError(.malformedFrame, "a frame of kind \(kind) is only valid from a client")
         }

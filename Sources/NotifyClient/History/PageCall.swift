@@ -1,13 +1,13 @@
 import NIOCore
 import NotifyWire
 
-/// A request for a page of the log. The messages of the page follow its header as deliveries.
-struct PageCall: Call {
-    private(set) var frame: ReadLog
-    let slot: ReplySlot<ReceivedLogPage>
-    private var page: ReceivedLogPage?
+/// A request for a page of the log or of values. The messages of the page follow its header as deliveries.
+struct PageCall<Request: RequestFrame>: Call where Request.Reply: PageHeader {
+    private(set) var frame: Request
+    let slot: ReplySlot<ReceivedPage<Request.Reply>>
+    private var page: ReceivedPage<Request.Reply>?
 
-    init(_ frame: ReadLog, timeout: Duration? = nil) {
+    init(_ frame: Request, timeout: Duration? = nil) {
         self.frame = frame
         slot = ReplySlot(timeout: timeout)
     }
@@ -22,7 +22,7 @@ struct PageCall: Call {
 
     mutating func received(_ frame: FrameDecoder.Frame, _ effects: inout Effects) throws(WireError) -> Bool {
         guard page == nil else { throw .unexpected }
-        page = ReceivedLogPage(try LogPage(expecting: frame))
+        page = ReceivedPage(try Request.Reply(expecting: frame))
         return answerIfComplete(&effects)
     }
 

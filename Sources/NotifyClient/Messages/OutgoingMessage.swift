@@ -16,6 +16,14 @@ extension NotificationClient {
 
         private let checkedName: NotificationName
         private var headers: [UInt8]
+        private var retention = Retention.message
+
+        /// Whether the message is also kept as the value of its name and object.
+        private enum Retention {
+            case message
+            /// - ifSequence: The sequence that the present value must have, 0 if there must be none; nil for any.
+            case value(ifSequence: UInt64?)
+        }
 
         /// Makes a message.
         ///
@@ -65,26 +73,43 @@ extension NotificationClient {
             OutgoingMessage(copying: self, payload: [UInt8](payload))
         }
 
+        /// Returns a copy of the message that is also kept as the value of its name and object. See
+        /// ``NotificationClient/setValue(_:for:object:headers:ifSequence:isSynced:timeout:)-(Collection<UInt8>,_,_,_,_,_,_)``.
+        ///
+        /// The durability must not be `volatile`: the daemon refuses such a value with `invalidArgument`.
+        ///
+        /// - Parameter sequence: The sequence that the present value must have, 0 if there must be none; `nil` to
+        ///   replace any value.
+        public func asValue(ifSequence sequence: UInt64? = nil) -> OutgoingMessage {
+            var message = self
+            message.retention = .value(ifSequence: sequence)
+            return message
+        }
+
         private init(copying message: OutgoingMessage, payload: [UInt8]) {
             checkedName = message.checkedName
             object = message.object
             headers = message.headers
             durability = message.durability
+            retention = message.retention
             self.payload = payload
         }
 
-        /// The size of the whole post frame, in bytes.
+        /// The size of the whole post frame, in bytes, as that of a value, which is the longer one.
         var frameBytes: Int {
-            FrameHeader.size + Post.fixedSize + name.utf8.count + (object?.utf8.count ?? 0) + headers.count
+            FrameHeader.size + SetValue.fixedSize + name.utf8.count + (object?.utf8.count ?? 0) + headers.count
                 + payload.count
         }
 
         func append(request: UInt64, wantsReceipt: Bool, to buffer: inout ByteBuffer) {
             withParts { parts in
-                Post(
+                let post = Post(
                     request: request, durability: NotifyWire.Durability(durability), wantsReceipt: wantsReceipt,
-                    parts: parts
-                ).append(to: &buffer)
+                    parts: parts)
+                switch retention {
+                case .message: post.append(to: &buffer)
+                case .value(let ifSequence): SetValue(post, ifSequence: ifSequence).append(to: &buffer)
+                }
             }
         }
 

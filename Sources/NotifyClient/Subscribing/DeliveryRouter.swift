@@ -124,9 +124,9 @@ extension DeliveryRouter {
             delivery: max(1, run.delivery))
     }
 
-    /// Begins a page of the log: the next `count` deliveries are the answer to a request. Staged messages must have
+    /// Begins a page: the next `count` deliveries are the answer to a request. Staged messages must have
     /// been taken before.
-    mutating func begin(_ page: LogPage) {
+    mutating func begin(_ page: some PageHeader) {
         announced = Announced(kind: .page, remaining: page.count)
         pages.begin(page.request)
     }

@@ -26,21 +26,21 @@ package struct ServerConfiguration: Equatable, Sendable {
     /// Limits and timeouts of users and connections.
     package var broker = BrokerConfiguration()
     /// The retention of the log, its limits, and the size at which its write-ahead log is checkpointed.
-    package var store = StoreOptions() {
-        didSet { limitValues() }
-    }
+    package var store = StoreOptions()
 
     package init(socketPath: String, socketMode: mode_t, databasePath: String) {
         self.socketPath = socketPath
         self.socketMode = socketMode
         self.databasePath = databasePath
         broker.memoryBytes = Self.automaticMemoryBytes
-        limitValues()
     }
 
-    /// Limits the values of all users together to a quarter of the log, because the retention does not delete them.
-    private mutating func limitValues() {
-        broker.valueBytes = store.retention.maximumBytes.map { Int(clamping: $0 / 4) } ?? .max
+    /// The configuration of the broker. All values together may take a quarter of the log, because the retention does
+    /// not delete them.
+    var completeBroker: BrokerConfiguration {
+        var complete = broker
+        complete.valueBytes = store.retention.maximumBytes.map { Int(clamping: $0 / 4) } ?? .max
+        return complete
     }
 
     /// A quarter of the machine's memory in bytes, but at least 16 MiB and at most 1 GiB.

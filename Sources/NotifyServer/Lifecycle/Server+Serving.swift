@@ -79,7 +79,7 @@ extension Server {
             eventLoop.execute {
                 driver.value.reloadEnded(problem: problem)
                 driver.value.reloaded(
-                    limits: configuration?.broker, policy: policy, retention: configuration?.store.retention)
+                    limits: configuration?.completeBroker, policy: policy, retention: configuration?.store.retention)
             }
         }
         let updates = try await eventLoop.submit { reportMetrics(of: driver, on: eventLoop) }.get()
@@ -133,7 +133,7 @@ extension Server {
 
     private func makeDriver(_ store: Store, _ eventLoop: any EventLoop) -> NIOLoopBound<BrokerDriver> {
         let broker = Broker(
-            configuration: configuration.broker,
+            configuration: configuration.completeBroker,
             policy: AccessPolicy(daemonUID: context.userID, rules: configuration.policy), recovered: store.recovered,
             daemon: .init(
                 version: notifydVersion, instance: .random(), started: clock(),

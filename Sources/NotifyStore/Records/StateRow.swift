@@ -85,7 +85,7 @@ struct StateRow: Equatable {
         }
     }
 
-    private var checksum: UInt32 {
+    var checksum: UInt32 {
         var checksum = Checksum()
         for number in [
             reservedThrough, nextSequence, nextSubscription, isClean ? 1 : 0, flushes, nextName, logTime, sinceBoot,

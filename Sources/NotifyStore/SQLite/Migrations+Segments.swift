@@ -87,11 +87,18 @@ extension Migrations {
         try copyMessages(database)
         try database.execute("DROP TABLE names_3; DROP TABLE messages_3;")
         try addSubscriptionChecksums(database)
-        let state = try PreparedStatement(database, "SELECT \(StateRow.columns) FROM state")
+        let state = try PreparedStatement(
+            database,
+            """
+            SELECT reserved_through, next_sequence, next_subscription, clean, flushes, log_id, next_name, log_time,
+                since_boot, wall_time, boot_id, epoch, crc, 0 FROM state
+            """)
         guard try state.step() else { throw StoreError(.damaged, "the row of the log's state is missing") }
         let row = StateRow(unchecked: state)
         state.reset()
-        try row.write(with: PreparedStatement(database, StateRow.update))
+        let update = try PreparedStatement(database, "UPDATE state SET crc = ?")
+        try update.bind(1, row.checksum)
+        try update.run()
     }
 
     private static func addSubscriptionChecksums(_ database: DatabaseConnection) throws {

@@ -11,4 +11,14 @@ enum SequenceArgument {
         }
         return UInt64(number)
     }
+
+    /// The sequence of a value, or 0 for none.
+    ///
+    /// - Throws: `ValidationError`, as for other sequences.
+    static func revision(_ text: String) throws -> UInt64 {
+        guard let number = Quantity.count(text) else {
+            throw ValidationError("expected the sequence of a value, such as 4711, or 0 for none")
+        }
+        return UInt64(number)
+    }
 }

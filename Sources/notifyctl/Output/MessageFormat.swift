@@ -60,6 +60,7 @@ struct MessageFormat: Sendable {
         json.object { json in
             json.members(of: message)
             json.member("redelivered", message.isRedelivered)
+            if let reason = message.clearedReason { json.member("cleared", reason) }
             json.member("payload", text: message.text, payload: message.payload)
         }
         return json.bytes

@@ -20,6 +20,11 @@ struct PostCommand: AsyncParsableCommand, PatternTaking, ContentTaking {
               stored     in the log before the receipt: survives a crash of the daemon
               synced     flushed to disk before the receipt: survives a loss of power
 
+            With --retain the message is also kept as the value of its name and object, until another one replaces it \
+            or 'notifyctl clear' clears it: 'notifyctl get' prints it, and 'notifyctl subscribe --retained' follows it. \
+            A value is always stored. With --if-sequence, the command ends with status 1, and the present sequence on \
+            standard error, if the value has another sequence.
+
             Without a content argument the content is read from standard input. It is empty if standard input is a \
             terminal, /dev/null or closed. To post an empty message while standard input is used otherwise, give '' as \
             content.
@@ -38,6 +43,8 @@ struct PostCommand: AsyncParsableCommand, PatternTaking, ContentTaking {
 
             EXAMPLES
               notifyctl post orders.created 'order 42'
+              notifyctl post jobs.backup running --retain
+              notifyctl post locks.deploy "$HOSTNAME" --retain --if-sequence 0
               notifyctl post backup.success '' --durability stored -H 'host: db1'
               df --human-readable / | notifyctl post disk.report --durability stored
               tail -f access.log | notifyctl post web.access --lines --quiet
@@ -85,6 +92,16 @@ struct PostCommand: AsyncParsableCommand, PatternTaking, ContentTaking {
         completion: .list(NotificationClient.Durability.allCases.map(\.rawValue)), transform: Self.durability)
     var durability = NotificationClient.Durability.automatic
 
+    @Flag(help: "Keep the message as the value of its name and object.")
+    var retain = false
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "With --retain: only if the value has this sequence; 0: if there is none.", valueName: "sequence"),
+        transform: { try SequenceArgument.revision($0) })
+    var ifSequence: UInt64?
+
     @Flag(name: .shortAndLong, help: "Print only errors.")
     var quiet = false
 
@@ -109,13 +126,17 @@ struct PostCommand: AsyncParsableCommand, PatternTaking, ContentTaking {
         try UserNames.check([name])
         try content.validate()
         if retry != nil, !lines { throw ValidationError("--retry needs --lines") }
+        if retain, durability == .volatile { throw ValidationError("--retain stores the message: omit '--durability volatile'") }
+        if ifSequence != nil, !retain { throw ValidationError("--if-sequence needs --retain") }
+        if ifSequence != nil, lines { throw ValidationError("--if-sequence can't be used with --lines") }
         if body != nil, lines { throw ValidationError("give the content or --lines, not both") }
     }
 
     func run() async throws {
-        let message = try NotificationClient.OutgoingMessage(
+        let plain = try NotificationClient.OutgoingMessage(
             name: name, object: object, headers: .init(header.map { ($0.key, $0.value) }),
             durability: durability)
+        let message = retain ? plain.asValue(ifSequence: ifSequence) : plain
         let printer = ReceiptPrinter(name: name, format: quiet ? .nothing : json ? .json : .text)
         if lines {
             try await LinePoster(template: message, input: content.open(), printer: printer, retryTime: retry)

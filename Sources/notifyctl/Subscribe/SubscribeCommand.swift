@@ -27,6 +27,11 @@ struct SubscribeCommand: AsyncParsableCommand, ProgramRunning, PatternTaking {
             reset' moves it. Without --durable, the stored messages from there on are printed first, and then each \
             message as it is posted.
 
+            With --retained, the values that match are printed first (see 'notifyctl post --retain'), and then each change \
+            of a value, each with its name. A value that changes several times before it is read is printed once, with \
+            its latest content. A cleared value is printed as its name and 'cleared'. With --json, an object with \
+            up_to_date follows the first values, and one with reset says that all values follow once more.
+
             By default each message is printed as its payload and a newline. \(OutputOptions.discussion)
 
             EXAMPLES
@@ -37,6 +42,7 @@ struct SubscribeCommand: AsyncParsableCommand, ProgramRunning, PatternTaking {
               notifyctl subscribe 'orders.*' --durable workers --group
               notifyctl subscribe 'orders.>' --format '{time} {name} {header:id}\\t{text}'
               notifyctl subscribe files.new --null | xargs -0 -n 1 ls -l
+              notifyctl subscribe --retained 'jobs.>'
               notifyctl subscribe disk.full --exec -- ./clean-up
               notifyctl subscribe backup.success --count 1 --timeout 1h && echo done
             """)
@@ -66,12 +72,15 @@ struct SubscribeCommand: AsyncParsableCommand, ProgramRunning, PatternTaking {
         ))
     var exec = false
 
+    @Flag(help: "Print values, and then their changes. Excludes --durable, --from and --exec.")
+    var retained = false
+
     @OptionGroup var output: OutputOptions
 
     var program: [String] = []
 
     private enum CodingKeys: CodingKey {
-        case connection, patterns, receiving, count, timeout, exec, output
+        case connection, patterns, receiving, count, timeout, exec, retained, output
     }
 
     var takesProgram: Bool { exec }
@@ -83,6 +92,11 @@ struct SubscribeCommand: AsyncParsableCommand, ProgramRunning, PatternTaking {
                 "--exec does not run a failed command again: for a durable subscription use 'notifyctl work'")
         }
         try receiving.checkDurable()
+        if retained {
+            if receiving.durable != nil || receiving.subscription.from != nil || exec {
+                throw ValidationError("--retained can't be used with --durable, --from or --exec")
+            }
+        }
         if let count, count < 1 { throw ValidationError("--count must be at least 1") }
     }
 
@@ -90,10 +104,22 @@ struct SubscribeCommand: AsyncParsableCommand, ProgramRunning, PatternTaking {
         if exec, program.isEmpty {
             throw CommandFailure(.usage, "the command to run is missing: add it after '--', such as '-- ./clean-up'")
         }
+        if retained { return try await watch() }
         try await SubscribeRunner(
             receiving, patterns: patterns, configuration: connection.configuration(), limit: count, timeout: timeout,
             format: output.messageFormat,
             program: exec ? try JobRunner(program, keepsErrors: receiving.durable != nil) : nil
+        ).run()
+    }
+
+    private func watch() async throws {
+        var (configuration, format) = (connection.configuration(), output.messageFormat)
+        configuration.onConnectionChange = ConnectionReporter().handler
+        // The names tell the values apart, so they are always printed.
+        if case .payload = format.content { format.content = .nameAndPayload }
+        try await WatchRunner(
+            configuration: configuration, patterns: patterns, object: receiving.subscription.object, limit: count,
+            timeout: timeout, format: format
         ).run()
     }
 }

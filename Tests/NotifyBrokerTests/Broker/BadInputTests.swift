@@ -5,7 +5,7 @@ import Testing
 import WireTestSupport
 
 struct BadInputTests {
-    @Test(arguments: [0x00, 0x1F, 0x3F, 0x40, 0x41, 0x50, 0x60, 0xFF] as [UInt8])
+    @Test(arguments: [0x00, 0x24, 0x3F, 0x40, 0x41, 0x50, 0x60, 0xFF] as [UInt8])
     func `an unknown frame kind is answered and the connection stays open`(_ kind: UInt8) {
         let host = TestHost()
         let client = host.connect()

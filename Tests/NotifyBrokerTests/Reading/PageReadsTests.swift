@@ -39,10 +39,12 @@ struct PageReadsTests {
         configuration.tailRingBytes = 0
         let host = TestHost(configuration)
         let poster = host.connect()
-        for _ in 0..<Self.rows {
+        for _ in 1..<Self.rows {
             poster.post("a", .stored)
             host.run()
         }
+        poster.setValue("a")
+        host.run()
         host.store.pageRows = 1
         let (readers, worker) = ((0..<2).map { _ in host.connect() }, host.connect())
         let others = (0..<Self.rows).map { _ in (reading: host.connect(), tracing: host.connect()) }
@@ -54,6 +56,7 @@ struct PageReadsTests {
         }
         for client in others {
             if purposes.contains(.history) { client.reading.read(["a"], 1...) }
+            if purposes.contains(.values) { client.reading.readValues("a") }
             if purposes.contains(.trace) {
                 client.tracing.send(TraceRequest(request: client.tracing.nextRequest(), sequence: 1))
             }
@@ -85,6 +88,7 @@ struct PageReadsTests {
         }
         #expect(pages.count { $0 == .history } == Self.rows)
         #expect(pages.count { $0 == .trace } == Self.rows)
+        #expect(pages.count { $0 == .values } == Self.rows)
         #expect(pages.count { $0 == .deadLetters } == Self.rows)
         #expect(pages.count { $0 == .subscription } == 2 * Self.rows)
     }

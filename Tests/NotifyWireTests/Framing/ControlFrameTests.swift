@@ -323,6 +323,6 @@ struct Sample: Sendable, CustomTestStringConvertible {
     @Test func `kinds and codes are unique and not zero`() {
         #expect(FrameKind.allCases.allSatisfy { $0.rawValue != 0 })
         #expect(ErrorCode.allCases.allSatisfy { $0.rawValue != 0 })
-        #expect(FrameKind.allCases.filter { !$0.isFromDaemon }.count == 36)
+        #expect(FrameKind.allCases.filter { !$0.isFromDaemon }.count == 39)
     }
 }

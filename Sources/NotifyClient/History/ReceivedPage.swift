@@ -1,12 +1,25 @@
 import NotifyWire
 
+/// The header of a page: the deliveries that follow it are its messages.
+protocol PageHeader: ReplyFrame {
+    var request: UInt64 { get }
+    /// The number of messages that follow.
+    var count: UInt32 { get }
+}
+
+extension LogPage: PageHeader {}
+extension ValuePage: PageHeader {}
+
 /// The received part of a page of the log.
-struct ReceivedLogPage: Sendable {
-    let header: LogPage
+typealias ReceivedLogPage = ReceivedPage<LogPage>
+
+/// The received part of a page.
+struct ReceivedPage<Header: PageHeader>: Sendable {
+    let header: Header
     private(set) var batches: [MessageBatch] = []
     private var count = 0
 
-    init(_ header: LogPage) {
+    init(_ header: Header) {
         self.header = header
     }
 
@@ -16,7 +29,9 @@ struct ReceivedLogPage: Sendable {
         batches.append(batch)
         count += batch.entries.count
     }
+}
 
+extension ReceivedPage<LogPage> {
     /// The gaps for deleted and for damaged messages.
     var gaps: [NotificationClient.Gap] {
         var gaps: [NotificationClient.Gap] = []

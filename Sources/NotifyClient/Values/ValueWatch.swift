@@ -1,0 +1,139 @@
+import NotifyWire
+import ServiceLifecycle
+
+extension NotificationClient {
+    /// What a watch of values reports.
+    public enum ValueEvent: Sendable {
+        /// A value: at first each present one, then each that is set. Its sequence is its revision.
+        case value(Message)
+        /// A value was cleared. The message has its name and object, and tells who cleared it, when, and why (see
+        /// ``Message/clearedReason``).
+        case cleared(Message)
+        /// Every value was reported, and changes follow. Reported once, and once after each `reset`.
+        case upToDate
+        /// What was reported is obsolete, because it is unknown what has changed since, for example because a backup was
+        /// restored. All values follow, and then `upToDate`.
+        case reset
+        /// Values are damaged in the daemon's log, so they can't be reported. Some of them might not match.
+        case damaged(count: Int)
+    }
+
+    /// A position in the changes of values, with which a watch can continue, also in another run of the program.
+    public struct ValuePosition: Hashable, Codable, Sendable {
+        /// The epoch of the daemon's log.
+        public let epoch: UInt64
+        /// The sequence up to which all changes were read.
+        public let sequence: UInt64
+
+        /// Makes a position.
+        public init(epoch: UInt64, sequence: UInt64) {
+            self.epoch = epoch
+            self.sequence = sequence
+        }
+    }
+
+    /// Values and their changes, as an asynchronous sequence.
+    ///
+    /// Values arrive in pages. The next page is requested once the events before it were read, so at most one page is
+    /// held in memory. Each iterator begins anew. The sequence ends in a cancelled task, and when the service of the
+    /// task is shut down gracefully.
+    public struct ValueWatch: AsyncSequence, Sendable {
+        let client: NotificationClient
+        let cursor: ValueCursor
+
+        /// Makes an iterator, which begins with the present values, or at the position of the watch.
+        public func makeAsyncIterator() -> Iterator { Iterator(client: client, cursor: cursor) }
+
+        /// Reads the events of a watch.
+        public struct Iterator: AsyncIteratorProtocol {
+            private let client: NotificationClient
+            private var cursor: ValueCursor
+            private var events: ArraySlice<ValueEvent> = []
+            /// The position after the events that were read, with which another watch can continue. `nil` until
+            /// ``ValueEvent/upToDate`` was read, and within a page of changes that is not read to its end.
+            public private(set) var position: ValuePosition?
+
+            init(client: NotificationClient, cursor: ValueCursor) {
+                self.client = client
+                self.cursor = cursor
+                position = cursor.position
+            }
+
+            /// The next event; `nil` in a cancelled task.
+            public mutating func next(
+                isolation actor: isolated (any Actor)?
+            ) async throws(NotifyError) -> ValueEvent? {
+                if Fork.isChild { throw .forked }
+                do {
+                    while events.isEmpty {
+                        let page = try await client.core.values(cursor.request, timeout: nil)
+                        events = cursor.received(page)[...]
+                    }
+                    let event = events.popFirst()
+                    position = events.isEmpty ? cursor.position : nil
+                    return event
+                } catch  where Task.isCancelled || Task.isShuttingDownGracefully {
+                    return nil
+                }
+            }
+
+            /// The next event; `nil` in a cancelled task.
+            public mutating nonisolated(nonsending) func next() async throws(NotifyError) -> ValueEvent? {
+                try await next(isolation: #isolation)
+            }
+        }
+    }
+
+    /// The present values, as an asynchronous sequence of messages. Each iterator reads them anew.
+    public struct Values: AsyncSequence, Sendable {
+        let client: NotificationClient
+        let cursor: ValueCursor
+        let timeout: Duration?
+
+        /// Makes an iterator, which begins with the first value.
+        public func makeAsyncIterator() -> Iterator { Iterator(client: client, cursor: cursor, timeout: timeout) }
+
+        /// Reads values.
+        public struct Iterator: AsyncIteratorProtocol {
+            private let client: NotificationClient
+            private let timeout: Duration?
+            private var cursor: ValueCursor
+            private var messages: ArraySlice<Message> = []
+
+            init(client: NotificationClient, cursor: ValueCursor, timeout: Duration?) {
+                self.client = client
+                self.cursor = cursor
+                self.timeout = timeout
+            }
+
+            /// The next value; `nil` at the end.
+            public mutating func next(isolation actor: isolated (any Actor)?) async throws(NotifyError) -> Message? {
+                if Fork.isChild { throw .forked }
+                while messages.isEmpty, cursor.position == nil {
+                    let page = try await client.core.values(cursor.request, timeout: timeout)
+                    guard page.header.damaged == 0 else { throw .damagedValue }
+                    let events = cursor.received(page)
+                    if case .reset? = events.first {
+                        throw NotifyError(
+                            .storageFailed, "the log was replaced while its values were read; read them again")
+                    }
+                    messages = page.messages[...]
+                }
+                return messages.popFirst()
+            }
+
+            /// The next value; `nil` at the end.
+            public mutating nonisolated(nonsending) func next() async throws(NotifyError) -> Message? {
+                try await next(isolation: #isolation)
+            }
+        }
+    }
+}
+
+extension NotificationClient.Message {
+    /// Why the value of the name and object was cleared, if this message says so: `cleared` if a client has cleared it.
+    /// `nil` for other messages.
+    public var clearedReason: String? {
+        batch.withDelivery(index) { ClearedHeader.reason(in: $0.parts.headers) }
+    }
+}

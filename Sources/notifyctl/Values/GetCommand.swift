@@ -1,0 +1,116 @@
+import ArgumentParser
+import NotifyClient
+
+struct GetCommand: AsyncParsableCommand, PatternTaking {
+    static let configuration = CommandConfiguration(
+        commandName: "get",
+        abstract: "Print values: the last messages posted with --retain.",
+        discussion: """
+            One name prints its value as its payload and a newline. Several names, or a pattern, print a table. Its last \
+            column shows the beginning of a payload; --verbose, --json and --format print whole payloads. \
+            \(OutputOptions.discussion)
+
+            The exit status is 1 if there is no value. With --wait, the command waits for the first one.
+
+            EXAMPLES
+              notifyctl get jobs.backup
+              notifyctl get 'jobs.>' --json
+              notifyctl get image.logo --raw >logo.png
+              notifyctl get jobs.backup --wait --timeout 1m
+            """)
+
+    @OptionGroup var connection: ConnectionOptions
+
+    @Argument(help: "Names, or patterns of names.")
+    var patterns: [String]
+
+    @Option(help: ArgumentHelp("Only values with this object; '' for none.", valueName: "text"))
+    var object: String?
+
+    @Flag(name: .shortAndLong, help: "If there is no value yet, wait for the first one.")
+    var wait = false
+
+    @Option(
+        name: .shortAndLong, parsing: .unconditional,
+        help: ArgumentHelp("With --wait: exit after this time, with status 124.", valueName: "span"),
+        transform: { try SpanArgument.span($0) })
+    var timeout: Duration?
+
+    @OptionGroup var table: TableOptions
+
+    @OptionGroup var output: OutputOptions
+
+    func validate() throws {
+        try UserNames.check(patterns)
+        if timeout != nil, !wait { throw ValidationError("--timeout needs --wait") }
+        if table.wide, !isTable { throw ValidationError("--wide needs a pattern or several names, and no other format") }
+    }
+
+    private var isTable: Bool {
+        let isPlain = !output.json && !output.verbose && output.template == nil && !output.raw && !output.null
+        return isPlain && (patterns.count > 1 || patterns[0].contains { "*>".contains($0) })
+    }
+
+    func run() async throws {
+        let (patterns, object, wait, isTable) = (patterns, object, wait, isTable)
+        let (format, times, style) = (output.messageFormat, output.time.style, table.style)
+        var configuration = connection.configuration()
+        if wait { configuration.onConnectionChange = ConnectionReporter().handler }
+        try await Interruption.run(incomplete: .incomplete) { [configuration, timeout] interruption in
+            let values = try await ValueWait.run(within: timeout) {
+                try await withNotificationClient(configuration: configuration) { client in
+                    let values = try await Self.values(client, patterns, object)
+                    if !values.isEmpty || !wait { return values }
+                    return try await Self.first(client, patterns, object).map { [$0] } ?? []
+                }
+            }
+            guard !Task.isCancelled else { return }
+            guard !values.isEmpty else { throw CommandFailure(.failure, "there is no value") }
+            var output = StandardOutput()
+            if isTable {
+                for line in Self.table(values, times).lines(in: style) { output.append("\(line)\n") }
+            } else {
+                for value in values {
+                    output.gather { format.append(value, to: &$0) }
+                    if output.isFull { try await output.flush(until: interruption) }
+                }
+            }
+            try await output.flush(until: interruption)
+        }
+    }
+
+    private static func values(
+        _ client: NotificationClient, _ patterns: [String], _ object: String?
+    ) async throws -> [NotificationClient.Message] {
+        var values: [NotificationClient.Message] = []
+        for try await value in try client.values(matching: patterns, object: object) { values.append(value) }
+        return values.sorted { ($0.name, $0.object ?? "") < ($1.name, $1.object ?? "") }
+    }
+
+    private static func first(
+        _ client: NotificationClient, _ patterns: [String], _ object: String?
+    ) async throws -> NotificationClient.Message? {
+        for try await event in try client.watch(patterns, object: object) {
+            if case .value(let message) = event { return message }
+        }
+        return nil
+    }
+
+    static func table(_ values: [NotificationClient.Message], _ times: TimeStyle) -> Table {
+        var table = Table([
+            .text("NAME"), .text("OBJECT"), .number("SEQUENCE"), .time("TIME"), .number("UID").wide,
+            .number("BYTES").wide, .text("VALUE"),
+        ])
+        for value in values {
+            let text = value.text.map { String($0.prefix(maximumText)) + ($0.count > maximumText ? "…" : "") }
+            table.append([
+                value.name, value.object ?? "-", "\(value.sequence)", times.text(value.date), "\(value.uid)",
+                Quantities.bytes(UInt64(value.payload.count)), text ?? "(not UTF-8)",
+            ])
+        }
+        return table
+    }
+
+    /// The most characters of a payload in the table.
+    private static let maximumText = 60
+}

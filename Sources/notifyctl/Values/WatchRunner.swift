@@ -1,0 +1,55 @@
+import NotifyClient
+
+/// Prints values and their changes, for `subscribe --retained`.
+struct WatchRunner: Sendable {
+    let configuration: NotificationClient.Configuration
+    let patterns: [String]
+    let object: String?
+    /// The number of values and changes after which the command ends; nil for no limit.
+    let limit: Int?
+    let timeout: Duration?
+    let format: MessageFormat
+
+    func run() async throws {
+        try await Interruption.run(incomplete: limit == nil ? nil : .incomplete) { interruption in
+            try await ValueWait.run(within: timeout) {
+                try await withNotificationClient(configuration: configuration) { client in
+                    try await print(client.watch(patterns, object: object), until: interruption)
+                }
+            }
+        }
+    }
+
+    private func print(_ watch: NotificationClient.ValueWatch, until interruption: Interruption) async throws {
+        var output = StandardOutput()
+        var printed = 0
+        for try await event in watch {
+            output.gather { append(event, to: &$0) }
+            try await output.flush(until: interruption)
+            switch event {
+            case .value, .cleared: printed += 1
+            case .damaged(let count): StandardError.write("\(count) values are damaged in the daemon's log")
+            case .upToDate, .reset: break
+            }
+            if let limit, printed >= limit { return }
+        }
+    }
+
+    func append(_ event: NotificationClient.ValueEvent, to bytes: inout [UInt8]) {
+        switch (event, format.content) {
+        case (.value(let message), _): format.append(message, to: &bytes)
+        // JSON has the header that says why, and a template can contain it.
+        case (.cleared(let message), .json), (.cleared(let message), .template): format.append(message, to: &bytes)
+        case (.cleared(let message), _):
+            append("\(Table.printable(message.name)) \(message.clearedReason ?? "cleared")", to: &bytes)
+        case (.upToDate, .json): append(#"{"up_to_date":true}"#, to: &bytes)
+        case (.reset, .json): append(#"{"reset":true}"#, to: &bytes)
+        case (.upToDate, _), (.reset, _), (.damaged, _): break
+        }
+    }
+
+    private func append(_ line: String, to bytes: inout [UInt8]) {
+        bytes.append(contentsOf: line.utf8)
+        bytes.append(format.terminator ?? UInt8(ascii: "\n"))
+    }
+}
