@@ -1,0 +1,131 @@
+import Foundation
+import Glibc
+import NotifyClient
+import TestSupport
+import Testing
+
+extension IntegrationTests {
+    /// `notifyctl post --retain`, `get`, `clear` and `subscribe --retained`, and values of the client library.
+    @Suite struct NotifyctlValueTests: CommandSuite {
+        let setUp: CommandSetUp
+
+        init() async throws { setUp = try await CommandSetUp() }
+
+        @Test func `a value with a receipt survives a kill of the daemon`() async throws {
+            for index in 1...20 {
+                #expect(try await notifyctl.run("post", "a.b", "\(index)", "--retain", "-q").status == .status(0))
+            }
+            try await daemon.kill()
+            try await daemon.start()
+            let value = try await notifyctl.run("get", "a.b", "--json").objects[0]
+            #expect(value["payload"] as? String == "20")
+        }
+
+        @Test func `a payload of any bytes is printed unchanged with --raw`() async throws {
+            let bytes: [UInt8] = [0, 255, 10, 13, 7]
+            try Data(bytes).write(to: URL(filePath: daemon.folder.file("payload")))
+            _ = try await notifyctl.run("post", "a.b", "--file", daemon.folder.file("payload"), "--retain")
+            let result = try await notifyctl.shell("notifyctl get a.b --raw | od -An -tu1 | tr -s ' '")
+            #expect(result.output == " 0 255 10 13 7\n")
+        }
+
+        @Test func `several values are a table, and none is status 1`() async throws {
+            _ = try await notifyctl.run("post", "a.b", "one\ntwo", "--retain")
+            _ = try await notifyctl.run("post", "a.c", "three", "--retain", "--object", "o")
+            let table = try await notifyctl.run("get", "a.*").lines
+            #expect(table[0].hasPrefix("NAME  OBJECT") && table.count == 3)
+            #expect(table[1].hasPrefix("a.b   -") && table[2].hasPrefix("a.c   o"))
+            let none = try await notifyctl.run("get", "b")
+            #expect(none.status == .status(1) && none.errors == "notifyctl: there is no value\n")
+            #expect(try await notifyctl.run("get", "a.c", "--object", "").status == .status(1))
+        }
+
+        @Test func `a change with a condition that is not met ends with status 1 and the sequence`() async throws {
+            _ = try await notifyctl.run("post", "a.b", "1", "--retain", "--if-sequence", "0")
+            let refused = try await notifyctl.run("post", "a.b", "2", "--retain", "--if-sequence", "0")
+            #expect(refused.status == .status(1) && refused.errors.contains("the value has sequence 1"))
+            let cleared = try await notifyctl.run("clear", "a.b", "--if-sequence", "7")
+            #expect(cleared.status == .status(1) && cleared.errors.contains("the value has sequence 1"))
+            #expect(try await notifyctl.run("clear", "a.b", "--if-sequence", "1").output == "cleared 1 value\n")
+            let none = try await notifyctl.run("post", "a.b", "3", "--retain", "--if-sequence", "1")
+            #expect(none.status == .status(1) && none.errors.contains("there is no value"))
+        }
+
+        @Test func `get waits for the first value`() async throws {
+            let waiting = try notifyctl.start(["get", "a.b", "--wait"])
+            let late = try await notifyctl.run("get", "a.c", "--wait", "--timeout", "10ms")
+            #expect(late.status == .status(124))
+            _ = try await notifyctl.run("post", "a.b", "here", "--retain")
+            #expect(try await waiting.waitForExit() == .status(0))
+            #expect(waiting.standardOutput.current.text == "here\n")
+        }
+
+        @Test func `a watch prints values, changes and clears, over a restart of the daemon`() async throws {
+            _ = try await notifyctl.run("post", "a.b", "1", "--retain")
+            let watch = try notifyctl.start(["subscribe", "--retained", "a.*", "--count", "4"])
+            _ = try await watch.waitForLines(1)
+            try await daemon.kill()
+            try await daemon.start()
+            _ = try await notifyctl.run("post", "a.b", "2", "--retain")
+            _ = try await watch.waitForLines(2)
+            _ = try await notifyctl.run("post", "a.c", "3", "--retain")
+            _ = try await watch.waitForLines(3)
+            _ = try await notifyctl.run("clear", "a.b")
+            #expect(try await watch.waitForExit() == .status(0))
+            #expect(watch.standardOutput.current.text == "a.b 1\na.b 2\na.c 3\na.b cleared\n")
+        }
+
+        @Test func `wrong uses are explained`() async throws {
+            for (arguments, text) in [
+                (["post", "a", "", "--if-sequence", "1"], "--if-sequence needs --retain"),
+                (["post", "a", "", "--retain", "--durability", "volatile"], "--retain stores the message"),
+                (["subscribe", "--retained", "a", "--durable", "b"], "--retained can't be used with"),
+                (["clear", "a.*", "--if-sequence", "1"], "one name without wildcards"),
+                (["get", "a", "--timeout", "1s"], "--timeout needs --wait"),
+            ] {
+                let result = try await notifyctl.run(arguments)
+                #expect(result.status == .status(64) && result.errors.contains(text), "\(arguments)")
+            }
+        }
+
+        @Test func `the client library sets, reads, watches and clears values`() async throws {
+            let configuration = NotificationClient.Configuration(socketPath: daemon.socket)
+            try await withNotificationClient(configuration: configuration) { client -> Void in
+                let first = try await client.setValue("1", for: "a.b", ifSequence: 0)
+                let error = await #expect(throws: NotifyError.self) {
+                    try await client.setValue("2", for: "a.b", ifSequence: 0)
+                }
+                #expect(error?.code == .valueChanged && error?.detail == first.sequence)
+                try await client.setValue([2], for: "a.b", object: "o", isSynced: true)
+                #expect(try await client.value(of: "a.b")?.text == "1")
+                #expect(try await client.value(of: "a.b", object: "o")?.payload == [2])
+                #expect(try await client.value(of: "a.c") == nil)
+                var names: [String] = []
+                for try await value in try client.values(matching: ["a.*"]) { names.append(value.name) }
+                #expect(names == ["a.b", "a.b"])
+                var events = try client.watch(["a.>"], object: "").makeAsyncIterator()
+                guard case .value(let present)? = try await events.next(), case .upToDate? = try await events.next()
+                else {
+                    Issue.record("no value")
+                    return
+                }
+                #expect(present.sequence == first.sequence)
+                let position = try #require(events.position)
+                #expect(try await client.clear("a.b"))
+                guard case .cleared(let cleared)? = try await events.next() else {
+                    Issue.record("no clear")
+                    return
+                }
+                #expect(cleared.clearedReason == "cleared" && cleared.uid == getuid())
+                #expect(try await client.clear("a.b") == false)
+                #expect(try await client.clear(matching: ["a.*"]) == 1)
+                var later = try client.watch(["a.>"], object: "", from: position).makeAsyncIterator()
+                guard case .cleared(let again)? = try await later.next() else {
+                    Issue.record("no clear")
+                    return
+                }
+                #expect(again.sequence == cleared.sequence)
+            }
+        }
+    }
+}
