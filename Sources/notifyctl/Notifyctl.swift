@@ -35,7 +35,8 @@ struct Notifyctl: AsyncParsableCommand {
         version: NotificationClient.version,
         subcommands: [
             PostCommand.self, SubscribeCommand.self, WaitCommand.self, LogCommand.self, PurgeCommand.self,
-            GetCommand.self, ClearCommand.self, DurableCommand.self, WorkCommand.self, DeadCommand.self, RequestCommand.self, ServeCommand.self,
+            GetCommand.self, ClearCommand.self, DurableCommand.self, WorkCommand.self, DeadCommand.self,
+            RequestCommand.self, ServeCommand.self,
             PingCommand.self, ReloadCommand.self, PolicyCommand.self, CheckCommand.self, BackupCommand.self,
             StatsCommand.self, ClientsCommand.self,
             SubscriptionsCommand.self, NamesCommand.self, MonitorCommand.self, TraceCommand.self, TopCommand.self,

@@ -11,7 +11,7 @@ extension IntegrationTests {
             "post a.b x", "post a.b x --json", "post a.b --lines </etc/passwd",
             "subscribe a --from oldest", "wait a --durable mine",
             "log", "log --json", "log --follow", "log --reverse", "log --summary", "log --summary --json",
-            "purge none --yes", "durable list", "durable list --watch --interval 100ms", "durable remove mine",
+            "get v", "get v --json", "get 'v.*' v", "clear none", "purge none --yes", "durable list", "durable list --watch --interval 100ms", "durable remove mine",
             "durable create new a", "durable create mine a", "durable show mine",
             "durable reset mine --to now",
             "durable edit mine --patterns a", "durable set mine --deadline 1s", "dead list", "dead list --watch",
@@ -36,6 +36,7 @@ extension IntegrationTests {
             try client.subscribe("a", durable: "mine")
             for _ in 0..<3 { try client.post("a", "x", durability: .stored) }
             try client.detach()
+            _ = try await notifyctl.run("post", "v", "x", "--retain", "--quiet")
         }
 
         @Test(arguments: commands)

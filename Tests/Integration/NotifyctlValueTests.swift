@@ -104,13 +104,13 @@ extension IntegrationTests {
                 for try await value in try client.values(matching: ["a.*"]) { names.append(value.name) }
                 #expect(names == ["a.b", "a.b"])
                 var events = try client.watch(["a.>"], object: "").makeAsyncIterator()
-                guard case .value(let present)? = try await events.next(), case .upToDate? = try await events.next()
+                guard case .value(let present)? = try await events.next(),
+                    case .upToDate(let position)? = try await events.next()
                 else {
                     Issue.record("no value")
                     return
                 }
                 #expect(present.sequence == first.sequence)
-                let position = try #require(events.position)
                 #expect(try await client.clear("a.b"))
                 guard case .cleared(let cleared)? = try await events.next() else {
                     Issue.record("no clear")

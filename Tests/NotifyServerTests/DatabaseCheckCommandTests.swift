@@ -53,7 +53,8 @@ import Testing
         let repair = try run("--repair", database)
         #expect(repair.status == 0)
         #expect(repair.output.contains("lost messages: 3 (7 to 8, 20)\n"))
-        #expect(repair.output.contains("kept messages: 97, durable subscriptions: 0, values: 0, in '\(database).repaired'"))
+        #expect(
+            repair.output.contains("kept messages: 97, durable subscriptions: 0, values: 0, in '\(database).repaired'"))
         #expect(try run("--check", database + ".repaired").status == 0)
         let again = try run("--repair", database)
         #expect(again.status == 1)

@@ -144,7 +144,8 @@ struct PendingLog {
     /// and answers to requests that clear a value.
     ///
     /// - Parameter withdrawn: The sequences of the messages that were removed from this batch.
-    mutating func takeValueAnswers(dependingOn withdrawn: Set<UInt64>) -> [(connection: ConnectionID, request: UInt64)] {
+    mutating func takeValueAnswers(dependingOn withdrawn: Set<UInt64>) -> [(connection: ConnectionID, request: UInt64)]
+    {
         var taken: [(connection: ConnectionID, request: UInt64)] = []
         continuations.removeAll { continuation in
             switch continuation {

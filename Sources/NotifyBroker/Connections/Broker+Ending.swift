@@ -40,7 +40,8 @@ extension Broker {
         let connection = connections[slot]
         guard connection.turn == .none, connection.postsAwaitingReceipts == 0,
             connection.pendingAnswers == 0, connection.unansweredAttaches.isEmpty, connection.historyReads == 0,
-            connection.valueReads == 0, connection.asks.isEmpty, connection.listing == nil, !connection.pauses.contains(.awaitingPage)
+            connection.valueReads == 0, connection.asks.isEmpty, connection.listing == nil,
+            !connection.pauses.contains(.awaitingPage)
         else { return false }
         return !storeRequests.hasRequest(of: connection.id, uid: connection.uid)
     }

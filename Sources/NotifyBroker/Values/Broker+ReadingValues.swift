@@ -1,4 +1,3 @@
-import Algorithms
 import NIOCore
 import NotifyCenter
 import NotifyLog
@@ -170,49 +169,5 @@ extension Broker {
         guard connections[slot].valueReads > 0 else { return }
         connections[slot].valueReads = 0
         for read in pages.values.remove(connections[slot].id) { ledger.release(read.charge) }
-    }
-
-    // MARK: Commits
-
-    /// The maximum number of comparisons of changes with waiting requests in one step. If there would be more, all
-    /// requests read a page.
-    private static let maximumComparisons = 8_192
-
-    /// Lets the waiting requests whose values have changed read their page.
-    mutating func wakeValueReads(_ batch: InFlightBatch) {
-        guard !pages.values.atEnd.isEmpty else { return }
-        let changes = batch.values
-        let last = commits.persistedThrough
-        if changes.count * pages.values.atEnd.count > Self.maximumComparisons {
-            pages.values.committed()
-        } else {
-            scheduler.spend(changes.count * pages.values.atEnd.count)
-            pages.values.committed { read in
-                if changes.contains(where: { batch.log.matches($0.sequence, read.filter) }) { return true }
-                read.after = max(read.after, last)
-                return false
-            }
-        }
-        actions.append(.scheduleTick)
-    }
-}
-
-extension PendingLog {
-    /// Whether a filter selects the message with this sequence.
-    fileprivate func matches(_ sequence: UInt64, _ filter: SubscriptionFilter) -> Bool {
-        let part = sealed.first { ($0.block.entries.last?.sequence ?? 0) >= sequence }
-        guard let part, let entry = part.block.entries.binarySearched(sequence) else { return false }
-        return part.block.withMessage(entry) { message in
-            filter.matches(name: message.parts.name)
-                && filter.object.map { message.parts.object.elementsEqual($0.utf8) } ?? true
-        }
-    }
-}
-
-extension [LogBlock.Entry] {
-    /// The entry with a sequence; nil if there is none.
-    func binarySearched(_ sequence: UInt64) -> LogBlock.Entry? {
-        let index = partitioningIndex { $0.sequence >= sequence }
-        return index < endIndex && self[index].sequence == sequence ? self[index] : nil
     }
 }

@@ -75,7 +75,7 @@ extension NotificationClient {
     /// - Throws: ``NotifyError`` for invalid patterns. The sequence throws as ``value(of:object:timeout:)``.
     public func values(
         matching patterns: [String], object: String? = nil, timeout: Duration? = nil
-    ) throws(NotifyError) -> Values {
+    ) throws(NotifyError) -> some AsyncSequence<Message, NotifyError> & Sendable {
         Values(client: self, cursor: try ValueCursor(patterns, object: object), timeout: timeout)
     }
 
@@ -95,7 +95,8 @@ extension NotificationClient {
     ///
     /// A watch shows committed values only, and never an older state after a newer one. If it is read slowly, it gets the
     /// latest state of each value, and skips those between. If the connection is lost, it continues with what has changed
-    /// since; if that is unknown, it begins anew with `reset`.
+    /// since; if that is unknown, it begins anew with `reset`. At most one page of values is held in memory. Each iterator
+    /// begins anew. The sequence ends in a cancelled task, and when the service of the task is shut down gracefully.
     ///
     /// - Parameters:
     ///   - patterns: The patterns of names to match, 1 to 64.
@@ -105,7 +106,7 @@ extension NotificationClient {
     ///   pattern, and other errors of the daemon.
     public func watch(
         _ patterns: [String], object: String? = nil, from position: ValuePosition? = nil
-    ) throws(NotifyError) -> ValueWatch {
+    ) throws(NotifyError) -> some AsyncSequence<ValueEvent, NotifyError> & Sendable {
         ValueWatch(client: self, cursor: try ValueCursor(patterns, object: object, from: position))
     }
 

@@ -21,7 +21,8 @@ struct ValueCursor: Sendable {
     init(
         _ patterns: [String], object: String?, from position: NotificationClient.ValuePosition? = nil
     ) throws(NotifyError) {
-        self.patterns = try SubscriptionSpec(patterns: patterns, object: object, kind: .volatile(), limit: nil).patterns.map(\.string)
+        self.patterns = try SubscriptionSpec(patterns: patterns, object: object, kind: .volatile(), limit: nil).patterns
+            .map(\.string)
         self.object = object
         if let position {
             epoch = position.epoch
@@ -29,10 +30,8 @@ struct ValueCursor: Sendable {
         }
     }
 
-    /// The position from which another watch can continue; nil while not all values were read.
-    var position: NotificationClient.ValuePosition? {
-        if case .changes(let after) = stage { .init(epoch: epoch, sequence: after) } else { nil }
-    }
+    /// Whether every value was read, so that changes follow.
+    var isUpToDate: Bool { if case .changes = stage { true } else { false } }
 
     /// The request for the next page.
     var request: ReadValues {
@@ -66,7 +65,7 @@ struct ValueCursor: Sendable {
                 break
             }
             stage = .changes(after: changesAfter)
-            events.append(.upToDate)
+            events.append(.upToDate(.init(epoch: epoch, sequence: changesAfter)))
         case .changes:
             for message in page.messages where readByKey.remove(message.sequence) == nil {
                 events.append(message.clearedReason == nil ? .value(message) : .cleared(message))

@@ -9,8 +9,10 @@ extension NotificationClient {
         /// A value was cleared. The message has its name and object, and tells who cleared it, when, and why (see
         /// ``Message/clearedReason``).
         case cleared(Message)
-        /// Every value was reported, and changes follow. Reported once, and once after each `reset`.
-        case upToDate
+        /// Every value was reported, and changes follow. Reported once, and once after each `reset`. Another watch can
+        /// continue at this position. Later, it can continue at the epoch of this position and the sequence of the last
+        /// change.
+        case upToDate(ValuePosition)
         /// What was reported is obsolete, because it is unknown what has changed since, for example because a backup was
         /// restored. All values follow, and then `upToDate`.
         case reset
@@ -34,33 +36,24 @@ extension NotificationClient {
 
     /// Values and their changes, as an asynchronous sequence.
     ///
-    /// Values arrive in pages. The next page is requested once the events before it were read, so at most one page is
-    /// held in memory. Each iterator begins anew. The sequence ends in a cancelled task, and when the service of the
-    /// task is shut down gracefully.
-    public struct ValueWatch: AsyncSequence, Sendable {
+    /// Values arrive in pages. The next page is requested once the events before it were read.
+    struct ValueWatch: AsyncSequence, Sendable {
         let client: NotificationClient
         let cursor: ValueCursor
 
-        /// Makes an iterator, which begins with the present values, or at the position of the watch.
-        public func makeAsyncIterator() -> Iterator { Iterator(client: client, cursor: cursor) }
+        func makeAsyncIterator() -> Iterator { Iterator(client: client, cursor: cursor) }
 
-        /// Reads the events of a watch.
-        public struct Iterator: AsyncIteratorProtocol {
+        struct Iterator: AsyncIteratorProtocol {
             private let client: NotificationClient
             private var cursor: ValueCursor
             private var events: ArraySlice<ValueEvent> = []
-            /// The position after the events that were read, with which another watch can continue. `nil` until
-            /// ``ValueEvent/upToDate`` was read, and within a page of changes that is not read to its end.
-            public private(set) var position: ValuePosition?
 
             init(client: NotificationClient, cursor: ValueCursor) {
                 self.client = client
                 self.cursor = cursor
-                position = cursor.position
             }
 
-            /// The next event; `nil` in a cancelled task.
-            public mutating func next(
+            mutating func next(
                 isolation actor: isolated (any Actor)?
             ) async throws(NotifyError) -> ValueEvent? {
                 if Fork.isChild { throw .forked }
@@ -69,32 +62,27 @@ extension NotificationClient {
                         let page = try await client.core.values(cursor.request, timeout: nil)
                         events = cursor.received(page)[...]
                     }
-                    let event = events.popFirst()
-                    position = events.isEmpty ? cursor.position : nil
-                    return event
+                    return events.popFirst()
                 } catch  where Task.isCancelled || Task.isShuttingDownGracefully {
                     return nil
                 }
             }
 
-            /// The next event; `nil` in a cancelled task.
-            public mutating nonisolated(nonsending) func next() async throws(NotifyError) -> ValueEvent? {
+            mutating nonisolated(nonsending) func next() async throws(NotifyError) -> ValueEvent? {
                 try await next(isolation: #isolation)
             }
         }
     }
 
     /// The present values, as an asynchronous sequence of messages. Each iterator reads them anew.
-    public struct Values: AsyncSequence, Sendable {
+    struct Values: AsyncSequence, Sendable {
         let client: NotificationClient
         let cursor: ValueCursor
         let timeout: Duration?
 
-        /// Makes an iterator, which begins with the first value.
-        public func makeAsyncIterator() -> Iterator { Iterator(client: client, cursor: cursor, timeout: timeout) }
+        func makeAsyncIterator() -> Iterator { Iterator(client: client, cursor: cursor, timeout: timeout) }
 
-        /// Reads values.
-        public struct Iterator: AsyncIteratorProtocol {
+        struct Iterator: AsyncIteratorProtocol {
             private let client: NotificationClient
             private let timeout: Duration?
             private var cursor: ValueCursor
@@ -106,10 +94,9 @@ extension NotificationClient {
                 self.timeout = timeout
             }
 
-            /// The next value; `nil` at the end.
-            public mutating func next(isolation actor: isolated (any Actor)?) async throws(NotifyError) -> Message? {
+            mutating func next(isolation actor: isolated (any Actor)?) async throws(NotifyError) -> Message? {
                 if Fork.isChild { throw .forked }
-                while messages.isEmpty, cursor.position == nil {
+                while messages.isEmpty, !cursor.isUpToDate {
                     let page = try await client.core.values(cursor.request, timeout: timeout)
                     guard page.header.damaged == 0 else { throw .damagedValue }
                     let events = cursor.received(page)
@@ -122,8 +109,7 @@ extension NotificationClient {
                 return messages.popFirst()
             }
 
-            /// The next value; `nil` at the end.
-            public mutating nonisolated(nonsending) func next() async throws(NotifyError) -> Message? {
+            mutating nonisolated(nonsending) func next() async throws(NotifyError) -> Message? {
                 try await next(isolation: #isolation)
             }
         }

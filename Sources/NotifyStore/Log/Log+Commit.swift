@@ -74,7 +74,9 @@ extension Log {
                 try write(batch, last: &last, isFlushed: isFlushed, statements)
                 // Before the commit of a batch that may delete messages, or change copies or values, the files are
                 // checked: `undoRefusedBatch` cannot restore these.
-                if batch.changesCopies || !batch.values.isEmpty, let damage = disk.findDamage() { throw damage.storageFailure }
+                if batch.changesCopies || !batch.values.isEmpty, let damage = disk.findDamage() {
+                    throw damage.storageFailure
+                }
             }
         } catch {
             contents.rollBack()
@@ -135,7 +137,8 @@ extension Log {
     ///
     /// - Parameter values: The changes of values by messages that are not appended yet.
     private func append(
-        _ block: LogBlock, _ values: inout ArraySlice<ValueChange>, after last: inout UInt64, now: Duration, _ statements: Statements
+        _ block: LogBlock, _ values: inout ArraySlice<ValueChange>, after last: inout UInt64, now: Duration,
+        _ statements: Statements
     ) throws {
         let insert = statements.messages.insert
         defer { insert.clearBindings() }

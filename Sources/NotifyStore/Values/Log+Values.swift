@@ -43,7 +43,8 @@ extension Log {
     ///
     /// - Returns: The number of values.
     func takeValues(of old: Log) throws -> Int {
-        guard let rows = try? RowScan(old.connection, ValueRow.columns, from: "retained", key: "number", isSkipping: true)
+        guard
+            let rows = try? RowScan(old.connection, ValueRow.columns, from: "retained", key: "number", isSkipping: true)
         else { return 0 }
         var (count, isAtEnd) = (0, false)
         while !isAtEnd {

@@ -124,7 +124,9 @@ struct ValueReader {
 
     private func permitsOriginal(from start: Int) -> Bool {
         block.frames.withUnsafeReadableBytes { bytes in
-            guard let message = try? Delivery(reading: bytes.slice(from: start + FrameHeader.size)) else { return false }
+            guard let message = try? Delivery(reading: bytes.slice(from: start + FrameHeader.size)) else {
+                return false
+            }
             return request.access.permitsOriginal(of: message.parts)
         }
     }

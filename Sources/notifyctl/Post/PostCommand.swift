@@ -126,7 +126,9 @@ struct PostCommand: AsyncParsableCommand, PatternTaking, ContentTaking {
         try UserNames.check([name])
         try content.validate()
         if retry != nil, !lines { throw ValidationError("--retry needs --lines") }
-        if retain, durability == .volatile { throw ValidationError("--retain stores the message: omit '--durability volatile'") }
+        if retain, durability == .volatile {
+            throw ValidationError("--retain stores the message: omit '--durability volatile'")
+        }
         if ifSequence != nil, !retain { throw ValidationError("--if-sequence needs --retain") }
         if ifSequence != nil, lines { throw ValidationError("--if-sequence can't be used with --lines") }
         if body != nil, lines { throw ValidationError("give the content or --lines, not both") }

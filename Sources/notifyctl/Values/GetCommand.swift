@@ -43,7 +43,9 @@ struct GetCommand: AsyncParsableCommand, PatternTaking {
     func validate() throws {
         try UserNames.check(patterns)
         if timeout != nil, !wait { throw ValidationError("--timeout needs --wait") }
-        if table.wide, !isTable { throw ValidationError("--wide needs a pattern or several names, and no other format") }
+        if table.wide, !isTable {
+            throw ValidationError("--wide needs a pattern or several names, and no other format")
+        }
     }
 
     private var isTable: Bool {

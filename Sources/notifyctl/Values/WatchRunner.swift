@@ -20,7 +20,9 @@ struct WatchRunner: Sendable {
         }
     }
 
-    private func print(_ watch: NotificationClient.ValueWatch, until interruption: Interruption) async throws {
+    private func print(
+        _ watch: some AsyncSequence<NotificationClient.ValueEvent, NotifyError>, until interruption: Interruption
+    ) async throws {
         var output = StandardOutput()
         var printed = 0
         for try await event in watch {

@@ -27,7 +27,9 @@ extension FakeStore {
                 if old.message.name != message.name || old.message.object != message.object {
                     violations.append("number \(change.number) changes its name or object")
                 }
-            } else if values.values.contains(where: { $0.message.name == message.name && $0.message.object == message.object }) {
+            } else if values.values.contains(where: {
+                $0.message.name == message.name && $0.message.object == message.object
+            }) {
                 violations.append("the name of value \(change.sequence) has two numbers")
             }
             values[change.number] = Value(number: change.number, isCleared: change.isCleared, message: message)

@@ -74,7 +74,8 @@ struct ReadingValuesTests {
             host.run()
         }
         _ = client.take()
-        let answer = try #require(page(client, client.readValues("a", order: .changes(after: position, isWaiting: false))))
+        let answer = try #require(
+            page(client, client.readValues("a", order: .changes(after: position, isWaiting: false))))
         #expect(answer.values.map(\.payload) == ["4"])
     }
 

@@ -117,7 +117,8 @@ struct ValueModelTests {
                 watch.isReadingKeys
                 ? .keys(after: watch.after, through: watch.through)
                 : .changes(after: watch.after, isWaiting: random.chance(50))
-            watch.request = member.client.readValues(">", order: order, maximum: UInt32.random(in: 1...4, using: &random))
+            watch.request = member.client.readValues(
+                ">", order: order, maximum: UInt32.random(in: 1...4, using: &random))
         }
 
         /// Kills the daemon. The batch in the store is committed or lost.

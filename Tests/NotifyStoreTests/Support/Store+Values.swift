@@ -8,7 +8,9 @@ import TestSupport
 extension Store {
     /// Commits messages that set values, or clear those whose numbers are negative.
     @discardableResult
-    func set(_ messages: [StoredMessage], _ numbers: [Int64], forgotten: ForgottenValues = .init()) async -> CommitOutcome {
+    func set(_ messages: [StoredMessage], _ numbers: [Int64], forgotten: ForgottenValues = .init()) async
+        -> CommitOutcome
+    {
         var batch = CommitBatch(id: 1, blocks: messages.isEmpty ? [] : [LogBlock(messages)])
         batch.values = zip(messages, numbers).map {
             ValueChange(sequence: $0.sequence, number: UInt64(abs($1)), isCleared: $1 < 0)
@@ -23,7 +25,8 @@ extension Store {
         omitsPayloads: Bool = false
     ) async throws -> Page.Content {
         var request = PageRequest(
-            for: .values, filter: try filter ?? SubscriptionFilter(">"), access: access, after: after, through: through, maximumMessages: maximum)
+            for: .values, filter: try filter ?? SubscriptionFilter(">"), access: access, after: after, through: through,
+            maximumMessages: maximum)
         request.values = selection
         request.omitsPayloads = omitsPayloads
         return try await completion { readPage(request, completion: $0) }.result.get()

@@ -159,11 +159,17 @@ struct StoreValueTests {
 
     @Test func `a log that replaces a lost one keeps the values`() async throws {
         let store = try open()
-        let messages = [StoredMessage(1, "a", payload: [1]), StoredMessage(2, "b", payload: Array(repeating: 1, count: 9_000))]
+        let messages = [
+            StoredMessage(1, "a", payload: [1]), StoredMessage(2, "b", payload: Array(repeating: 1, count: 9_000)),
+        ]
         await store.set(messages, [1, 2])
         try FileManager.default.removeItem(atPath: folder.database)
-        let repair = await completion { store.repair(with: LogContinuation(
-            reservedBelow: 100, nextSubscriptionID: DurableID(1), subscriptions: [], messages: []), completion: $0) }
+        let repair = await completion {
+            store.repair(
+                with: LogContinuation(
+                    reservedBelow: 100, nextSubscriptionID: DurableID(1), subscriptions: [], messages: []),
+                completion: $0)
+        }
         guard case .replaced = repair else {
             Issue.record("\(repair)")
             return

@@ -11,7 +11,9 @@ import Testing
 @Suite(.timeLimit(.minutes(25)))
 struct ValueDamageTests {
     let folder: TemporaryFolder
-    private let messages = (1...5).map { StoredMessage($0, "a.\($0)", object: $0 == 3 ? "o" : "", payload: [UInt8($0), 9]) }
+    private let messages = (1...5).map {
+        StoredMessage($0, "a.\($0)", object: $0 == 3 ? "o" : "", payload: [UInt8($0), 9])
+    }
 
     init() throws {
         folder = try TemporaryFolder()
@@ -25,7 +27,8 @@ struct ValueDamageTests {
 
     private static let damages = [
         "payload = x'00'", "payload = NULL", "name = 'a.4'", "name = ''", "object = 'x'", "object = NULL",
-        "headers = x'01'", "time = time + 1", "uid = 7", "uid = -1", "process = process + 1", "checksums = checksums + 1",
+        "headers = x'01'", "time = time + 1", "uid = 7", "uid = -1", "process = process + 1",
+        "checksums = checksums + 1",
         "checksums = checksums + (1 << 32)", "sequence = 77", "cleared = 1", "cleared = 2", "number = 44",
     ]
 
