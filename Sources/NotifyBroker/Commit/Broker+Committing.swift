@@ -26,7 +26,7 @@ extension Broker {
         statistics.store = outcome.statistics
         durables.setTime(now)
         warnings.schedule(now: now.monotonic)
-        for (uid, bytes) in batch.log.charges { ledger.change(.pendingBytes, by: -bytes, uid: uid) }
+        release(batch)
         switch outcome.result {
         case .success:
             for (id, sequences) in outcome.missingCopies.sorted(by: { $0.key < $1.key }) {
@@ -36,6 +36,11 @@ extension Broker {
         case .failure(let failure): failed(batch, failure, now: now)
         }
         resumePausedConnections()
+    }
+
+    /// Ends the charges for the content of a batch.
+    private mutating func release(_ batch: InFlightBatch) {
+        for (uid, bytes) in batch.log.charges { ledger.change(.pendingBytes, by: -bytes, uid: uid) }
     }
 
     private mutating func succeeded(_ batch: InFlightBatch, _ remaining: StorageFailure?, now: BrokerTime) {
@@ -107,7 +112,7 @@ extension Broker {
         durables.saveFailed(batch.redeliveries)
         durables.saveFailed(batch.losses)
         let error = failure.wireError
-        valuesFailed(error)
+        charge(values.failed())
         recorder.monitors.committed(through: batch.lastSequence, error: error)
         for waiter in batch.log.waiters where connections.contains(waiter.connection) {
             if waiter.wantsReceipt { connections[waiter.connection.slot].receiptResolved() }
@@ -145,6 +150,17 @@ extension Broker {
             case .clearing(let read): clearingFailed(read, error)
             }
         }
+        failDependentBatch(failure, now: now)
+    }
+
+    /// Lets the next batch fail, if it depends on values of the batch that has failed.
+    private mutating func failDependentBatch(_ failure: StorageFailure, now: BrokerTime) {
+        guard values.isNextDependent else { return }
+        egress.openBlockEnded(commits.sealOpenBlock())
+        charge(values.nextFailed())
+        let next = commits.takeNext(now: now.monotonic)
+        release(next)
+        failed(next, failure, now: now)
     }
 
     private mutating func removalFailed(_ id: DurableID) {

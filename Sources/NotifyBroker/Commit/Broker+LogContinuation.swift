@@ -51,6 +51,7 @@ extension Broker {
         ledger.stored.reset(to: usage)
         ledger.setStoredNames(of: messages, andOf: blocks, in: commits.nextBatchID)
         commits.damage.logReplaced()
+        values.logReplaced(through: commits.sequencer.last)
         for (id, loss) in losses.sorted(by: { $0.key < $1.key }) {
             guard let slot = durables.slot(of: id) else { continue }
             if let loss = durables[slot].lost(loss, generation: durables[slot].cursorGeneration) {

@@ -106,18 +106,6 @@ struct CommitPipeline {
         pending.waiters.append(waiter)
     }
 
-    /// Removes a message from the next batch. See ``PendingLog/withdraw(_:)``.
-    mutating func withdraw(_ sequence: UInt64) -> (usage: UsageSum, waiter: PendingLog.Waiter?)? {
-        pending.withdraw(sequence)
-    }
-
-    /// Takes answers from the next batch. See ``PendingLog/takeValueAnswers(dependingOn:)``.
-    mutating func takeValueAnswers(
-        dependingOn withdrawn: Set<UInt64>
-    ) -> [(connection: ConnectionID, request: UInt64)] {
-        pending.takeValueAnswers(dependingOn: withdrawn)
-    }
-
     /// Records the changes of values in the batch in flight.
     mutating func began(_ values: [ValueChange]) { inFlight?.values = values }
 
@@ -186,18 +174,6 @@ struct CommitPipeline {
     /// Seals the open block and returns its bytes.
     mutating func sealOpenBlock() -> ByteBuffer { pending.sealOpenBlock() }
 
-    /// The sequence up to which no commit is pending: each message up to it is committed, is not to be stored, or was
-    /// refused because its commit failed.
-    var settledThrough: UInt64 {
-        (inFlight?.log.firstSequence ?? pending.firstSequence).map { $0 - 1 } ?? sequencer.last
-    }
-
-    /// The ids of the batches whose outcome is unknown, including that of the pending content.
-    var unfinishedBatches: ClosedRange<UInt64> { (inFlight?.id ?? nextBatchID)...nextBatchID }
-
-    /// Whether no request waits for a commit and no batch is in flight.
-    var isIdle: Bool { inFlight == nil && !pending.isRequested }
-
     mutating func connectionEnded(_ slot: ConnectionSlot) {
         pausedConnections.remove(slot)
     }
@@ -241,6 +217,14 @@ struct CommitPipeline {
         nextBatchID += 1
         if reservation != nil { sequencer.reservationBegan() }
         return batch
+    }
+
+    /// Takes the content of the next batch, whose open block must be sealed, as a batch that is not passed to the store.
+    mutating func takeNext(now: Duration) -> InFlightBatch {
+        defer { nextBatchID += 1 }
+        return InFlightBatch(
+            id: nextBatchID, log: exchange(&pending, with: PendingLog()), progressOf: [], reserveBelow: nil,
+            started: now)
     }
 
     /// Takes the batch in flight if the outcome is that of this batch, otherwise returns nil.

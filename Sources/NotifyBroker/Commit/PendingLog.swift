@@ -128,38 +128,6 @@ struct PendingLog {
         return taken
     }
 
-    /// Removes a message, which is not stored then.
-    ///
-    /// - Returns: The usage of the message, and the post that waits for its commit; nil if there is no such message.
-    mutating func withdraw(_ sequence: UInt64) -> (usage: UsageSum, waiter: Waiter?)? {
-        let waiter = waiters.firstIndex { $0.receipt.sequence == sequence }.map { waiters.remove(at: $0) }
-        if let usage = open.remove(sequence) { return (usage, waiter) }
-        for index in sealed.indices {
-            if let usage = sealed[index].remove(sequence) { return (usage, waiter) }
-        }
-        return nil
-    }
-
-    /// Takes the answers that are valid only if the batch in flight is committed: refusals because of a value in it,
-    /// and answers to requests that clear a value.
-    ///
-    /// - Parameter withdrawn: The sequences of the messages that were removed from this batch.
-    mutating func takeValueAnswers(dependingOn withdrawn: Set<UInt64>) -> [(connection: ConnectionID, request: UInt64)]
-    {
-        var taken: [(connection: ConnectionID, request: UInt64)] = []
-        continuations.removeAll { continuation in
-            switch continuation {
-            case .valueRefused(let connection, let request, _): taken.append((connection, request))
-            case .valueCleared(let connection, let cleared)
-            where cleared.count == 0 || withdrawn.contains(cleared.sequence):
-                taken.append((connection, cleared.request))
-            default: return false
-            }
-            return true
-        }
-        return taken
-    }
-
     /// The sequence of the first message; nil if there is none.
     var firstSequence: UInt64? { (sealed.first ?? open).block.entries.first?.sequence }
 
@@ -185,19 +153,5 @@ struct PendingLog {
         sealed.append(open)
         open = Part()
         return frames
-    }
-}
-
-extension PendingLog.Part {
-    /// Removes a message. Its bytes stay in the block, but no entry refers to them.
-    ///
-    /// - Returns: The usage of the message; nil if it is not in this part.
-    fileprivate mutating func remove(_ sequence: UInt64) -> UsageSum? {
-        guard let index = block.entries.firstIndex(where: { $0.sequence == sequence }) else { return nil }
-        var usage = UsageSum()
-        usage.add(LogBlock(frames: block.frames, entries: [block.entries[index]]))
-        block.entries.remove(at: index)
-        resolutions.remove(at: index)
-        return usage
     }
 }

@@ -140,18 +140,6 @@ extension Broker {
             && (waiting == 0 || !ledger.isUnderMemoryPressure(connections[slot].uid))
     }
 
-    /// Wakes the readers that wait for the connection. Must be called when the connection's outbox has room again.
-    mutating func wakeReaders(of slot: ConnectionSlot) {
-        let id = connections[slot].id
-        pages.histories.wake(id)
-        pages.values.wake(id)
-        for durable in connections[slot].takeBlocked() where durables.contains(durable) {
-            durables[durable].wakeMembers(on: id)
-            if let reader = durables[durable].reader { pages.readers.wake(reader) }
-            durables.redeliveryReads.wake(durable)
-        }
-    }
-
     private mutating func becomeLive(_ reader: ReaderID) {
         durables[pages.readers[reader].durable].passed(through: commits.persistedThrough)
         pages.readers.caughtUp(reader, through: commits.persistedThrough)

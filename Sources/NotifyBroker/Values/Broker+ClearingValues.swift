@@ -4,8 +4,8 @@ import NotifyWire
 
 /// Clearing values.
 extension Broker {
-    /// The maximum number of values that one step clears.
-    private static let clearedPerPage = 1_024
+    /// The maximum number of values that one step clears, because each may have many subscribers.
+    private static let clearedPerPage = 64
 
     /// Clears values. A single value, given by its name and object, is cleared at once. The values of patterns are read
     /// and cleared a page at a time, each page after the commit of the one before.
@@ -40,59 +40,35 @@ extension Broker {
                 }
             }
         }
-        guard let sequence = try result.get() else { return }
-        connections[slot].answerPending()
-        commits.append(
-            nil,
-            then: .valueCleared(
-                connections[slot].id,
-                ValuesCleared(request: clear.request, count: sequence == 0 ? 0 : 1, sequence: sequence)))
+        guard let (sequence, key) = try result.get() else { return }
+        let cleared = ValuesCleared(request: clear.request, count: sequence == 0 ? 0 : 1, sequence: sequence)
+        guard values.isUncertain(key) else { return answer(slot, cleared) }
+        try answerLater(.valueCleared(connections[slot].id, cleared), key, slot)
     }
 
     /// Clears the value of a name and object, if its sequence is the expected one.
     ///
-    /// - Returns: The sequence of the message that clears the value, 0 if there is none; nil if the request is refused.
+    /// - Returns: The sequence of the message that clears the value, 0 if there is none, and the value's key; nil if the
+    ///   request is refused.
     private mutating func clearValue(
         _ name: UnsafeRawBufferPointer, _ object: UnsafeRawBufferPointer, ifSequence: UInt64?, _ request: UInt64,
         _ slot: ConnectionSlot, now: BrokerTime
-    ) throws(WireError) -> UInt64? {
+    ) throws(WireError) -> (sequence: UInt64, key: ValueKey)? {
         _ = try access.checkPost(name, connections[slot].identity)
         let value = ValueName(name: name, object: object)
         guard meets(ifSequence, value.key) else {
-            refuseChanged(value.key, slot, request: request)
+            try refuseChanged(value.key, slot, request: request)
             return nil
         }
-        guard values.current(value.key).sequence > 0 else { return 0 }
-        return try publishClear(name, object, value, isConditional: ifSequence != nil, from: slot, now: now)
-    }
-
-    /// Posts the message that clears a value, in the name of the client.
-    private mutating func publishClear(
-        _ name: UnsafeRawBufferPointer, _ object: UnsafeRawBufferPointer, _ value: ValueName, isConditional: Bool,
-        from slot: ConnectionSlot, now: BrokerTime
-    ) throws(WireError) -> UInt64 {
-        let earlier = commits.pending.bytes
-        defer { chargePending(since: earlier, to: slot) }
-        let uid = connections[slot].uid
-        let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
-        let result = Self.clearedHeaders.withUnsafeBytes { headers in
-            Result { () throws(WireError) in
-                let parts = MessageParts(
-                    name: name, object: object, messageID: nothing, headers: headers, payload: nothing)
-                var admission = Admission(resolve(parts))
-                admission.account = try checkStorage(of: parts, wantsReceipt: false, from: slot)
-                scheduler.spend(admission.resolution.count &* FairScheduler.Cost.delivery)
-                let poster = Poster(uid: uid, gid: connections[slot].gid, pid: connections[slot].pid, connection: slot)
-                return try publish(parts, admission, from: poster, now: now).sequence
-            }
+        guard values.current(value.key).sequence > 0 else {
+            values.noteDependence(on: value.key)
+            return (0, value.key)
         }
-        let sequence = try result.get()
-        statistics.messagesIn += 1
-        changeValue(value, sequence: sequence, uid: uid, bytes: 0, isConditional: isConditional)
-        return sequence
+        let sequence = try publish(clearOf: name, object, from: slot, now: now)
+        let uid = connections[slot].uid
+        changeValue(value, sequence: sequence, uid: uid, bytes: 0, isConditional: ifSequence != nil)
+        return (sequence, value.key)
     }
-
-    private static let clearedHeaders = ClearedHeader.encoded(.cleared)
 
     // MARK: Patterns
 
@@ -102,6 +78,9 @@ extension Broker {
     ) {
         var (clearing, read) = (clearing, read)
         let slot = read.connection.slot
+        let (earlier, spent) = (commits.pending.bytes, content.block.entries.count * FairScheduler.Cost.frame)
+        scheduler.charge(FairScheduler.Cost.trace + spent, to: connections[slot].uid)
+        defer { if connections.contains(read.connection) { chargePending(since: earlier, to: slot) } }
         do throws(WireError) {
             for entry in content.block.entries {
                 let sequence = try clear(entry, of: content.block, slot, now: now)
@@ -111,7 +90,9 @@ extension Broker {
         } catch {
             end(read)
             let done = clearing.count == 0 ? "" : "; \(clearing.count) values were cleared before that"
-            return reject(slot, request: read.request, WireError(error.code, error.message + done), now: now)
+            // The name may be one that the client may not receive.
+            let message = error.code == .forbidden ? "you may not post some of these names" : error.message
+            return reject(slot, request: read.request, WireError(error.code, message + done), now: now)
         }
         read.after = content.scannedThrough
         clearing.isAtEnd = read.after >= read.through
@@ -127,7 +108,7 @@ extension Broker {
                 try clearValue(message.parts.name, message.parts.object, ifSequence: nil, 0, slot, now: now)
             }
         }
-        return try result.get() ?? 0
+        return try result.get()?.sequence ?? 0
     }
 
     /// Answers a request whose values are cleared, or reads its next page.

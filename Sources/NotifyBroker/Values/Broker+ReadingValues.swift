@@ -78,6 +78,9 @@ extension Broker {
                     ? access.readAccess(of: connections[slot].identity) : .unrestricted(access.policy),
                 after: read.after, through: read.through, maximumMessages: read.maximumMessages)
             request.values = selection(of: read)
+            if case .numbers(let numbers) = request.values {
+                scheduler.charge(numbers.count * FairScheduler.Cost.delivery, to: connections[slot].uid)
+            }
             request.omitsPayloads = !isAnswer
             return request
         }
@@ -89,6 +92,9 @@ extension Broker {
         values.areChangesKnown(after: sequence) && sequence <= commits.sequencer.last
     }
 
+    /// The most values of names without wildcards that are looked up for a page. If there may be more, all are scanned.
+    private static let maximumLookups = 1_024
+
     /// The values to read. For names without wildcards, the numbers are known, so that no other value is read.
     private func selection(of read: ValueRead) -> PageRequest.Values {
         if case .answer(.changes) = read.use { return .bySequence }
@@ -99,8 +105,10 @@ extension Broker {
                 Array(pattern.string.utf8).withUnsafeBytes { ValueKey(name: $0, object: object) }
             }
         }
-        let numbers = values.numbers(of: names, isAnyObject: read.filter.object == nil)
-        return .numbers(Array(numbers.lazy.filter { $0 > read.after && $0 <= read.through }.prefix(4_096)))
+        let isAnyObject = read.filter.object == nil
+        guard !isAnyObject || values.count(of: names) <= Self.maximumLookups else { return .byNumber }
+        let numbers = values.numbers(of: names, isAnyObject: isAnyObject)
+        return .numbers(numbers.filter { $0 > read.after && $0 <= read.through })
     }
 
     /// Answers a request with its page, makes it wait for the next change, or clears the values of the page.

@@ -31,7 +31,7 @@ extension Broker {
             if !recorder.monitors.isEmpty {
                 recordRefused(post, from: slot, .valueChanged(values.current(name.key)), now: now)
             }
-            return refuseChanged(name.key, slot, request: post.request)
+            return try refuseChanged(name.key, slot, request: post.request)
         }
         let bytes = StoredValue.bytes(
             name: post.parts.name.count, object: post.parts.object.count, headers: post.parts.headers.count,
@@ -83,38 +83,12 @@ extension Broker {
 
     /// Refuses a change whose condition is not met. If the present value is not committed yet, the refusal waits for
     /// the outcome of its batch: otherwise a client could learn a sequence that the log does not have after a crash.
-    mutating func refuseChanged(_ key: ValueKey, _ slot: ConnectionSlot, request: UInt64) {
+    mutating func refuseChanged(_ key: ValueKey, _ slot: ConnectionSlot, request: UInt64) throws(WireError) {
         let current = values.current(key)
-        guard values.isUncertain(key) else { return refuseChanged(current, slot, request: request) }
-        connections[slot].answerPending()
-        commits.append(
-            nil, then: .valueRefused(connections[slot].id, request: request, current: current.sequence))
-    }
-
-    mutating func refuseChanged(_ current: ValueEntry?, _ slot: ConnectionSlot, request: UInt64) {
-        refuse(slot, request: request, .valueChanged(current), detail: current.sequence)
-    }
-
-    // MARK: Batches
-
-    /// Takes back the changes of a batch that has failed. Messages of the next batch that depend on them are refused
-    /// and removed from that batch. Volatile subscribers may have received them, as other messages that are refused
-    /// because their commit fails.
-    mutating func valuesFailed(_ error: WireError) {
-        let failed = values.failed()
-        charge(failed.usage)
-        for sequence in failed.dependents {
-            guard let removed = commits.withdraw(sequence) else { continue }
-            ledger.stored.remove(removed.usage.byUser)
-            guard let waiter = removed.waiter, connections.contains(waiter.connection) else { continue }
-            if waiter.wantsReceipt { connections[waiter.connection.slot].receiptResolved() }
-            refuse(waiter.connection.slot, request: waiter.receipt.request, error)
+        guard values.isUncertain(key) else {
+            return refuse(slot, request: request, .valueChanged(current), detail: current.sequence)
         }
-        for (connection, request) in commits.takeValueAnswers(dependingOn: Set(failed.dependents))
-        where connections.contains(connection) {
-            connections[connection.slot].answerResolved()
-            refuse(connection.slot, request: request, error)
-        }
+        try answerLater(.valueRefused(connections[slot].id, request: request, current: current.sequence), key, slot)
     }
 }
 

@@ -12,10 +12,6 @@ struct Values {
     private struct Change {
         let name: ValueName
         var entry: ValueEntry
-        /// The sequences of the changes that are valid only if the batch in flight is committed.
-        var dependents: [UInt64] = []
-        /// Whether the present value is the result of one of the dependents.
-        var isDependent = false
     }
 
     /// The mark of a cleared value in the log.
@@ -28,12 +24,15 @@ struct Values {
     /// The marks are kept for a day, and at most so many of them: a client that was away for longer reads all values.
     private static let maximumMarks = 100_000
     private static let markMicroseconds: UInt64 = 24 * 3_600 * 1_000_000
-    /// The maximum number of marks that a batch deletes, because the batch must not take long.
+    /// The maximum number of marks that a batch deletes in addition to the number of its changes, because the batch must
+    /// not take long.
     private static let forgottenPerBatch = 1_000
 
     private var committed: [ValueKey: ValueEntry] = [:]
     private var inFlight: [ValueKey: Change] = [:]
     private var pending: [ValueKey: Change] = [:]
+    /// Whether the next batch is valid only if the batch in flight is committed.
+    private(set) var isNextDependent = false
     /// The keys of names with objects, by the key of the name alone.
     private var objects: [ValueKey: Set<ValueKey>] = [:]
     /// The marks in the log, the oldest first. Some may have been replaced by later changes.
@@ -84,6 +83,9 @@ struct Values {
     /// Whether any change waits for its commit.
     var areUncertain: Bool { !pending.isEmpty || !inFlight.isEmpty }
 
+    /// The number of values and marks of names, with any object.
+    func count(of names: some Sequence<ValueKey>) -> Int { names.reduce(0) { $0 + 1 + (objects[$1]?.count ?? 0) } }
+
     /// The numbers of the committed values of names, in ascending order.
     ///
     /// - Parameters:
@@ -120,12 +122,15 @@ struct Values {
         let old = current(name.key)
         let entry = ValueEntry(number: old?.number ?? nextNumber(), sequence: sequence, uid: uid, bytes: bytes)
         if old == nil { add(name) }
-        var change = pending[name.key] ?? Change(name: name, entry: entry, isDependent: inFlight[name.key] != nil)
-        change.entry = entry
-        change.isDependent = change.isDependent && isConditional
-        if change.isDependent { change.dependents.append(sequence) }
-        pending[name.key] = change
+        if isConditional { noteDependence(on: name.key) }
+        pending[name.key] = Change(name: name, entry: entry)
         return note([old.map { -$0.usage }, entry.usage])
+    }
+
+    /// Records that something in the next batch is valid only for the present value of a key: a change with a condition,
+    /// or an answer.
+    mutating func noteDependence(on key: ValueKey) {
+        if inFlight[key] != nil { isNextDependent = true }
     }
 
     private mutating func nextNumber() -> UInt64 {
@@ -157,6 +162,7 @@ struct Values {
     /// - Parameter now: The time, in microseconds since 1970.
     /// - Returns: The changes of the batch, in ascending order of sequence, and the marks that it deletes.
     mutating func beginBatch(now: UInt64) -> (changes: [ValueChange], forgotten: ForgottenValues) {
+        isNextDependent = false
         guard !pending.isEmpty || !marks.isEmpty else { return ([], ForgottenValues()) }
         inFlight = exchange(&pending, with: [:])
         let changes = inFlight.values.map {
@@ -167,7 +173,7 @@ struct Values {
 
     private mutating func takeForgotten(now: UInt64) -> ForgottenValues {
         var forgotten = ForgottenValues()
-        while forgotten.numbers.count < Self.forgottenPerBatch, let mark = marks.first {
+        while forgotten.numbers.count < Self.forgottenPerBatch + inFlight.count, let mark = marks.first {
             guard marks.count > Self.maximumMarks || mark.timeMicroseconds + Self.markMicroseconds < now else { break }
             marks.removeFirst()
             let key = mark.name.key
@@ -196,29 +202,35 @@ struct Values {
             if change.entry.isCleared {
                 marks.append(Mark(name: change.name, entry: change.entry, timeMicroseconds: now))
             }
-            pending[key]?.isDependent = false
-            pending[key]?.dependents = []
         }
         inFlight = [:]
     }
 
-    /// Takes back the changes of the batch in flight, which has failed.
+    /// Takes back the changes of the batch in flight, which has failed. If the next batch depends on them, the caller
+    /// must let it fail, too.
     ///
-    /// - Returns: The sequences of the messages in the next batch that depend on these changes, in ascending order, and
-    ///   the changes of the users' usage.
-    mutating func failed() -> (dependents: [UInt64], usage: [ValueUsage]) {
+    /// - Returns: The changes of the users' usage.
+    mutating func failed() -> [ValueUsage] {
         for mark in forgetting.reversed() { marks.prepend(mark) }
         forgetting = []
-        var (dependents, usage): ([UInt64], [ValueUsage?]) = ([], [])
+        var usage: [ValueUsage?] = []
         let failed = exchange(&inFlight, with: [:])
-        for (key, change) in failed {
-            let old = pending[key]?.entry ?? change.entry
-            dependents += pending[key]?.dependents ?? []
-            pending[key]?.dependents = []
-            if pending[key]?.isDependent == true { pending[key] = nil }
-            usage += [-old.usage, current(key)?.usage]
+        for (key, change) in failed where pending[key] == nil {
+            usage += [-change.entry.usage, current(key)?.usage]
             removeIfUnused(change.name)
         }
-        return (dependents.sorted(), note(usage))
+        return note(usage)
     }
+
+    /// Takes back the changes of the next batch.
+    ///
+    /// - Returns: The changes of the users' usage.
+    mutating func nextFailed() -> [ValueUsage] {
+        isNextDependent = false
+        inFlight = exchange(&pending, with: [:])
+        return failed()
+    }
+
+    /// Forgets which values were changed up to a sequence, because a new log has replaced the old one, and may lack some.
+    mutating func logReplaced(through last: UInt64) { forgottenThrough = max(forgottenThrough, last) }
 }

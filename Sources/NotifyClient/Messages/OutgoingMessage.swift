@@ -73,8 +73,8 @@ extension NotificationClient {
             OutgoingMessage(copying: self, payload: [UInt8](payload))
         }
 
-        /// Returns a copy of the message that is also kept as the value of its name and object, as
-        /// ``NotificationClient/setValue(_:for:object:headers:ifSequence:isSynced:timeout:)`` keeps a payload.
+        /// Returns a copy of the message that is also kept as the value of its name and object. See
+        /// ``NotificationClient/value(of:object:timeout:)``.
         ///
         /// The durability must not be `volatile`: the daemon refuses such a value with `invalidArgument`.
         ///

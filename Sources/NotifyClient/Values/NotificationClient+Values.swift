@@ -59,14 +59,16 @@ extension NotificationClient {
         of name: String, object: String? = nil, timeout: Duration? = nil
     ) async throws(NotifyError) -> Message? {
         let request = ReadValues(
-            maximumMessages: 1, object: object ?? "", patterns: [try NotificationName(checking: name).string])
+            maximumMessages: 1, object: try ValueCursor.checked(object),
+            patterns: [try NotificationName(checking: name).string])
         let page = try await core.values(request, timeout: timeout)
         guard page.header.damaged == 0 else { throw .damagedValue }
         return page.messages.first
     }
 
     /// Returns the values whose names match, as an asynchronous sequence that reads them page by page, one page in
-    /// memory at a time. Each value is read once, in its state at that time. Their order has no meaning.
+    /// memory at a time. Each value is read once, in its state at that time. Their order has no meaning. Values that are
+    /// damaged in the log are left out.
     ///
     /// - Parameters:
     ///   - patterns: The patterns of names to match, 1 to 64.
@@ -128,7 +130,8 @@ extension NotificationClient {
     ) async throws(NotifyError) -> Bool {
         try await ask(
             ClearValues(
-                ifSequence: sequence, object: object ?? "", patterns: [try NotificationName(checking: name).string]),
+                ifSequence: sequence, object: try ValueCursor.checked(object),
+                patterns: [try NotificationName(checking: name).string]),
             timeout: timeout
         ).count > 0
     }

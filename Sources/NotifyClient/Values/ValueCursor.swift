@@ -30,6 +30,15 @@ struct ValueCursor: Sendable {
         }
     }
 
+    /// The object of one value; empty for none.
+    ///
+    /// - Throws: ``NotifyError`` with `invalidObject`.
+    static func checked(_ object: String?) throws(NotifyError) -> String {
+        let object = object ?? ""
+        guard object.utf8.count <= Limits.objectBytes else { throw .invalidObject(bytes: object.utf8.count) }
+        return object
+    }
+
     /// Whether every value was read, so that changes follow.
     var isUpToDate: Bool { if case .changes = stage { true } else { false } }
 

@@ -98,7 +98,6 @@ extension NotificationClient {
                 if Fork.isChild { throw .forked }
                 while messages.isEmpty, !cursor.isUpToDate {
                     let page = try await client.core.values(cursor.request, timeout: timeout)
-                    guard page.header.damaged == 0 else { throw .damagedValue }
                     let events = cursor.received(page)
                     if case .reset? = events.first {
                         throw NotifyError(

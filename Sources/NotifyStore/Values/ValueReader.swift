@@ -38,6 +38,8 @@ struct ValueReader {
             let rows = statements.bySequence
             defer { rows.reset() }
             try rows.bind(1, min(request.after, UInt64(Int64.max)))
+            // A batch that was reported as failed may have left values with higher sequences.
+            try rows.bind(2, log.persistedThrough)
             if try scan(rows, positionColumn: 1) { scannedThrough = max(log.persistedThrough, request.after) }
         }
         return Page.Content(block: block, scannedThrough: scannedThrough, damaged: damaged)

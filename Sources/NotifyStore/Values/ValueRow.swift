@@ -166,6 +166,7 @@ struct ValueStatements {
         readOne = try prepare("SELECT \(ValueRow.columns) FROM retained WHERE number = ?")
         byNumber = try prepare(
             "SELECT \(ValueRow.keyColumns) FROM retained WHERE number > ? AND number <= ? ORDER BY number")
-        bySequence = try prepare("SELECT \(ValueRow.keyColumns) FROM retained WHERE sequence > ? ORDER BY sequence")
+        bySequence = try prepare(
+            "SELECT \(ValueRow.keyColumns) FROM retained WHERE sequence > ? AND sequence <= ? ORDER BY sequence")
     }
 }

@@ -75,45 +75,79 @@ struct ValueConditionTests {
         #expect(code(ValueAnswers(client).errors[loser]) == .storageFailed)
     }
 
-    @Test func `changes of the next batch that depend on one that fails are refused, and others stay`() {
+    @Test func `if the next batch depends on one that fails, it fails as a whole`() {
         let client = host.connect()
+        client.subscribe(1, [">"], durable: "d")
+        host.run()
         client.setValue("a", "1", ifSequence: 0)
-        client.setValue("b", "1")
         host.tick()
-        let first = host.lastSequence - 1
         // The first batch is in flight. These are in the next one.
-        let dependent = client.setValue("a", "2", ifSequence: first)
-        let chained = client.setValue("a", "3", ifSequence: host.lastSequence)
-        let cleared = client.clear("b", object: "", ifSequence: first + 1)
+        let dependent = client.setValue("a", "2", ifSequence: host.lastSequence)
         let independent = client.setValue("c", "4", ifSequence: 0)
         let posted = client.post("d", .stored)
+        host.tick()
+        let late = client.setValue("e", "5")
         host.work(failingWith: .broken)
         host.runTicks()
         host.advance(.seconds(1))
         host.run()
         let answers = ValueAnswers(client)
-        #expect(code(answers.errors[dependent]) == .storageFailed && code(answers.errors[chained]) == .storageFailed)
-        #expect(answers.receipts[independent] != nil && answers.receipts[posted] != nil)
-        #expect(answers.cleared[cleared] == nil)
-        #expect(host.values(">") == [ReadValue("c", "4")])
-        let names = host.store.messages.map { String(decoding: $0.name, as: UTF8.self) }
-        #expect(names == ["c", "d"], "withdrawn messages are not stored")
-        #expect(host.core.broker.ledger.stored.usage(of: 1000).messages == 2)
+        for request in [dependent, independent, posted, late] {
+            #expect(code(answers.errors[request]) == .storageFailed)
+        }
+        #expect(answers.messages.isEmpty && host.store.messages.isEmpty && host.values(">").isEmpty)
+        #expect(host.core.broker.ledger.stored.usage(of: 1000).messages == 0)
+        for resource in [Ledger.Resource.values, .valueBytes, .pendingBytes] {
+            #expect(host.amount(of: resource, 1000) == 0)
+        }
+        // Later batches work again, and readers miss nothing.
+        let after = client.setValue("a", "6", ifSequence: 0)
+        host.run()
+        let last = ValueAnswers(client)
+        #expect(last.receipts[after] != nil && last.messages.map(\.content) == [ReadValue("a", "6")])
     }
 
-    @Test func `a change without a condition survives the failure of the batch before`() {
+    @Test func `a batch that does not depend on the one before survives its failure`() {
         let client = host.connect()
         client.setValue("a", "1", ifSequence: 0)
         host.tick()
-        let dependent = client.setValue("a", "2", ifSequence: host.lastSequence)
         let free = client.setValue("a", "3")
-        let chained = client.setValue("a", "4", ifSequence: host.lastSequence)
+        let other = client.setValue("b", "4", ifSequence: 0)
         host.work(failingWith: .broken)
         host.runTicks()
         host.advance(.seconds(1))
         host.run()
         let answers = ValueAnswers(client)
-        #expect(answers.errors[dependent] != nil && answers.receipts[free] != nil && answers.receipts[chained] != nil)
-        #expect(host.values("a") == [ReadValue("a", "4")])
+        #expect(answers.receipts[free] != nil && answers.receipts[other] != nil)
+        #expect(host.values(">").map(\.payload) == ["3", "4"])
+    }
+
+    @Test func `an answer about a value that is not committed fails with its batch`() {
+        let client = host.connect()
+        client.setValue("a", "1")
+        host.run()
+        client.clear("a", object: "")
+        host.tick()
+        let nothing = client.clear("a", object: "")
+        let refused = client.setValue("a", "2", ifSequence: 1)
+        host.work(failingWith: .broken)
+        host.runTicks()
+        let answers = ValueAnswers(client)
+        #expect(code(answers.errors[nothing]) == .storageFailed && code(answers.errors[refused]) == .storageFailed)
+        #expect(host.amount(of: .values, 1000) == 1)
+    }
+
+    @Test func `requests that wait for a commit are limited`() {
+        var configuration = BrokerConfiguration()
+        configuration.postWindow = 4
+        let host = TestHost(configuration)
+        let client = host.connect()
+        client.setValue("a", "1")
+        host.tick()
+        let requests = (0..<6).map { _ in client.setValue("a", "2", ifSequence: 9) }
+        host.run()
+        let errors = ValueAnswers(client).errors
+        #expect(requests.prefix(4).allSatisfy { code(errors[$0]) == .valueChanged })
+        #expect(requests.suffix(2).allSatisfy { code(errors[$0]) == .limitReached })
     }
 }

@@ -2,8 +2,27 @@ import Algorithms
 import NotifyLog
 import NotifyWire
 
-/// The requests that wait for a change of a value.
+/// Answers about values that wait for a commit.
 extension Broker {
+    /// Adds an answer that rests on the present value of a key to the next batch.
+    ///
+    /// - Throws: `storageFailed`, `logFull`, `logDamaged` or `limitReached` if there is no room for it.
+    mutating func answerLater(
+        _ answer: PendingLog.Continuation, _ key: ValueKey, _ slot: ConnectionSlot
+    ) throws(WireError) {
+        try commits.checkRoom()
+        try ledger.checkRoom(for: 0, uid: connections[slot].uid)
+        guard connections[slot].pendingAnswers < configuration.postWindow else {
+            throw WireError(
+                .limitReached,
+                "\(configuration.postWindow) requests of this connection wait for a commit: wait for some of them")
+        }
+        values.noteDependence(on: key)
+        connections[slot].answerPending()
+        commits.append(nil, then: answer)
+        pauseIfLogBehind(slot)
+    }
+
     /// The maximum number of comparisons of changes with waiting requests in one step. If there would be more, all
     /// requests read a page.
     private static let maximumComparisons = 8_192
