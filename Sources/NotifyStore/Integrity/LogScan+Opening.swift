@@ -1,4 +1,5 @@
 import NotifyLog
+import NotifyWire
 
 extension LogScan {
     /// Opens a table. In a file, a table that can't be opened is reported, and counts as empty.
