@@ -69,10 +69,13 @@ struct ValueCursorTests {
 
     @Test mutating func `a watch continues at the position of an earlier one`() async throws {
         cursor = try ValueCursor(["a.>"], object: "", from: .init(epoch: 5, sequence: 40))
-        #expect(cursor.request.order == .changes(after: 40, isWaiting: true))
+        #expect(cursor.request.order == .changes(after: 40, isWaiting: false))
         #expect(cursor.request.epoch == 5 && cursor.request.object == "")
         let page = try await answer([41], { ($0.through, $0.damaged) = (41, 2) })
         #expect(page.events == ["damaged 2", "41"])
+        let last = try await answer([42], { ($0.through, $0.isEnd) = (45, true) })
+        #expect(last.events == ["42", "up to date at 5 45"])
+        #expect(cursor.request.order == .changes(after: 45, isWaiting: true))
     }
 
     @Test func `patterns are checked`() {

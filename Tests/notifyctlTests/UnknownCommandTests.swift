@@ -26,7 +26,7 @@ import Testing
         ("pub a b", "unknown command 'pub'; did you mean 'post'? (see 'notifyctl --help')"),
         ("publish a b", "unknown command 'publish'; did you mean 'post'? (see 'notifyctl --help')"),
         ("sub a", "unknown command 'sub'; did you mean 'subscribe'? (see 'notifyctl --help')"),
-        ("get a", "unknown command 'get'; did you mean 'log'? (see 'notifyctl --help')"),
+        ("read a", "unknown command 'read'; did you mean 'log'? (see 'notifyctl --help')"),
         ("durable rm a", "unknown command 'rm'; did you mean 'remove'? (see 'notifyctl durable --help')"),
         ("bogus", "unknown command 'bogus' (see 'notifyctl --help')"),
     ])

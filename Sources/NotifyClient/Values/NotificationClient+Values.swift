@@ -68,7 +68,7 @@ extension NotificationClient {
 
     /// Returns the values whose names match, as an asynchronous sequence that reads them page by page, one page in
     /// memory at a time. Each value is read once, in its state at that time. Their order has no meaning. Values that are
-    /// damaged in the log are left out.
+    /// damaged in the log are left out, unless no pattern has a wildcard: then the sequence throws `logDamaged`.
     ///
     /// - Parameters:
     ///   - patterns: The patterns of names to match, 1 to 64.

@@ -5,10 +5,13 @@ import NotifyWire
 struct ValueCursor: Sendable {
     private enum Stage {
         case keys(after: UInt64, through: UInt64)
-        case changes(after: UInt64)
+        /// - isCatchingUp: Whether there may be changes from before the beginning.
+        case changes(after: UInt64, isCatchingUp: Bool)
     }
 
     let patterns: [String]
+    /// Whether no pattern has a wildcard.
+    let isExact: Bool
     private let object: String?
     private var stage = Stage.keys(after: 0, through: .max)
     /// The epoch of the log that is read; 0 before the first page.
@@ -21,12 +24,13 @@ struct ValueCursor: Sendable {
     init(
         _ patterns: [String], object: String?, from position: NotificationClient.ValuePosition? = nil
     ) throws(NotifyError) {
-        self.patterns = try SubscriptionSpec(patterns: patterns, object: object, kind: .volatile(), limit: nil).patterns
-            .map(\.string)
+        let spec = try SubscriptionSpec(patterns: patterns, object: object, kind: .volatile(), limit: nil)
+        self.patterns = spec.patterns.map(\.string)
+        isExact = spec.patterns.allSatisfy(\.isExact)
         self.object = object
         if let position {
             epoch = position.epoch
-            stage = .changes(after: position.sequence)
+            stage = .changes(after: position.sequence, isCatchingUp: true)
         }
     }
 
@@ -39,6 +43,9 @@ struct ValueCursor: Sendable {
         return object
     }
 
+    /// Whether a page has arrived, or the cursor continues an earlier one.
+    var hasBegun: Bool { epoch != 0 }
+
     /// Whether every value was read, so that changes follow.
     var isUpToDate: Bool { if case .changes = stage { true } else { false } }
 
@@ -47,8 +54,9 @@ struct ValueCursor: Sendable {
         switch stage {
         case .keys(let after, let through):
             ReadValues(.keys(after: after, through: through), object: object, patterns: patterns)
-        case .changes(let after):
-            ReadValues(epoch: epoch, .changes(after: after, isWaiting: true), object: object, patterns: patterns)
+        case .changes(let after, let isCatchingUp):
+            ReadValues(
+                epoch: epoch, .changes(after: after, isWaiting: !isCatchingUp), object: object, patterns: patterns)
         }
     }
 
@@ -73,13 +81,18 @@ struct ValueCursor: Sendable {
                 stage = .keys(after: header.through, through: through == .max ? header.lastKey : through)
                 break
             }
-            stage = .changes(after: changesAfter)
+            stage = .changes(after: changesAfter, isCatchingUp: false)
             events.append(.upToDate(.init(epoch: epoch, sequence: changesAfter)))
-        case .changes:
+        case .changes(_, let isCatchingUp):
             for message in page.messages where readByKey.remove(message.sequence) == nil {
                 events.append(message.clearedReason == nil ? .value(message) : .cleared(message))
             }
-            stage = .changes(after: header.through)
+            // A value that was replaced before its change was read does not come again.
+            if header.isEnd { readByKey = [] }
+            stage = .changes(after: header.through, isCatchingUp: isCatchingUp && !header.isEnd)
+            if isCatchingUp, header.isEnd {
+                events.append(.upToDate(.init(epoch: epoch, sequence: header.through)))
+            }
         }
         return events
     }

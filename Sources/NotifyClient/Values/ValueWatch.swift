@@ -59,11 +59,25 @@ extension NotificationClient {
                 if Fork.isChild { throw .forked }
                 do {
                     while events.isEmpty {
-                        let page = try await client.core.values(cursor.request, timeout: nil)
+                        guard let page = try await page() else { continue }
                         events = cursor.received(page)[...]
                     }
                     return events.popFirst()
                 } catch  where Task.isCancelled || Task.isShuttingDownGracefully {
+                    return nil
+                }
+            }
+
+            /// Requests the next page.
+            ///
+            /// - Returns: The page; nil if there is no connection, which a watch that has begun waits for.
+            private nonisolated(nonsending) func page() async throws(NotifyError) -> ReceivedPage<ValuePage>? {
+                do {
+                    return try await client.core.values(cursor.request, timeout: nil)
+                } catch {
+                    guard error.code == .notConnected, cursor.hasBegun, !Task.isCancelled else { throw error }
+                    // The client tries to connect by itself. This only keeps the loop from spinning.
+                    try? await Task.sleep(for: .milliseconds(100))
                     return nil
                 }
             }
@@ -98,6 +112,8 @@ extension NotificationClient {
                 if Fork.isChild { throw .forked }
                 while messages.isEmpty, !cursor.isUpToDate {
                     let page = try await client.core.values(cursor.request, timeout: timeout)
+                    // Without wildcards, the damaged value is one of those that were asked for.
+                    guard page.header.damaged == 0 || !cursor.isExact else { throw .damagedValue }
                     let events = cursor.received(page)
                     if case .reset? = events.first {
                         throw NotifyError(

@@ -58,6 +58,7 @@ struct DamagedLog {
         let highest = [
             statement("SELECT max(sequence) FROM messages", reading: "messages"),
             statement("SELECT max(last) FROM segments", reading: "segments"),
+            statement("SELECT max(sequence) FROM retained", reading: "retained"),
             statement("SELECT max(max(cursor, seen_through)) FROM subscriptions", reading: "subscriptions"),
         ]
         .compactMap { try? $0?.number() }.filter { $0 < Limits.sequenceEnd / 2 }.max()

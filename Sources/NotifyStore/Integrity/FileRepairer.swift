@@ -18,6 +18,7 @@ final class FileRepairer: LogScanReceiver {
     /// subscriptions after it.
     private var copies: [(row: RedeliveryRow, body: [UInt8])] = []
     private var copyBytes = 0
+    private var valueSequences: Set<UInt64> = []
     private var deletions: DeletionLog
     /// The sequence of the oldest kept message.
     private var oldest: UInt64?
@@ -113,6 +114,8 @@ final class FileRepairer: LogScanReceiver {
     // MARK: Values
 
     func value(_ value: ValueRow, in row: PreparedStatement) throws {
+        // A forged row can have the sequence of another one.
+        guard valueSequences.insert(value.stamp.sequence).inserted else { return }
         try log.inTransaction(.normal) { try value.copy(row, with: $0.values.set) }
         result.values += value.isCleared ? 0 : 1
         log.disk.checkpointIfDue()

@@ -141,7 +141,12 @@ extension Log {
                 }
             }
             let copies = try log.takeCopies(of: old, for: continuation.subscriptions)
-            _ = try log.takeValues(of: old)
+            if try !log.takeValues(of: old) {
+                // Clients that watch values must read all of them again.
+                try log.inTransaction(.full) { statements in
+                    try log.database.changeState(statements) { $0.forgottenThrough = continuation.reservedBelow - 1 }
+                }
+            }
             try log.disk.checkpoints.run(.truncate)
             log.close()
             return copies

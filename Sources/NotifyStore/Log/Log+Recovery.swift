@@ -22,8 +22,8 @@ extension Log {
         contents.skipNameIDs(below: UInt32(clamping: state.nextName))
         let found = try contents.read(connection, now: clock.now)
         let values = try readStoredValues()
-        // After a purge, a value may have a higher sequence than all messages.
-        contents.adopt(persistedThrough: values.last)
+        // After a purge, a value or a forgotten mark may have a higher sequence than all messages.
+        contents.adopt(persistedThrough: max(values.last, state.forgottenThrough))
         let next = max(mark, persistedThrough + 1)
         guard next < Limits.sequenceEnd else {
             throw StoreError(.damaged, "the log's next sequence \(next) is out of range")

@@ -19,10 +19,11 @@ extension Log {
     func readStoredValues() throws -> (values: StoredValues, last: UInt64, damaged: Int) {
         let rows = try PreparedStatement(connection, "SELECT \(ValueRow.keyColumns) FROM retained ORDER BY number")
         var (stored, last, damaged) = (StoredValues(), UInt64(0), 0)
-        var indices: [ValueKey: Int] = [:]
+        var (indices, replaced): ([ValueKey: Int], [Int]) = ([:], [])
         stored.forgottenThrough = database.state.forgottenThrough
         while try rows.step() {
-            stored.lastNumber = max(stored.lastNumber, min(rows.integer(0), UInt64(Int64.max) - 1))
+            // A damaged row may have a number that was never assigned.
+            if rows.integer(0) < Limits.sequenceEnd { stored.lastNumber = max(stored.lastNumber, rows.integer(0)) }
             guard let value = ValueRow(rows)?.value else {
                 damaged += 1
                 continue
@@ -30,39 +31,44 @@ extension Log {
             last = max(last, value.sequence)
             // A batch that was reported as failed may have left a second row.
             if let index = indices[value.key] {
-                if stored.values[index].sequence < value.sequence { stored.values[index] = value }
-            } else {
-                indices[value.key] = stored.values.count
-                stored.values.append(value)
+                if stored.values[index].sequence > value.sequence { continue }
+                replaced.append(index)
             }
+            indices[value.key] = stored.values.count
+            stored.values.append(value)
         }
+        for index in replaced.sorted().reversed() { stored.values.remove(at: index) }
         return (stored, last, damaged)
     }
 
     /// Copies the values of another log. Unreadable and damaged ones are left out.
     ///
-    /// - Returns: The number of values.
-    func takeValues(of old: Log) throws -> Int {
+    /// - Returns: Whether all values and marks were copied.
+    func takeValues(of old: Log) throws -> Bool {
         guard
             let rows = try? RowScan(old.connection, ValueRow.columns, from: "retained", key: "number", isSkipping: true)
-        else { return 0 }
-        var (count, isAtEnd) = (0, false)
+        else { return false }
+        var (isComplete, isAtEnd) = (true, false)
         while !isAtEnd {
             try inTransaction(.normal) { statements in
                 var bytes: UInt64 = 0
                 while bytes < 1 << 20 {
-                    guard let row = try? rows.next() else {
+                    let row: PreparedStatement?
+                    do { row = try rows.next() } catch { (row, isComplete) = (nil, false) }
+                    guard let row else {
                         isAtEnd = true
                         return
                     }
-                    guard let value = ValueRow(row), value.isContentSound(row) else { continue }
+                    guard let value = ValueRow(row), value.isContentSound(row) else {
+                        isComplete = false
+                        continue
+                    }
                     try value.copy(row, with: statements.values.set)
-                    count += value.isCleared ? 0 : 1
                     bytes += value.payloadLength + 512
                 }
             }
             disk.checkpointIfDue()
         }
-        return count
+        return isComplete && rows.unreadable.isEmpty
     }
 }

@@ -74,9 +74,11 @@ struct ValueReader {
             guard try rows.step() else { return true }
             rowsLeft -= 1
             log.pageCaches.work.rowsScanned += 1
-            guard try take(rows, position: rows.integer(positionColumn), includesCleared: positionColumn == 1) else {
-                return false
+            let position = rows.integer(positionColumn)
+            guard position > scannedThrough else {
+                throw StorageFailure(kind: .damaged, message: "it has values out of order")
             }
+            guard try take(rows, position: position, includesCleared: positionColumn == 1) else { return false }
         }
         return false
     }

@@ -11,7 +11,7 @@ enum UnknownCommand {
     private static let meanings: [String: [String]] = [
         "pub": ["post"], "publish": ["post"], "send": ["post"], "emit": ["post"], "put": ["post"], "produce": ["post"],
         "sub": ["subscribe"], "listen": ["subscribe"], "consume": ["subscribe"], "receive": ["subscribe"],
-        "tail": ["subscribe"], "get": ["log"], "read": ["log"], "fetch": ["log"], "history": ["log"], "cat": ["log"],
+        "tail": ["subscribe"], "read": ["log"], "fetch": ["log"], "history": ["log"], "cat": ["log"],
         "ls": ["list"], "create": ["durable"], "status": ["stats"], "rm": ["remove", "purge"],
         "delete": ["remove", "purge"], "remove": ["purge"], "add": ["create"], "new": ["create"], "make": ["create"],
         "update": ["edit"], "change": ["edit"], "rename": ["edit"], "info": ["show"], "describe": ["show"],

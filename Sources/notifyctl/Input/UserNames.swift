@@ -96,4 +96,7 @@ enum UserNames {
         }
         return .init(uid: geteuid(), gid: getegid(), groups: groups)
     }
+
+    /// Whether a text has a token that is a wildcard, so that it may match several names.
+    static func isPattern(_ text: String) -> Bool { text.split(separator: ".").contains { $0 == "*" || $0 == ">" } }
 }

@@ -39,7 +39,7 @@ struct ClearCommand: AsyncParsableCommand, PatternTaking {
     func validate() throws {
         try UserNames.check(patterns)
         guard ifSequence != nil else { return }
-        guard patterns.count == 1, !patterns[0].contains(where: { "*>".contains($0) }) else {
+        guard patterns.count == 1, !UserNames.isPattern(patterns[0]) else {
             throw ValidationError("--if-sequence needs one name without wildcards")
         }
     }

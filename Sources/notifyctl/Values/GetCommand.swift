@@ -50,7 +50,7 @@ struct GetCommand: AsyncParsableCommand, PatternTaking {
 
     private var isTable: Bool {
         let isPlain = !output.json && !output.verbose && output.template == nil && !output.raw && !output.null
-        return isPlain && (patterns.count > 1 || patterns[0].contains { "*>".contains($0) })
+        return isPlain && (patterns.count > 1 || UserNames.isPattern(patterns[0]))
     }
 
     func run() async throws {
@@ -58,13 +58,14 @@ struct GetCommand: AsyncParsableCommand, PatternTaking {
         let (format, times, style) = (output.messageFormat, output.time.style, table.style)
         var configuration = connection.configuration()
         if wait { configuration.onConnectionChange = ConnectionReporter().handler }
-        try await Interruption.run(incomplete: .incomplete) { [configuration, timeout] interruption in
-            let values = try await ValueWait.run(within: timeout) {
-                try await withNotificationClient(configuration: configuration) { client in
-                    let values = try await Self.values(client, patterns, object)
-                    if !values.isEmpty || !wait { return values }
-                    return try await Self.first(client, patterns, object).map { [$0] } ?? []
-                }
+        let opening = AnswerEvent()
+        try await Interruption.run(incomplete: .incomplete, timeout: timeout, after: opening) {
+            [configuration] interruption in
+            let values = try await withNotificationClient(configuration: configuration) { client in
+                let values = try await Self.values(client, patterns, object)
+                if !values.isEmpty || !wait { return values }
+                opening.finish()
+                return try await Self.first(client, patterns, object).map { [$0] } ?? []
             }
             guard !Task.isCancelled else { return }
             guard !values.isEmpty else { throw CommandFailure(.failure, "there is no value") }

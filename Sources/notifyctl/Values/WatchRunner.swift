@@ -11,17 +11,18 @@ struct WatchRunner: Sendable {
     let format: MessageFormat
 
     func run() async throws {
-        try await Interruption.run(incomplete: limit == nil ? nil : .incomplete) { interruption in
-            try await ValueWait.run(within: timeout) {
-                try await withNotificationClient(configuration: configuration) { client in
-                    try await print(client.watch(patterns, object: object), until: interruption)
-                }
+        let opening = AnswerEvent()
+        try await Interruption.run(incomplete: limit == nil ? nil : .incomplete, timeout: timeout, after: opening) {
+            interruption in
+            try await withNotificationClient(configuration: configuration) { client in
+                try await print(client.watch(patterns, object: object), until: interruption, opening)
             }
         }
     }
 
     private func print(
-        _ watch: some AsyncSequence<NotificationClient.ValueEvent, NotifyError>, until interruption: Interruption
+        _ watch: some AsyncSequence<NotificationClient.ValueEvent, NotifyError>, until interruption: Interruption,
+        _ opening: AnswerEvent
     ) async throws {
         var output = StandardOutput()
         var printed = 0
@@ -31,7 +32,8 @@ struct WatchRunner: Sendable {
             switch event {
             case .value, .cleared: printed += 1
             case .damaged(let count): StandardError.write("\(count) values are damaged in the daemon's log")
-            case .upToDate, .reset: break
+            case .upToDate: opening.finish()
+            case .reset: break
             }
             if let limit, printed >= limit { return }
         }

@@ -127,6 +127,10 @@ struct StoreValueTests {
         store = try open()
         #expect(store.recovered.values.values.map(\.number) == [2, 3], "a value is never forgotten")
         #expect(store.recovered.values.forgottenThrough == 3)
+        try await store.purge(NamePattern(">"))
+        try store.close(nextSequence: 10)
+        store = try open()
+        #expect(store.recovered.persistedThrough >= 3, "a reader continues where clears are known")
         try store.close(nextSequence: 10)
     }
 
