@@ -70,7 +70,7 @@ package struct Broker: ~Copyable {
             recover(
                 record, recovered.redeliveries[record.id] ?? [], failure: recovered.failureReasons[record.id])
         }
-        for usage in values.usage { charge([usage]) }
+        charge(values.usage)
         if commits.health.isFailing { reportHealth() }
     }
 

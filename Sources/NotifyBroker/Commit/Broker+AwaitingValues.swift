@@ -51,10 +51,7 @@ extension PendingLog {
     fileprivate func matches(_ sequence: UInt64, _ filter: SubscriptionFilter) -> Bool {
         let part = sealed.first { ($0.block.entries.last?.sequence ?? 0) >= sequence }
         guard let part, let entry = part.block.entries.binarySearched(sequence) else { return false }
-        return part.block.withMessage(entry) { message in
-            filter.matches(name: message.parts.name)
-                && filter.object.map { message.parts.object.elementsEqual($0.utf8) } ?? true
-        }
+        return part.block.withMessage(entry) { filter.matches($0.parts) }
     }
 }
 

@@ -90,9 +90,7 @@ extension Broker {
             case .expired(let id): expired(id)
             case .probed: answerProbes()
             case .valueRefused(let connection, let request, let current):
-                guard connections.contains(connection) else { continue }
-                connections[connection.slot].answerResolved()
-                refuse(connection.slot, request: request, .valueChanged(to: current), detail: current)
+                refusePending(connection, request: request, .valueChanged(to: current), detail: current)
             case .valueCleared(let connection, let cleared):
                 guard connections.contains(connection) else { continue }
                 connections[connection.slot].answerResolved()
@@ -125,32 +123,32 @@ extension Broker {
             case .created(let id, let connection, let request, let existed):
                 creationFailed(id, connection: connection, request: request, existed: existed, error)
             case .detached(let connection, let detached):
-                guard connections.contains(connection) else { continue }
-                connections[connection.slot].answerResolved()
-                refuse(connection.slot, request: detached.request, error, subscription: detached.subscription)
+                refusePending(connection, request: detached.request, error, subscription: detached.subscription)
             case .removed(let id, let connection, let request):
                 removalFailed(id)
-                guard connections.contains(connection) else { continue }
-                connections[connection.slot].answerResolved()
-                refuse(connection.slot, request: request, error)
+                refusePending(connection, request: request, error)
             case .changed(let id, let connection, let request):
                 changeEnded(id, connection: connection, request: request, failure: error, now: now)
             case .deadLettered(let id, let sequences): notDeadLettered(sequences, of: id)
             case .deadLetters(let work): deadLettersFailed(work, error)
             case .expired(let id): removalFailed(id)
             case .probed: answerProbes()
-            case .valueRefused(let connection, let request, _):
-                guard connections.contains(connection) else { continue }
-                connections[connection.slot].answerResolved()
-                refuse(connection.slot, request: request, error)
+            case .valueRefused(let connection, let request, _): refusePending(connection, request: request, error)
             case .valueCleared(let connection, let cleared):
-                guard connections.contains(connection) else { continue }
-                connections[connection.slot].answerResolved()
-                refuse(connection.slot, request: cleared.request, error)
+                refusePending(connection, request: cleared.request, error)
             case .clearing(let read): clearingFailed(read, error)
             }
         }
         failDependentBatch(failure, now: now)
+    }
+
+    /// Refuses a request that has waited for the commit, unless its connection has ended.
+    private mutating func refusePending(
+        _ connection: ConnectionID, request: UInt64, _ error: WireError, subscription: UInt32 = 0, detail: UInt64 = 0
+    ) {
+        guard connections.contains(connection) else { return }
+        connections[connection.slot].answerResolved()
+        refuse(connection.slot, request: request, error, subscription: subscription, detail: detail)
     }
 
     /// Lets the next batch fail, if it depends on values of the batch that has failed.

@@ -102,10 +102,7 @@ extension Broker {
                 pause(slot, .answersUnread)
                 break
             }
-            if frame.kind == FrameKind.post.rawValue {
-                if egress.isBehind, pauseIfOutputBehind(slot) { break }
-                if let rate, pauseIfExceeded(rate, slot, now: now) { break }
-            } else if frame.kind == FrameKind.setValue.rawValue {
+            if frame.kind == FrameKind.post.rawValue || frame.kind == FrameKind.setValue.rawValue {
                 if egress.isBehind, pauseIfOutputBehind(slot) { break }
                 if let rate, pauseIfExceeded(rate, slot, now: now) { break }
             } else if pauseIfChanging(frame, slot) {

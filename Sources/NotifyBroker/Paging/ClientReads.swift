@@ -1,4 +1,5 @@
 import DequeModule
+import NotifyLog
 
 /// A request of a client that is answered with a page.
 protocol ClientRead {
@@ -6,6 +7,11 @@ protocol ClientRead {
     var request: UInt64 { get }
     /// Whether the request may wait for a commit, so that the client can end it.
     var mayWait: Bool { get }
+}
+
+extension ClientRead {
+    /// The memory of a request with a filter, in bytes.
+    static func byteCount(_ filter: SubscriptionFilter) -> Int { 256 + filter.byteCount }
 }
 
 /// The requests of clients for pages of one kind: those that wait for a page, for the next commit, or for room in an

@@ -34,7 +34,4 @@ struct HistoryRead: ClientRead {
     }
 
     var mayWait: Bool { wait != .none }
-
-    /// The memory of a request, in bytes.
-    static func byteCount(_ filter: SubscriptionFilter) -> Int { 256 + filter.byteCount }
 }

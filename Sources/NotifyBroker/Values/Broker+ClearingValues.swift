@@ -18,10 +18,7 @@ extension Broker {
         guard clear.ifSequence == nil else {
             throw WireError(.invalidArgument, "an expected sequence needs a name without wildcards")
         }
-        guard connections[slot].valueReads < configuration.subscriptionsPerConnection else {
-            throw WireError(
-                .limitReached, "too many requests for values are unanswered on this connection: wait for some of them")
-        }
+        try checkValueReads(slot)
         try begin(
             .clear(ValueRead.Clearing()), clear.request, SubscriptionFilter(patterns: patterns, object: clear.object),
             after: 0, through: values.lastNumber, maximumMessages: Self.clearedPerPage, slot)

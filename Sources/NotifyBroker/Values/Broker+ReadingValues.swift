@@ -9,13 +9,7 @@ extension Broker {
     ///
     /// - Throws: `limitReached` if too many requests of the connection are unanswered, and errors of the filter.
     mutating func readValues(_ read: ReadValues, _ slot: ConnectionSlot) throws(WireError) {
-        let limit = configuration.subscriptionsPerConnection
-        guard connections[slot].valueReads < limit else {
-            throw WireError(
-                .limitReached,
-                "\(limit) requests for values are unanswered on this connection, which is the limit "
-                    + "(limits.per_connection.subscriptions)")
-        }
+        try checkValueReads(slot)
         scheduler.spend(FairScheduler.Cost.trace + read.patterns.count * FairScheduler.Cost.pattern)
         var filter = try filter(patterns: read.patterns, object: "", for: connections[slot].identity)
         // An empty object selects values without an object.
@@ -29,6 +23,17 @@ extension Broker {
         try begin(
             .answer(read.order), read.request, filter, after: after, through: through,
             maximumMessages: Int(min(read.maximumMessages, Limits.messagesPerLogPage)), slot)
+    }
+
+    /// - Throws: `limitReached` if too many requests of the connection are unanswered.
+    func checkValueReads(_ slot: ConnectionSlot) throws(WireError) {
+        let limit = configuration.subscriptionsPerConnection
+        guard connections[slot].valueReads < limit else {
+            throw WireError(
+                .limitReached,
+                "\(limit) requests for values are unanswered on this connection, which is the limit "
+                    + "(limits.per_connection.subscriptions)")
+        }
     }
 
     private mutating func answerReset(_ request: UInt64, _ slot: ConnectionSlot) {

@@ -52,7 +52,7 @@ extension Broker {
     }
 
     /// Charges users for changes of their values.
-    mutating func charge(_ changes: [ValueUsage]) {
+    mutating func charge(_ changes: some Sequence<ValueUsage>) {
         for change in changes {
             ledger.change(.values, by: change.values, uid: change.uid)
             ledger.change(.valueBytes, by: change.bytes, uid: change.uid)

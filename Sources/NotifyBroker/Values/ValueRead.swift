@@ -12,7 +12,7 @@ struct ValueRead: ClientRead {
 
     /// The progress of a request that clears values.
     struct Clearing {
-        /// The number of values cleared in earlier pages, and the sequence of the last message that says so.
+        /// The number of values cleared in earlier pages, and the sequence of the last message that clears one.
         var count: UInt64 = 0
         var sequence: UInt64 = 0
         /// Whether every value was read.
@@ -32,9 +32,6 @@ struct ValueRead: ClientRead {
     var persistedThrough: UInt64 = 0
     /// The generation of the policy under which the page was requested.
     var rights: UInt32 = 0
-
-    /// The memory of a request, in bytes.
-    static func byteCount(_ filter: SubscriptionFilter) -> Int { 256 + filter.byteCount }
 
     var mayWait: Bool { if case .answer(.changes(_, isWaiting: true)) = use { true } else { false } }
 }

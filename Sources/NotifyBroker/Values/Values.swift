@@ -11,7 +11,7 @@ struct Values {
     /// A change that is not committed yet.
     private struct Change {
         let name: ValueName
-        var entry: ValueEntry
+        let entry: ValueEntry
     }
 
     /// The mark of a cleared value in the log.

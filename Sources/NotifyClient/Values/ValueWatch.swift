@@ -132,8 +132,7 @@ extension NotificationClient {
 }
 
 extension NotificationClient.Message {
-    /// Why the value of the name and object was cleared, if this message says so: `cleared` if a client has cleared it.
-    /// `nil` for other messages.
+    /// The reason of a message that clears a value: `cleared` if a client has cleared it. `nil` for other messages.
     public var clearedReason: String? {
         batch.withDelivery(index) { ClearedHeader.reason(in: $0.parts.headers) }
     }

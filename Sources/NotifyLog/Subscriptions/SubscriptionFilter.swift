@@ -1,5 +1,5 @@
 package import NotifyCenter
-import NotifyWire
+package import NotifyWire
 
 /// Selects messages by name and object. Rights are checked separately, by the policy.
 package struct SubscriptionFilter: Equatable, Sendable {
@@ -20,5 +20,10 @@ package struct SubscriptionFilter: Equatable, Sendable {
     /// Whether the patterns match the name. The object is not compared.
     package func matches(name: UnsafeRawBufferPointer) -> Bool {
         patterns.contains { $0.matches(utf8: name) && ReservedNames.isVisible(name, to: $0) }
+    }
+
+    /// Whether the filter selects a message.
+    package func matches(_ message: MessageParts) -> Bool {
+        matches(name: message.name) && (object.map { message.object.elementsEqual($0.utf8) } ?? true)
     }
 }

@@ -219,10 +219,7 @@ extension LogContinuation {
         var count: UInt64 = 0
         for block in messages {
             let entries = block.entries.filter { entry in
-                block.withMessage(entry) { message in
-                    subscription.filter.matches(name: message.parts.name)
-                        && subscription.filter.object.map { message.parts.object.elementsEqual($0.utf8) } ?? true
-                }
+                block.withMessage(entry) { subscription.filter.matches($0.parts) }
             }
             let sequences = entries.map(\.sequence).filter { $0 > subscription.startedAfter }
             count += UInt64(subscription.progress.unacknowledged(of: sequences).count)

@@ -50,22 +50,22 @@ struct ValueReader {
     /// Reads the values with these numbers. Returns false if the page reaches a limit before the last one.
     private mutating func read(_ numbers: [UInt64]) throws -> Bool {
         for number in numbers where number > request.after && number <= request.through {
-            guard hasRoom, try read(number, position: number) else { return false }
+            guard hasRoom, try read(number) else { return false }
         }
         return true
     }
 
     /// - Returns: False if the value does not fit into the page.
-    private mutating func read(_ number: UInt64, position: UInt64) throws -> Bool {
+    private mutating func read(_ number: UInt64) throws -> Bool {
         let row = statements.readKey
         defer { row.reset() }
         try row.bind(1, number)
         rowsLeft -= 1
         guard try row.step() else {
-            scannedThrough = position
+            scannedThrough = number
             return true
         }
-        return try take(row, position: position, includesCleared: false)
+        return try take(row, position: number, includesCleared: false)
     }
 
     /// Reads rows in their order. Returns false if the page reaches a limit before the end.
