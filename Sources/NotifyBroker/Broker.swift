@@ -25,6 +25,7 @@ package struct Broker: ~Copyable {
     var storeRequests = StoreRequests()
     var services = Services()
     var values: Values
+    var announcements = Announcements()
     var warnings = Warnings()
 
     var actions = ActionQueue()
@@ -101,7 +102,9 @@ package struct Broker: ~Copyable {
                 .earlier(ledger.rates.nextDeadline, durables.unsavedRedeliveries.areMany ? nil : durables.nextTime),
                 .earlier(
                     .earlier(durables.backlogs.deadline, durables.lossLog.deadline),
-                    .earlier(.earlier(egress.unreadSockets.deadline, services.nextDeadline), backupDeadline))))
+                    .earlier(
+                        .earlier(egress.unreadSockets.deadline, services.nextDeadline),
+                        .earlier(backupDeadline, announcements.nextDeadline)))))
         return recorder.isRecording ? .earlier(deadline, recorder.deadline) : deadline
     }
 
@@ -113,7 +116,7 @@ package struct Broker: ~Copyable {
 
     /// Handles every deadline that has passed. The deadlines are those of connections, rate limits, unread sockets,
     /// durable subscriptions, requests for lists (which wait for backlog counts), reports of lost messages in the
-    /// daemon's log, the store's response, requests to servers, monitors, backups and warnings. Does not begin a due
+    /// daemon's log, the store's response, requests to servers, announced values, monitors, backups and warnings. Does not begin a due
     /// commit: the next tick does.
     package mutating func deadlinePassed(now: BrokerTime) {
         for slot in connections.takeExpired(now: now.monotonic) {
@@ -134,6 +137,7 @@ package struct Broker: ~Copyable {
         logLosses(now: now.monotonic)
         endIdleBackup(now: now.monotonic)
         endExpiredCalls(now: now.monotonic)
+        announcements.expire(now: now.monotonic)
         if recorder.isRecording { expireMonitoring(now: now.monotonic) }
         if commits.checkResponseDeadline(pageStarted: readStarted, now: now.monotonic) {
             reportHealth()

@@ -17,6 +17,8 @@ struct BrokerStatistics {
     var forbidden: UInt64 = 0
     /// Requests to servers that were accepted.
     var requests: UInt64 = 0
+    /// Wills that could not be stored.
+    var unstoredWills: UInt64 = 0
     /// Messages that became dead letters.
     var deadLetters: UInt64 = 0
     /// The number of messages deleted by retention or purged.
@@ -51,6 +53,8 @@ extension Broker {
         case .forbidden: statistics.forbidden
         case .requests: statistics.requests
         case .openRequests: UInt64(services.callCount)
+        case .announcements: UInt64(announcements.count)
+        case .unstoredWills: statistics.unstoredWills
         case .servers: UInt64(services.serverCount)
         case .deadLetters: statistics.deadLetters
         case .deletedMessages: statistics.deleted

@@ -106,6 +106,7 @@ public struct NotifyError: Error, Sendable, CustomStringConvertible {
         /// The value does not have the expected sequence. The error's ``NotifyError/detail`` is its sequence, 0 if
         /// there is no value.
         case valueChanged
+        case valueInUse
         /// The daemon is shutting down.
         case daemonClosing
         /// The client read too slowly, and its policy for this case is ``NotificationClient/Overflow/disconnect``.
@@ -254,6 +255,7 @@ extension NotifyError.Code {
         case .noResponders: self = .noResponders
         case .serverGone: self = .serverGone
         case .valueChanged: self = .valueChanged
+        case .valueInUse: self = .valueInUse
         case .timedOut: self = .requestTimedOut
         case .requestFailed: self = .requestFailed
         case .serviceHeld: self = .serviceHeld

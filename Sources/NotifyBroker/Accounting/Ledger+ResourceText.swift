@@ -21,6 +21,7 @@ extension Ledger.Resource {
         case .pendingBytes: "pending_bytes"
         case .nameBytes: "name_bytes"
         case .requestBytes: "request_bytes"
+        case .announcementBytes: "announcement_bytes"
         case .socketBytes: "socket_bytes"
         }
     }
@@ -46,6 +47,7 @@ extension Ledger.Resource {
         case .pendingBytes: "bytes that wait for the disk"
         case .nameBytes: "bytes of names"
         case .requestBytes: "bytes of unanswered requests"
+        case .announcementBytes: "bytes of announced values"
         case .socketBytes: "bytes in sockets"
         }
     }
@@ -67,7 +69,7 @@ extension Ledger.Resource {
             .requests, .requestBytes, .values, .valueBytes:
             "limits.per_user.\(name)"
         case .slowConnections, .connectionBytes, .identityBytes, .durableBytes, .blockBytes, .answerBytes,
-            .pendingBytes, .nameBytes, .socketBytes:
+            .pendingBytes, .nameBytes, .announcementBytes, .socketBytes:
             "limits.memory_bytes"
         }
     }

@@ -15,9 +15,9 @@ struct Ledger {
         case slowConnections
         /// Requests to servers that are not answered yet.
         case requests
-        /// Values that the user has set last.
+        /// Values that the user has set last, and announced values.
         case values
-        /// Bytes of these values in the log.
+        /// Bytes of the user's values in the log.
         case valueBytes
         /// Bytes of volatile messages waiting in outboxes, summed over connections. Does not count as memory, because
         /// connections share the blocks.
@@ -42,6 +42,8 @@ struct Ledger {
         case nameBytes
         /// Bytes of requests to servers that are not answered yet.
         case requestBytes
+        /// Bytes of announced values and their wills.
+        case announcementBytes
         /// Bytes in the kernel's socket buffers that were sent and that the peer has not read.
         case socketBytes
 

@@ -9,6 +9,7 @@ extension Broker {
         connections.drainBegan()
         refuseStoreRequests()
         failCalls()
+        removeAnnouncements()
         logAllLosses()
         for slot in connections.slots {
             for case .durable(let durable, _) in connections[slot].subscriptions.values {

@@ -102,7 +102,7 @@ extension Broker {
                 pause(slot, .answersUnread)
                 break
             }
-            if frame.kind == FrameKind.post.rawValue || frame.kind == FrameKind.setValue.rawValue {
+            if frame.isPost {
                 if egress.isBehind, pauseIfOutputBehind(slot) { break }
                 if let rate, pauseIfExceeded(rate, slot, now: now) { break }
             } else if pauseIfChanging(frame, slot) {
@@ -136,7 +136,11 @@ extension Broker {
 
     /// Charges the connection's user for pending bytes that its requests have added.
     mutating func chargePending(since earlier: Int, to slot: ConnectionSlot) {
-        let uid = connections[slot].uid
+        chargePending(since: earlier, to: connections[slot].uid)
+    }
+
+    /// Charges a user for pending bytes that were added in its name.
+    mutating func chargePending(since earlier: Int, to uid: UInt32) {
         ledger.change(.pendingBytes, by: commits.charge(since: earlier, to: uid), uid: uid)
     }
 
@@ -229,6 +233,7 @@ extension Broker {
         endSubscriptions(of: slot, now: now)
         endAsks(of: slot)
         endServers(of: slot)
+        endAnnouncements(of: slot, now: now)
         endMonitor(of: slot)
         endPageRequests(of: slot)
         endStoreRequests(of: slot)
@@ -256,6 +261,11 @@ extension Broker {
 }
 
 extension FrameDecoder.Frame {
+    /// Whether the frame posts a message of its own, so that the limits of posts apply.
+    fileprivate var isPost: Bool {
+        kind == FrameKind.post.rawValue || kind == FrameKind.setValue.rawValue || kind == FrameKind.announce.rawValue
+    }
+
     /// Whether a valid frame of this kind is answered.
     fileprivate var needsAnswer: Bool {
         switch FrameKind(rawValue: kind) {

@@ -88,6 +88,8 @@ extension Broker {
         case .find: try find(Find(frame), slot, now: now)
         case .serve: try serve(Serve(frame), slot, now: now)
         case .endServing: try endServing(EndServing(frame), slot)
+        case .announce: try announceReceived(frame, from: slot, now: now)
+        case .withdraw: try withdraw(Withdraw(frame), slot, now: now)
         case .ask: try askReceived(frame, from: slot, now: now)
         case .monitor: try monitor(MonitorRequest(frame), slot, now: now)
         default:

@@ -55,7 +55,7 @@ struct ClientReads<Read: ClientRead> {
         blocked.append(read)
     }
 
-    /// Must be called when messages were committed or their commit failed.
+    /// Must be called when messages were committed, their commit failed, or an announced value has changed.
     ///
     /// - Parameter isDone: Whether a request that waits for a commit needs a page now. May change the request.
     mutating func committed(where isDone: (inout Read) -> Bool = { _ in true }) {

@@ -77,14 +77,32 @@ extension Broker {
                 "\(configuration.postWindow) posts wait for their receipts, which is the limit: "
                     + "wait for some of them first")
         }
-        try commits.checkRoom()
-        try ledger.checkRoom(for: 0, uid: connections[slot].uid)
         let account = storedAccount(of: slot)
-        try ledger.stored.check(
-            adding: StoredUsage.bytes(of: parts), to: account, of: connections[slot].uid,
-            limit: access.limits(of: connections[slot].identity).storedBytes)
-        try ledger.noteStored(parts.name, uid: connections[slot].uid, in: commits.nextBatchID)
+        try checkStorage(of: parts, in: account, uid: connections[slot].uid, connections[slot].identity)
         return account
+    }
+
+    /// Checks whether a message can be stored for a user without a connection.
+    ///
+    /// - Returns: The account of the user's stored messages.
+    /// - Throws: As the check for a connection.
+    mutating func checkStorage(
+        of parts: MessageParts, uid: UInt32, _ identity: IdentityID
+    ) throws(WireError) -> StoredUsages.Account {
+        let account = ledger.stored.account(of: uid)
+        try checkStorage(of: parts, in: account, uid: uid, identity)
+        return account
+    }
+
+    @inline(__always)
+    private mutating func checkStorage(
+        of parts: MessageParts, in account: StoredUsages.Account, uid: UInt32, _ identity: IdentityID
+    ) throws(WireError) {
+        try commits.checkRoom()
+        try ledger.checkRoom(for: 0, uid: uid)
+        try ledger.stored.check(
+            adding: StoredUsage.bytes(of: parts), to: account, of: uid, limit: access.limits(of: identity).storedBytes)
+        try ledger.noteStored(parts.name, uid: uid, in: commits.nextBatchID)
     }
 
     @inline(__always)

@@ -8,6 +8,7 @@ extension Broker {
         for call in services.takeUnmatched() { send(call, now: now) }
         continueReaders(now: now)
         requestRedeliveries(now: now)
+        continueAnnouncements(now: now)
         beginStoreRequests(now: now)
         finishDrain()
         if egress.usesOpenBlock { egress.openBlockEnded(commits.sealOpenBlock()) }

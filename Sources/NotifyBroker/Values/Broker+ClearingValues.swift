@@ -53,6 +53,7 @@ extension Broker {
     ) throws(WireError) -> (sequence: UInt64, key: ValueKey)? {
         _ = try access.checkPost(name, connections[slot].identity)
         let value = ValueName(name: name, object: object)
+        if refuseIfAnnounced(value.key, slot, request: request, now: now) { return nil }
         guard meets(ifSequence, value.key) else {
             try refuseChanged(value.key, slot, request: request)
             return nil

@@ -15,13 +15,15 @@ extension Broker {
         // An empty object selects values without an object.
         filter.object = read.object
         guard read.epoch == 0 || read.epoch == commits.epoch else { return answerReset(read.request, slot) }
-        let (after, through): (UInt64, UInt64) =
+        let (after, through, announcedAfter): (UInt64, UInt64, UInt64) =
             switch read.order {
-            case .keys(let after, let through): (after, min(through, values.lastNumber))
-            case .changes(let after, _): (after, .max)
+            case .keys(let after, let through):
+                (after, after < ReadValues.lastStoredKey ? min(through, values.lastNumber) : through, 0)
+            case .changes(let after, let announcedAfter, _): (after, .max, announcedAfter)
             }
         try begin(
             .answer(read.order), read.request, filter, after: after, through: through,
+            announcedAfter: announcedAfter, run: read.run,
             maximumMessages: Int(min(read.maximumMessages, Limits.messagesPerLogPage)), slot)
     }
 
@@ -37,18 +39,19 @@ extension Broker {
     }
 
     private mutating func answerReset(_ request: UInt64, _ slot: ConnectionSlot) {
-        answer(slot, ValuePage(request: request, isEnd: true, isReset: true, epoch: commits.epoch, through: 0))
+        answer(
+            slot, ValuePage(request: request, isEnd: true, isReset: true, epoch: commits.epoch, run: run, through: 0))
     }
 
     /// Adds a request that waits for a page of values.
     mutating func begin(
         _ use: ValueRead.Use, _ request: UInt64, _ filter: SubscriptionFilter, after: UInt64, through: UInt64,
-        maximumMessages: Int, _ slot: ConnectionSlot
+        announcedAfter: UInt64 = 0, run: UInt64 = 0, maximumMessages: Int, _ slot: ConnectionSlot
     ) throws(WireError) {
         let charge = try ledger.charge(ValueRead.byteCount(filter), as: .pendingBytes, to: connections[slot].uid)
         let read = ValueRead(
             connection: connections[slot].id, request: request, charge: charge, filter: filter, use: use,
-            maximumMessages: maximumMessages, after: after, through: through)
+            maximumMessages: maximumMessages, after: after, through: through, announcedAfter: announcedAfter, run: run)
         connections[slot].valueReads += 1
         if case .clear = use, values.areUncertain {
             commits.append(nil, then: .clearing(read))
@@ -69,11 +72,7 @@ extension Broker {
                 continue
             }
             // Checked for each page, because an earlier batch may delete marks after the position.
-            if case .answer(.changes) = read.use, !isKnown(read.after) {
-                end(read)
-                answerReset(read.request, slot)
-                continue
-            }
+            if case .answer(let order) = read.use, answerFromMemory(read, order) { continue }
             read.rights = access.policy.generation
             read.persistedThrough = commits.persistedThrough
             pages.values.begin(read)
@@ -90,6 +89,28 @@ extension Broker {
             return request
         }
         return nil
+    }
+
+    /// Answers a request whose position is unknown, or whose page needs no values of the log.
+    ///
+    /// - Returns: Whether the request was answered.
+    private mutating func answerFromMemory(_ read: ValueRead, _ order: ReadValues.Order) -> Bool {
+        guard case .changes = order else { return answerAnnounced(read, order) }
+        let slot = read.connection.slot
+        guard isKnown(read.after) else {
+            end(read)
+            answerReset(read.request, slot)
+            return true
+        }
+        guard areAnnouncedChangesKnown(read) else {
+            end(read)
+            answer(
+                slot,
+                ValuePage(
+                    request: read.request, isAnnouncedReset: true, epoch: commits.epoch, run: run, through: read.after))
+            return true
+        }
+        return answerAnnounced(read, order)
     }
 
     /// Whether the changes after a sequence are known.
@@ -141,25 +162,40 @@ extension Broker {
 
     private mutating func answer(_ read: ValueRead, _ order: ReadValues.Order, _ content: Page.Content) {
         let slot = read.connection.slot
-        var read = read
+        var (read, block) = (read, content.block)
         var page = ValuePage(
-            request: read.request, count: UInt32(content.block.entries.count), epoch: commits.epoch,
-            through: content.scannedThrough, damaged: UInt64(content.damaged.count))
+            request: read.request, epoch: commits.epoch, run: run, through: content.scannedThrough,
+            damaged: UInt64(content.damaged.count))
+        let room = read.maximumMessages - block.entries.count
         switch order {
-        case .keys:
+        case .keys(_, let through):
             page.isEnd = content.scannedThrough >= read.through
             page.changesAfter = read.persistedThrough
             page.lastKey = read.through
-        case .changes(_, let isWaiting):
-            page.isEnd = content.scannedThrough >= commits.persistedThrough
-            if isWaiting, page.count == 0, page.damaged == 0 {
-                read.after = max(read.after, content.scannedThrough)
+            guard page.isEnd, through > ReadValues.lastStoredKey else { break }
+            (read.after, read.through) = (ReadValues.lastStoredKey, through)
+            let announced = announcedValues(for: read, maximum: room)
+            block.append(announced.block)
+            page.isEnd = announced.isEnd
+            page.through = ReadValues.lastStoredKey + announced.through
+            page.lastKey = min(through, lastAnnouncedKey)
+        case .changes(_, _, let isWaiting):
+            read.after = max(read.after, content.scannedThrough)
+            let announced = announcedChanges(for: read, maximum: room)
+            block.append(announced.block)
+            read.announcedAfter = max(read.announcedAfter, announced.through)
+            page.announcedThrough = read.announcedAfter
+            page.isEnd =
+                content.scannedThrough >= commits.persistedThrough
+                && read.announcedAfter >= announcements.changes.last
+            if isWaiting, block.entries.isEmpty, page.damaged == 0 {
                 return page.isEnd ? pages.values.waitForCommit(read) : pages.values.append(read)
             }
         }
         end(read)
         guard !connections[slot].session.isClosing else { return }
-        egress.append(page, content.block, to: slot)
+        page.count = UInt32(block.entries.count)
+        egress.append(page, block, to: slot)
     }
 
     /// Answers a waiting request of the connection with an empty page.
@@ -168,7 +204,11 @@ extension Broker {
     mutating func endValueRead(_ ended: EndRead, _ slot: ConnectionSlot) -> Bool {
         guard let read = pages.values.end(connections[slot].id, request: ended.request) else { return false }
         end(read)
-        answer(slot, ValuePage(request: read.request, isEnd: true, epoch: commits.epoch, through: read.after))
+        answer(
+            slot,
+            ValuePage(
+                request: read.request, isEnd: true, epoch: commits.epoch, run: run, through: read.after,
+                announcedThrough: read.announcedAfter))
         return true
     }
 

@@ -28,10 +28,13 @@ struct ValueRead: ClientRead {
     /// The number or sequence after which to read, and the last one to read.
     var after: UInt64
     var through: UInt64
+    /// The sequence after which to read changes of announced values, and the run of the daemon in which it is.
+    var announcedAfter: UInt64 = 0
+    var run: UInt64 = 0
     /// The highest committed sequence when the page was requested.
     var persistedThrough: UInt64 = 0
     /// The generation of the policy under which the page was requested.
     var rights: UInt32 = 0
 
-    var mayWait: Bool { if case .answer(.changes(_, isWaiting: true)) = use { true } else { false } }
+    var mayWait: Bool { if case .answer(.changes(_, _, isWaiting: true)) = use { true } else { false } }
 }

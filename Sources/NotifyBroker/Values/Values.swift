@@ -40,6 +40,8 @@ struct Values {
     /// The marks that the batch in flight deletes.
     private var forgetting: [Mark] = []
     private(set) var lastNumber: UInt64
+    /// The highest sequence of a committed change.
+    private(set) var lastChange: UInt64 = 0
     /// The bytes of all values.
     private(set) var totalBytes = 0
     /// Which values were cleared up to this sequence is unknown.
@@ -51,7 +53,8 @@ struct Values {
     init(_ recovered: RecoveredLog) {
         lastNumber = recovered.values.lastNumber
         forgottenThrough = recovered.values.forgottenThrough
-        let first = max(recovered.persistedThrough, recovered.values.values.lazy.map(\.sequence).max() ?? 0) + 1
+        lastChange = recovered.values.values.lazy.map(\.sequence).max() ?? 0
+        let first = max(recovered.persistedThrough, lastChange) + 1
         unknown = first..<max(first, recovered.nextSequence)
         committed.reserveCapacity(recovered.values.values.count)
         var marks: [Mark] = []
@@ -76,6 +79,9 @@ struct Values {
 
     /// The present value or mark; nil if there is none. The batch with it may not be committed yet.
     func current(_ key: ValueKey) -> ValueEntry? { pending[key]?.entry ?? inFlight[key]?.entry ?? committed[key] }
+
+    /// The sequence of the committed value or mark of a key; 0 if there is none.
+    func committedSequence(_ key: ValueKey) -> UInt64 { committed[key]?.sequence ?? 0 }
 
     /// Whether the present value of a key depends on a batch that is not committed yet.
     func isUncertain(_ key: ValueKey) -> Bool { pending[key] != nil || inFlight[key] != nil }
@@ -199,6 +205,7 @@ struct Values {
         guard !inFlight.isEmpty else { return }
         for (key, change) in inFlight.sorted(by: { $0.value.entry.sequence < $1.value.entry.sequence }) {
             committed[key] = change.entry
+            lastChange = max(lastChange, change.entry.sequence)
             if change.entry.isCleared {
                 marks.append(Mark(name: change.name, entry: change.entry, timeMicroseconds: now))
             }

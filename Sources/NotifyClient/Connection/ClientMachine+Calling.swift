@@ -102,7 +102,7 @@ extension ClientMachine.PendingRequest {
         case .probe, .finalPing:
             _ = try Pong(expecting: frame)
             return true
-        case .post, .abandonedPost, .subscribe, .detach, .serve, .endServing: throw .unexpected
+        case .post, .abandonedPost, .subscribe, .detach, .serve, .endServing, .announce: throw .unexpected
         }
     }
 

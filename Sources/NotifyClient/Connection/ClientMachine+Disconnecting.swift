@@ -47,13 +47,16 @@ extension ClientMachine {
             case .call(let call) where isUnprocessed && !call.waiter.isAnswered:
                 waitingCalls.append((call, now + settings.connectionWait))
             case .call(let call): effects.fail(call, call.lossError)
-            case .subscribe, .detach, .serve, .endServing, .deadline, .abandonedPost, .probe, .finalPing: break
+            case .announce(_, _, let slot?): effects.answer(slot, .failure(.outcomeUnknown))
+            case .announce, .subscribe, .detach, .serve, .endServing, .deadline, .abandonedPost, .probe, .finalPing:
+                break
             }
         }
         posts.connectionLost(unprocessed: unprocessed, deadline: now + settings.connectionWait)
         endWaits(&effects)
         for number in subscriptions.numbers { subscriptionDisconnected(number, now: now, &effects) }
         for number in servers.numbers { serverDisconnected(number, now: now, &effects) }
+        for number in announcements.numbers { announcementDisconnected(number, now: now) }
     }
 
     /// Ends the client, and answers all waiting callers.
@@ -64,6 +67,7 @@ extension ClientMachine {
         waitingCalls.removeAll()
         for number in subscriptions.numbers { finishSubscription(number, error, leaveResult: .success(()), &effects) }
         for number in servers.numbers { finishServer(number, error, &effects) }
+        for number in announcements.numbers { finishAnnouncement(number, error, &effects) }
         for waiter in endWaiters + serviceWaiters {
             effects.answer(waiter, error.map { .failure($0) } ?? .success(()))
         }

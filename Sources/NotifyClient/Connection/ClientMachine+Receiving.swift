@@ -69,6 +69,7 @@ extension ClientMachine {
         case .serviceCallEnded: callEnded(try ServiceCallEnded(frame), &effects)
         case .serving: try servingBegan(Serving(frame), &effects)
         case .servingEnded: try servingEnded(ServingEnded(frame), now: now(), &effects)
+        case .announced: try announced(Announced(frame), &effects)
         case .gap: gapReceived(try Gap(frame), &effects)
         case .deadline: deadlineChanged(try DeadlineNotice(frame), now: now())
         case .error: try errorReceived(ErrorFrame(frame), now: now, &effects)
@@ -109,6 +110,9 @@ extension ClientMachine {
             effects.channel = .close
         } else if frame.request != 0, let entry = requests.take(frame.request) {
             refused(entry, error, now: now, &effects)
+        } else if frame.request != 0, let number = announcements.number(announcedBy: frame.request) {
+            // Another connection has announced the value.
+            finishAnnouncement(number, error, &effects)
         } else if frame.subscription != 0, error.code == .subscriptionChanged {
             attachAgain(frame.subscription, isEdited: frame.detail == ErrorFrame.editedDetail)
         } else if frame.subscription != 0 {
@@ -143,6 +147,8 @@ extension ClientMachine {
             finishSubscription(number, nil, leaveResult: isLeft ? .success(()) : .failure(error), &effects)
         case .serve(let number):
             if servers[number]?.phase == .requested { finishServer(number, error, &effects) }
+        case .announce(let number, let previous, let slot):
+            announcementRefused(number, previous, slot, error, &effects)
         case .endServing(let number):
             serverEnded(number, now: now(), &effects)
         case .call(let call):

@@ -42,6 +42,9 @@ extension ClientMachine {
         case .serve(let number)?:
             guard let waiter = servers[number]?.openWaiter, waiter.timeout == nil else { break }
             effects.answer(waiter, .failure(.outcomeUnknown(after: timeouts.limit)))
+        case .announce(let number, _, let slot)?:
+            guard let waiter = slot ?? announcements[number]?.openWaiter, waiter.timeout == nil else { break }
+            effects.answer(waiter, .failure(.outcomeUnknown(after: timeouts.limit)))
         default: break
         }
     }
@@ -63,7 +66,8 @@ extension ClientMachine {
             return timeOutSubscription(
                 number, mayExist == true ? .outcomeUnknown(after: limit) : notSent(within: limit), &effects)
         }
-        if servers.number(ofOpenWaiter: slot) != nil {
+        // The caller ends the server, or withdraws the value.
+        if servers.number(ofOpenWaiter: slot) != nil || announcements.number(ofOpenWaiter: slot) != nil {
             let error = notSent(within: limit)
             return effects.answers.append { slot.fail(error) }
         }
@@ -71,12 +75,14 @@ extension ClientMachine {
             switch entry {
             case .post(_, let waiter): waiter.isTask(slot)
             case .call(let call): call.waiter === slot
+            case .announce(_, _, let waiter?): waiter === slot
             default: false
             }
         }
         switch request.flatMap({ requests[$0] }) {
         case .post?: abandonPost(request ?? 0, .outcomeUnknown(after: limit), &effects)
         case .call(let call)?: effects.fail(call, call.timeoutError(after: limit))
+        case .announce(_, _, let waiter?)?: effects.answer(waiter, .failure(.outcomeUnknown(after: limit)))
         default: break
         }
     }

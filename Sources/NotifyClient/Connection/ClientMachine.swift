@@ -14,6 +14,8 @@ struct ClientMachine: ~Copyable {
         case detach(UInt32)
         case serve(UInt32)
         case endServing(UInt32)
+        /// - previous: The content before the request, which stays if an update is refused.
+        case announce(UInt32, previous: AnnouncedContent, ReplySlot<Announced>?)
         case call(any Call)
         /// A request for the settings of a subscription, to extend the deadlines of its messages.
         case deadline(UInt32)
@@ -54,6 +56,7 @@ struct ClientMachine: ~Copyable {
     var probing = Probing.none
     var subscriptions = SubscriptionTable()
     var servers = ServerTable()
+    var announcements = AnnouncementTable()
     var router = DeliveryRouter()
     var flow = FlowControl()
     var extender = DeadlineExtender()
@@ -87,6 +90,7 @@ struct ClientMachine: ~Copyable {
         var earliest = Duration?.earlier(connection.deadline, posts.nextDeadline)
         earliest = .earlier(earliest, subscriptions.nextDeadline)
         earliest = .earlier(earliest, servers.nextDeadline)
+        earliest = .earlier(earliest, announcements.nextDeadline)
         earliest = .earlier(earliest, flow.reportDeadline)
         earliest = .earlier(earliest, shutdown?.nextDeadline)
         earliest = .earlier(earliest, extender.nextDeadline)
@@ -150,6 +154,7 @@ extension ClientMachine {
             effects.changes.append(.connected(daemonVersion: welcome.daemonVersion))
             for number in subscriptions.numbers { requestSubscription(number) }
             for number in servers.numbers { register(number) }
+            for number in announcements.numbers { sendAnnouncement(number) }
             sendWaitingCalls(now: now)
             sendWaitingPosts(&effects)
             if !requests.isEmpty || !posts.isEmpty { requestAdded(now: now) }
@@ -179,6 +184,7 @@ extension ClientMachine {
         extendDeadlines(now: now)
         for number in subscriptions.expired(now: now) { expireSubscription(number, timeoutError, &effects) }
         for number in servers.expired(now: now) { finishServer(number, timeoutError, &effects) }
+        for number in announcements.expired(now: now) { finishAnnouncement(number, timeoutError, &effects) }
         continueShutdown(now: now, &effects)
         closeIfDrained(&effects)
     }
@@ -204,6 +210,7 @@ extension ClientMachine {
         for waiter in posts.takeAll() { effects.outcomes.append(waiter, .failure(.stopped)) }
         for number in subscriptions.numbers { leave(number, nil, now: now, &effects) }
         for number in servers.numbers { endServing(number, nil, now: now, &effects) }
+        for number in announcements.numbers { withdrawAnnouncement(number, &effects) }
         // The pong confirms that the daemon has read everything sent before, including posts without a receipt.
         writeFinalPing()
     }

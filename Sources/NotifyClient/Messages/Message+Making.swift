@@ -1,4 +1,5 @@
 import NIOCore
+import NotifyCenter
 import NotifyWire
 
 extension NotificationClient.Message {
@@ -28,12 +29,32 @@ extension NotificationClient.Message {
         let stamp = Stamp(sequence: sequence, timeMicroseconds: timeMicroseconds, uid: uid, gid: gid, pid: pid)
         var buffer = ByteBuffer()
         message.withParts { _ = Delivery.append(stamp, $0, to: &buffer) }
-        let length = buffer.readableBytes - FrameHeader.size
+        self.init(buffer, isRedelivered: isRedelivered, delivery: UInt32(clamping: max(1, delivery)))
+    }
+
+    /// Makes a message without content.
+    init(_ stamp: Stamp, name: String, object: String, headers: [UInt8]) {
+        var buffer = ByteBuffer()
+        let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
+        name.withUTF8Bytes { name in
+            object.withUTF8Bytes { object in
+                headers.withUnsafeBytes { headers in
+                    let parts = MessageParts(
+                        name: name, object: object, messageID: nothing, headers: headers, payload: nothing)
+                    _ = Delivery.append(stamp, parts, to: &buffer)
+                }
+            }
+        }
+        self.init(buffer, isRedelivered: false, delivery: 1)
+    }
+
+    /// Makes a message from its deliver frame.
+    private init(_ frame: ByteBuffer, isRedelivered: Bool, delivery: UInt32) {
+        let length = frame.readableBytes - FrameHeader.size
         let entry = MessageBatch.Entry(
-            offset: UInt32(FrameHeader.size), length: UInt32(length), isRedelivered: isRedelivered,
-            delivery: UInt32(clamping: max(1, delivery)))
+            offset: UInt32(FrameHeader.size), length: UInt32(length), isRedelivered: isRedelivered, delivery: delivery)
         let batch = MessageBatch(
-            bytes: Array(buffer.readableBytesView), entries: [entry], byteCount: buffer.readableBytes)
+            bytes: Array(frame.readableBytesView), entries: [entry], byteCount: frame.readableBytes)
         self.init(batch: batch, index: 0)
     }
 }

@@ -18,6 +18,8 @@ extension NotificationClient {
             batch.withDelivery(index, body)
         }
 
+        var stamp: Stamp { read { $0.stamp } }
+
         /// The message's position in the daemon's order. Rises with every message and is never reused. Numbers may be
         /// skipped.
         public var sequence: UInt64 { batch.sequence(index) }

@@ -132,7 +132,9 @@ extension NotificationClient {
 }
 
 extension NotificationClient.Message {
-    /// The reason of a message that clears a value: `cleared` if a client has cleared it. `nil` for other messages.
+    /// The reason of a message that clears a value: `cleared` if a client has cleared it. For an announced value (see
+    /// ``isEphemeral``) `disconnected` if its connection has ended, `takenOver` if another one has announced the value,
+    /// or `released` if its client has withdrawn it. `nil` for other messages.
     public var clearedReason: String? {
         batch.withDelivery(index) { ClearedHeader.reason(in: $0.parts.headers) }
     }

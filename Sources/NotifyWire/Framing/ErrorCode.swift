@@ -54,4 +54,5 @@ package enum ErrorCode: UInt16, CaseIterable, Sendable {
 
     // Values.
     case valueChanged = 140
+    case valueInUse = 141
 }

@@ -41,6 +41,8 @@ package enum FrameKind: UInt8, CaseIterable, Sendable {
     case backup = 0x26
     case backupChunkRequest = 0x27
     case check = 0x28
+    case announce = 0x29
+    case withdraw = 0x2A
 
     case welcome = 0x41
     case receipt = 0x42
@@ -75,6 +77,7 @@ package enum FrameKind: UInt8, CaseIterable, Sendable {
     case valuesCleared = 0x5F
     case error = 0x60
     case closing = 0x61
+    case announced = 0x62
     case reloaded = 0x70
     case policyDecision = 0x71
     case purged = 0x72

@@ -40,6 +40,8 @@ package enum Limits {
     package static let maximumConcurrency: UInt32 = 16_384
     /// The longest time limit of a request to a server.
     package static let maximumAskTimeout = Duration.seconds(3_600)
+    /// The longest time that an announced value stays after its connection has ended.
+    package static let maximumGrace = Duration.seconds(600)
     /// Sequences stay below this number, so that a double represents each of them exactly.
     package static let sequenceEnd: UInt64 = 1 << 53
     /// The maximum size of a frame's body, in bytes, until the hello is accepted.

@@ -8,6 +8,8 @@ package enum Statistic: String, CaseIterable, Sendable {
     case messagesIn = "messages_in"
     case requests
     case openRequests = "open_requests"
+    case announcements
+    case unstoredWills = "unstored_wills"
     case delivered
     case stored
     case commits
@@ -36,9 +38,10 @@ package enum Statistic: String, CaseIterable, Sendable {
     package var isTotal: Bool {
         switch self {
         case .messagesIn, .delivered, .stored, .commits, .syncs, .pagesRead, .redelivered, .dropped, .droppedByClients,
-            .gaps, .forbidden, .requests, .deadLetters, .deletedMessages:
+            .gaps, .forbidden, .requests, .deadLetters, .deletedMessages, .unstoredWills:
             true
         case .uptimeSeconds, .connections, .subscriptions, .durableSubscriptions, .servers, .openRequests,
+            .announcements,
             .damagedMessages, .firstDamagedSequence, .lastDamagedSequence, .storageWorks, .logMessages, .logBytes,
             .walBytes, .memoryBytes, .memoryLimitBytes, .socketBytes:
             false
@@ -56,6 +59,8 @@ package enum Statistic: String, CaseIterable, Sendable {
         case .servers: "Registrations of clients that answer requests."
         case .requests: "Requests to servers."
         case .openRequests: "Requests that wait for a server, or that a server holds."
+        case .announcements: "Values that are announced by connections."
+        case .unstoredWills: "Wills that could not be stored, so that only live subscribers received them."
         case .delivered:
             "Messages queued for delivery: one for each connection with matching volatile subscriptions, for each delivery "
                 + "to a durable subscription, and for each message in a page of the log."

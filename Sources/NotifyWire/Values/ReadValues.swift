@@ -19,16 +19,23 @@ package struct ReadValues: ControlFrame, RequestFrame {
         /// - after: The key after which to read.
         /// - through: The last key to read.
         case keys(after: UInt64, through: UInt64)
-        /// Changes, in the order of their sequences.
+        /// Changes: those of stored values in the order of their sequences, and those of announced values in the order
+        /// of theirs.
         ///
-        /// - after: The sequence after which to read.
+        /// - after: The sequence after which to read changes of stored values.
+        /// - announcedAfter: The sequence after which to read changes of announced values; 0 for all present ones.
         /// - isWaiting: Whether to wait for a change if there is none.
-        case changes(after: UInt64, isWaiting: Bool)
+        case changes(after: UInt64, announcedAfter: UInt64, isWaiting: Bool)
     }
+
+    /// The highest key of a stored value. Announced values have higher keys.
+    package static let lastStoredKey = UInt64.max >> 1
 
     package var request: UInt64
     /// The epoch of the log in which the position is; 0 for any.
     package var epoch: UInt64
+    /// The run of the daemon in which the position among the announced values is; 0 for none.
+    package var run: UInt64
     package var order: Order
     /// The maximum number of messages in the page, at least 1.
     package var maximumMessages: UInt32
@@ -37,18 +44,19 @@ package struct ReadValues: ControlFrame, RequestFrame {
     package var patterns: [String]
     package var replyTime: ReplyTime { isWaiting ? .unlimited : .short }
 
-    package var isWaiting: Bool { if case .changes(_, true) = order { true } else { false } }
+    package var isWaiting: Bool { if case .changes(_, _, isWaiting: true) = order { true } else { false } }
 
     package func writeCancellation(to buffer: inout ByteBuffer) {
         if isWaiting { EndRead(request: request).write(to: &buffer) }
     }
 
     package init(
-        request: UInt64 = 0, epoch: UInt64 = 0, _ order: Order = .keys(after: 0, through: .max),
+        request: UInt64 = 0, epoch: UInt64 = 0, run: UInt64 = 0, _ order: Order = .keys(after: 0, through: .max),
         maximumMessages: UInt32 = Limits.messagesPerLogPage, object: String? = nil, patterns: [String]
     ) {
         self.request = request
         self.epoch = epoch
+        self.run = run
         self.order = order
         self.maximumMessages = maximumMessages
         self.object = object
@@ -58,6 +66,7 @@ package struct ReadValues: ControlFrame, RequestFrame {
     package init(flags: UInt8, reading body: inout FieldReader) throws(WireError) {
         request = try body.integer()
         epoch = try body.integer()
+        run = try body.integer()
         let after: UInt64 = try body.integer()
         let through: UInt64 = try body.integer()
         maximumMessages = try body.integer()
@@ -76,21 +85,22 @@ package struct ReadValues: ControlFrame, RequestFrame {
             order = .keys(after: after, through: through)
             return
         }
-        order = .changes(after: after, isWaiting: isWaiting)
+        order = .changes(after: after, announcedAfter: through, isWaiting: isWaiting)
     }
 
     package func writeBody(to buffer: inout ByteBuffer) {
         buffer.writeLE(request)
         buffer.writeLE(epoch)
+        buffer.writeLE(run)
         var options = object == nil ? 0 : Self.objectFlag
         switch order {
         case .keys(let after, let through):
             buffer.writeLE(after)
             buffer.writeLE(through)
-        case .changes(let after, let isWaiting):
+        case .changes(let after, let announcedAfter, let isWaiting):
             options |= Self.changesFlag | (isWaiting ? Self.waitingFlag : 0)
             buffer.writeLE(after)
-            buffer.writeLE(UInt64.max)
+            buffer.writeLE(announcedAfter)
         }
         buffer.writeLE(maximumMessages)
         buffer.writeInteger(options)
@@ -107,6 +117,7 @@ package struct ValuePage: ReplyFrame {
     package static let kind = FrameKind.valuePage
     private static let endFlag: UInt8 = 1
     private static let resetFlag: UInt8 = 2
+    private static let announcedResetFlag: UInt8 = 4
 
     package var request: UInt64
     /// The number of messages that follow.
@@ -116,10 +127,18 @@ package struct ValuePage: ReplyFrame {
     /// Whether the changes since the requested position are unknown, because the log has another epoch, or because
     /// clears since then are forgotten. The page is empty, and the client reads all values again.
     package var isReset: Bool
+    /// Whether the changes of announced values since the requested position are unknown, because the daemon was
+    /// restarted, or because clears since then are forgotten. The page is empty. Announced values that the client knows
+    /// are obsolete, and it reads them again.
+    package var isAnnouncedReset: Bool
     /// The epoch of the log.
     package var epoch: UInt64
+    /// Identifies the run of the daemon.
+    package var run: UInt64
     /// The key or the sequence after which the next page continues.
     package var through: UInt64
+    /// The sequence after which the next page continues with changes of announced values.
+    package var announcedThrough: UInt64
     /// The sequence after which changes are to be read, if this is the first page of values: it contains every value up
     /// to this sequence that has not changed since, and perhaps later ones.
     package var changesAfter: UInt64
@@ -129,15 +148,19 @@ package struct ValuePage: ReplyFrame {
     package var damaged: UInt64
 
     package init(
-        request: UInt64, count: UInt32 = 0, isEnd: Bool = false, isReset: Bool = false, epoch: UInt64, through: UInt64,
+        request: UInt64, count: UInt32 = 0, isEnd: Bool = false, isReset: Bool = false,
+        isAnnouncedReset: Bool = false, epoch: UInt64, run: UInt64 = 0, through: UInt64, announcedThrough: UInt64 = 0,
         changesAfter: UInt64 = 0, lastKey: UInt64 = 0, damaged: UInt64 = 0
     ) {
         self.request = request
         self.count = count
         self.isEnd = isEnd
         self.isReset = isReset
+        self.isAnnouncedReset = isAnnouncedReset
         self.epoch = epoch
+        self.run = run
         self.through = through
+        self.announcedThrough = announcedThrough
         self.changesAfter = changesAfter
         self.lastKey = lastKey
         self.damaged = damaged
@@ -149,9 +172,12 @@ package struct ValuePage: ReplyFrame {
         let options: UInt8 = try body.integer()
         isEnd = options & Self.endFlag != 0
         isReset = options & Self.resetFlag != 0
+        isAnnouncedReset = options & Self.announcedResetFlag != 0
         try body.skip(3)
         epoch = try body.integer()
+        run = try body.integer()
         through = try body.integer()
+        announcedThrough = try body.integer()
         changesAfter = try body.integer()
         lastKey = try body.integer()
         damaged = try body.integer()
@@ -160,8 +186,11 @@ package struct ValuePage: ReplyFrame {
     package func writeBody(to buffer: inout ByteBuffer) {
         buffer.writeLE(request)
         buffer.writeLE(count)
-        buffer.writeInteger((isEnd ? Self.endFlag : 0) | (isReset ? Self.resetFlag : 0))
+        let options = [
+            isEnd ? Self.endFlag : 0, isReset ? Self.resetFlag : 0, isAnnouncedReset ? Self.announcedResetFlag : 0,
+        ]
+        buffer.writeInteger(options.reduce(0, |))
         buffer.writeRepeatingByte(0, count: 3)
-        for field in [epoch, through, changesAfter, lastKey, damaged] { buffer.writeLE(field) }
+        for field in [epoch, run, through, announcedThrough, changesAfter, lastKey, damaged] { buffer.writeLE(field) }
     }
 }

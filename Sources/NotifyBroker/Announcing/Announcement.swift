@@ -1,0 +1,91 @@
+import NIOCore
+import NotifyLog
+import NotifyWire
+
+/// A value that lives as long as the connection that has announced it.
+struct Announcement {
+    /// Whether the client is there.
+    enum Presence: Equatable {
+        case connected(ConnectionID)
+        /// The connection has ended, and the client may announce the value again until this time.
+        case absent(until: Duration)
+        /// The value is about to be cleared.
+        case ending
+    }
+
+    /// The content of the message that is posted when the connection has ended.
+    struct Will {
+        let headers: [UInt8]
+        let payload: [UInt8]
+
+        init(_ will: Announce.Will) {
+            headers = Array(will.headers)
+            payload = Array(will.payload)
+        }
+
+        var byteCount: Int { headers.count + payload.count }
+    }
+
+    let key: ValueKey
+    /// The position among the announced values, which the key on the wire contains.
+    let number: UInt64
+    /// The sequence of the message that has announced the value.
+    let sequence: UInt64
+    /// The number of the request that has announced the value.
+    let request: UInt64
+    /// The user whose rights apply, and the ids in the stamps of the messages.
+    let owner: IdentityID
+    let poster: Poster
+    /// The client that has announced the value, which may do so again after a lost connection.
+    let instance: InstanceID
+    var presence: Presence
+    let grace: Duration
+    let will: Will?
+    /// The message, encoded, as the only one of the block.
+    let message: LogBlock
+    let charge: Charge
+
+    /// The connection that has announced the value; nil if it has ended.
+    var connection: ConnectionID? {
+        if case .connected(let connection) = presence { connection } else { nil }
+    }
+
+    /// Whether a connection is that of the client whose connection has ended.
+    func isAbsent(_ client: Connection) -> Bool {
+        guard case .absent = presence else { return false }
+        return poster.uid == client.uid && instance == client.instance
+    }
+
+    /// The memory of an announced value and its will, in bytes.
+    static func byteCount(_ parts: MessageParts, _ will: Announce.Will?) -> Int {
+        512 + parts.byteCount + (will.map { $0.headers.count + $0.payload.count } ?? 0)
+    }
+}
+
+/// The mark of an announced value that was cleared, for watches that have read the value.
+struct AnnouncementMark {
+    let sequence: UInt64
+    /// The message that has cleared the value, encoded, as the only one of the block.
+    let message: LogBlock
+}
+
+extension LogBlock {
+    /// A block with one message.
+    init(_ stamp: Stamp, _ parts: MessageParts) {
+        var frames = ByteBuffer()
+        let length = Delivery.append(stamp, parts, to: &frames)
+        self.init(frames: frames, entries: [Entry(sequence: stamp.sequence, offset: 0, length: UInt32(length))])
+    }
+
+    /// Appends the messages of another block, whose sequences are higher, or which belong to another order.
+    mutating func append(_ other: LogBlock) {
+        let offset = UInt32(frames.readableBytes)
+        for entry in other.entries {
+            entries.append(Entry(sequence: entry.sequence, offset: offset + entry.offset, length: entry.length))
+        }
+        frames.writeImmutableBuffer(other.frames)
+    }
+
+    /// Calls `body` with the first message.
+    func withFirst<Result>(_ body: (Delivery) -> Result) -> Result { withMessage(entries[0], body) }
+}

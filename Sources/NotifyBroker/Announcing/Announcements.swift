@@ -1,0 +1,160 @@
+import DequeModule
+import HeapModule
+import NotifyLog
+import NotifyWire
+
+/// The values that live as long as a connection, and the marks of those that were cleared. Nothing of them is stored.
+struct Announcements {
+    /// A value whose connection has ended.
+    private struct Absence: Comparable {
+        let until: Duration
+        let key: ValueKey
+        let sequence: UInt64
+
+        static func < (left: Absence, right: Absence) -> Bool {
+            (left.until, left.sequence) < (right.until, right.sequence)
+        }
+
+        static func == (left: Absence, right: Absence) -> Bool {
+            (left.until, left.sequence) == (right.until, right.sequence)
+        }
+    }
+
+    /// The maximum number of marks. A watch that was away for longer reads all announced values again.
+    private static let maximumMarks = 16_384
+
+    private var entries: [ValueKey: Announcement] = [:]
+    private var marks: [ValueKey: AnnouncementMark] = [:]
+    /// The marks by sequence, the oldest first. Some may have been replaced.
+    private var markOrder: Deque<(sequence: UInt64, key: ValueKey)> = []
+    private var keysByConnection: [ConnectionID: Set<ValueKey>] = [:]
+    private var absences = Heap<Absence>()
+    /// The values that wait to be cleared. Some may have been replaced.
+    private var endings: Deque<(sequence: UInt64, key: ValueKey)> = []
+    /// The values by number.
+    private(set) var numbers = KeyOrder()
+    /// The values and marks by sequence.
+    private(set) var changes = KeyOrder()
+    /// Which values were cleared up to this sequence is unknown.
+    private(set) var forgottenThrough: UInt64 = 0
+
+    var count: Int { entries.count }
+
+    /// The announced value of a key; nil if there is none.
+    subscript(key: ValueKey) -> Announcement? { entries[key] }
+
+    /// The mark of a key; nil if there is none.
+    func mark(_ key: ValueKey) -> AnnouncementMark? { marks[key] }
+
+    /// The number of values that a connection has announced.
+    func count(of connection: ConnectionID) -> Int { keysByConnection[connection]?.count ?? 0 }
+
+    /// The number for the next new value.
+    var nextNumber: UInt64 { numbers.last + 1 }
+
+    // MARK: Changing
+
+    /// Adds a value, or replaces the one of its key.
+    ///
+    /// - Returns: The replaced value.
+    mutating func insert(_ announcement: Announcement) -> Announcement? {
+        let key = announcement.key
+        let old = remove(key)
+        marks[key] = nil
+        entries[key] = announcement
+        if let connection = announcement.connection { keysByConnection[connection, default: []].insert(key) }
+        if old?.number != announcement.number { numbers.append(announcement.number, key) }
+        changes.append(announcement.sequence, key)
+        compact()
+        return old
+    }
+
+    /// Removes a value, and keeps a mark.
+    mutating func clear(_ key: ValueKey, _ mark: AnnouncementMark) {
+        _ = remove(key)
+        marks[key] = mark
+        markOrder.append((mark.sequence, key))
+        changes.append(mark.sequence, key)
+        while marks.count > Self.maximumMarks || markOrder.count > 2 * Self.maximumMarks,
+            let oldest = markOrder.popFirst()
+        {
+            guard marks[oldest.key]?.sequence == oldest.sequence else { continue }
+            marks[oldest.key] = nil
+            forgottenThrough = oldest.sequence
+        }
+        compact()
+    }
+
+    private mutating func remove(_ key: ValueKey) -> Announcement? {
+        guard let old = entries.removeValue(forKey: key) else { return nil }
+        if let connection = old.connection {
+            keysByConnection[connection]?.remove(key)
+            if keysByConnection[connection]?.isEmpty == true { keysByConnection[connection] = nil }
+        }
+        return old
+    }
+
+    private mutating func compact() {
+        let (entries, marks) = (entries, marks)
+        numbers.compact(count: entries.count) { entries[$1]?.number == $0 }
+        changes.compact(count: entries.count + marks.count) {
+            entries[$1]?.sequence == $0 || marks[$1]?.sequence == $0
+        }
+    }
+
+    /// Removes all values and marks, without clearing the values.
+    ///
+    /// - Returns: The removed values.
+    mutating func removeAll() -> [Announcement] {
+        defer { self = Announcements() }
+        return Array(entries.values)
+    }
+
+    // MARK: Ending
+
+    /// Records the end of a connection. Its values end, at once or after their grace period.
+    ///
+    /// - Returns: Whether the connection had announced any.
+    mutating func connectionEnded(_ connection: ConnectionID, now: Duration) -> Bool {
+        guard let keys = keysByConnection.removeValue(forKey: connection) else { return false }
+        let ended = keys.compactMap { entries[$0] }.sorted { $0.sequence < $1.sequence }
+        for entry in ended {
+            guard entry.grace > .zero else {
+                end(entry)
+                continue
+            }
+            let until = now + entry.grace
+            entries[entry.key]?.presence = .absent(until: until)
+            absences.insert(Absence(until: until, key: entry.key, sequence: entry.sequence))
+        }
+        return true
+    }
+
+    private mutating func end(_ entry: Announcement) {
+        entries[entry.key]?.presence = .ending
+        endings.append((entry.sequence, entry.key))
+    }
+
+    /// The end of the next grace period; nil if there is none. The value may have been announced again.
+    var nextDeadline: Duration? { absences.min?.until }
+
+    /// Ends the values whose grace period has passed.
+    mutating func expire(now: Duration) {
+        while let absence = absences.min, absence.until <= now {
+            absences.removeMin()
+            guard let entry = entries[absence.key], entry.presence == .absent(until: absence.until) else { continue }
+            end(entry)
+        }
+    }
+
+    /// Whether values wait to be cleared.
+    var hasEndings: Bool { !endings.isEmpty }
+
+    /// Takes the next value to clear; nil if there is none. The value stays until it is cleared.
+    mutating func nextEnding() -> Announcement? {
+        while let (sequence, key) = endings.popFirst() {
+            if let entry = entries[key], entry.sequence == sequence, entry.presence == .ending { return entry }
+        }
+        return nil
+    }
+}

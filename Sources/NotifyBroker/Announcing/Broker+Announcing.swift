@@ -1,0 +1,197 @@
+import NotifyCenter
+import NotifyLog
+import NotifyWire
+
+/// Values that live as long as a connection.
+extension Broker {
+    /// Posts a message, never stored, and keeps it as the value of its name and object until the connection ends.
+    mutating func announceReceived(
+        _ frame: FrameDecoder.Frame, from slot: ConnectionSlot, now: BrokerTime
+    ) throws(WireError) {
+        let request = try Announce(frame)
+        let post = Post(request: request.request, durability: .volatile, wantsReceipt: false, parts: request.parts)
+        do throws(WireError) {
+            try announce(request, as: post, from: slot, now: now)
+        } catch {
+            if !recorder.monitors.isEmpty { recordRefused(post, from: slot, error, now: now) }
+            throw error
+        }
+    }
+
+    private mutating func announce(
+        _ request: Announce, as post: Post, from slot: ConnectionSlot, now: BrokerTime
+    ) throws(WireError) {
+        scheduler.spend(FairScheduler.Cost.subscribe)
+        let admission = try admit(post, from: slot)
+        try checkContent(of: request)
+        let name = ValueName(name: post.parts.name, object: post.parts.object)
+        endIfDue(name.key, now: now)
+        if let holder = holder(of: name.key, for: request, slot) {
+            return refuse(slot, request: request.request, .valueInUse(by: holder), detail: UInt64(holder))
+        }
+        let charge = try chargeAnnouncement(request, name.key, slot)
+        do throws(WireError) {
+            try publish(request, as: post, admission, name.key, charge, from: slot, now: now)
+        } catch {
+            release(charge)
+            throw error
+        }
+    }
+
+    private func checkContent(of request: Announce) throws(WireError) {
+        guard Duration.milliseconds(Int64(request.graceMilliseconds)) <= Limits.maximumGrace else {
+            throw WireError(.invalidArgument, "the grace period is at most \(Limits.maximumGrace.text)")
+        }
+        guard let will = request.will else { return }
+        guard will.payload.count <= configuration.maximumPayloadBytes else {
+            throw WireError(
+                .payloadTooLarge,
+                "a will of \(will.payload.count) bytes is over the limit of \(configuration.maximumPayloadBytes)")
+        }
+        try HeaderList.validate(will.headers)
+    }
+
+    /// The pid of the process that holds the name and object, 0 for a stored value; nil if the connection may announce
+    /// a value.
+    private func holder(of key: ValueKey, for request: Announce, _ slot: ConnectionSlot) -> UInt32? {
+        // A change that waits for its commit counts, too: if the commit of a clear failed, both values would be there.
+        guard !values.isUncertain(key), values.current(key).sequence == 0 else { return 0 }
+        guard let held = announcements[key], held.connection != connections[slot].id else { return nil }
+        if held.isAbsent(connections[slot]) { return nil }
+        let isSameUser = held.poster.uid == connections[slot].uid
+        let mayTakeOver = request.takesOver && (isSameUser || access.mayManageEverything(connections[slot].identity))
+        return mayTakeOver ? nil : held.poster.pid
+    }
+
+    /// Charges the user for an announced value.
+    private mutating func chargeAnnouncement(
+        _ request: Announce, _ key: ValueKey, _ slot: ConnectionSlot
+    ) throws(WireError) -> Charge {
+        let (id, uid) = (connections[slot].id, connections[slot].uid)
+        let old = announcements[key]
+        let limit = configuration.subscriptionsPerConnection
+        guard old?.connection == id || announcements.count(of: id) < limit else {
+            throw WireError(
+                .limitReached,
+                "this connection has announced \(limit) values, which is the limit "
+                    + "(limits.per_connection.subscriptions)")
+        }
+        try ledger.check(.values, adding: old?.charge.uid == uid ? 0 : 1, uid: uid)
+        let charge = try ledger.charge(
+            Announcement.byteCount(request.parts, request.will), as: .announcementBytes, to: uid)
+        ledger.change(.values, by: 1, uid: uid)
+        return charge
+    }
+
+    private mutating func release(_ charge: Charge) {
+        ledger.release(charge)
+        ledger.change(.values, by: -1, uid: charge.uid)
+    }
+
+    private mutating func publish(
+        _ request: Announce, as post: Post, _ admission: Admission, _ key: ValueKey, _ charge: Charge,
+        from slot: ConnectionSlot, now: BrokerTime
+    ) throws(WireError) {
+        let old = announcements[key]
+        let connection = connections[slot]
+        let poster = Poster(uid: connection.uid, gid: connection.gid, pid: connection.pid, connection: slot)
+        let isTakeover = old.map { $0.connection != connection.id && !$0.isAbsent(connection) } ?? false
+        if let old, isTakeover { try publish(clearOf: old, .takenOver, by: poster, now: now) }
+        let headers = EphemeralHeader.encoded(after: post.parts.headers)
+        let result = headers.withUnsafeBytes { headers in
+            Result { () throws(WireError) in
+                var parts = post.parts
+                parts.headers = headers
+                let receipt = try publish(parts, admission, request: request.request, from: poster, now: now)
+                scheduler.spend(admission.resolution.count &* FairScheduler.Cost.delivery)
+                pace(slot, subscribers: admission.volatileCount, bytes: parts.payload.count)
+                let stamp = Stamp(
+                    sequence: receipt.sequence, timeMicroseconds: now.wallMicroseconds, uid: poster.uid,
+                    gid: poster.gid, pid: poster.pid)
+                return (receipt, LogBlock(stamp, parts))
+            }
+        }
+        let (receipt, message) = try result.get()
+        statistics.messagesIn += 1
+        access.retain(connection.identity)
+        let replaced = announcements.insert(
+            Announcement(
+                key: key, number: old?.number ?? announcements.nextNumber, sequence: receipt.sequence,
+                request: request.request, owner: connection.identity,
+                poster: Poster(uid: poster.uid, gid: poster.gid, pid: poster.pid, connection: nil),
+                instance: connection.instance, presence: .connected(connection.id),
+                grace: .milliseconds(Int64(request.graceMilliseconds)),
+                will: request.will.map(Announcement.Will.init), message: message, charge: charge))
+        if let replaced { release(replaced) }
+        if let old, isTakeover { reportTakeover(of: old, by: poster) }
+        wakeValueReads(for: message)
+        answer(
+            slot,
+            Announced(request: request.request, sequence: receipt.sequence, subscribers: receipt.subscribers))
+    }
+
+    /// Reports to the connection whose value was taken over that it has lost the value.
+    private mutating func reportTakeover(of old: Announcement, by taker: Poster) {
+        guard let connection = old.connection else { return }
+        answer(
+            connection.slot,
+            ErrorFrame(
+                request: old.request, code: .takenOver, detail: UInt64(taker.pid),
+                message: "the process \(taker.pid) of \(taker.uid.userTitle) has announced the value"))
+    }
+
+    /// Releases what an announced value holds, after its removal.
+    mutating func release(_ announcement: Announcement) {
+        release(announcement.charge)
+        releaseIdentity(announcement.owner)
+    }
+
+    // MARK: Withdrawing
+
+    /// Clears a value that the connection has announced.
+    mutating func withdraw(_ request: Withdraw, _ slot: ConnectionSlot, now: BrokerTime) throws(WireError) {
+        try request.headers.withUnsafeBytes { headers in
+            Result { () throws(WireError) in try HeaderList.validate(headers) }
+        }.get()
+        let key = ValueKey(name: request.name, object: request.object)
+        guard let held = announcements[key], held.connection == connections[slot].id || held.isAbsent(connections[slot])
+        else {
+            return answer(slot, ValuesCleared(request: request.request, count: 0, sequence: 0))
+        }
+        let sequence = try end(held, .released, headers: request.headers, now: now)
+        answer(slot, ValuesCleared(request: request.request, count: 1, sequence: sequence))
+    }
+
+    // MARK: Stored values
+
+    /// Refuses a change of a stored value whose name and object are announced by a connection.
+    ///
+    /// - Returns: Whether the request was refused.
+    mutating func refuseIfAnnounced(
+        _ key: ValueKey, _ slot: ConnectionSlot, request: UInt64, now: BrokerTime
+    ) -> Bool {
+        guard announcements.count > 0 else { return false }
+        endIfDue(key, now: now)
+        guard let pid = announcements[key]?.poster.pid else { return false }
+        refuse(slot, request: request, .valueInUse(by: pid), detail: UInt64(pid))
+        return true
+    }
+}
+
+extension ValueKey {
+    init(name: String, object: String) {
+        let (name, object) = (Array(name.utf8), Array(object.utf8))
+        self = name.withUnsafeBytes { name in object.withUnsafeBytes { ValueKey(name: name, object: $0) } }
+    }
+}
+
+extension WireError {
+    /// - Parameter pid: The process that has announced the value; 0 for a stored value.
+    static func valueInUse(by pid: UInt32) -> WireError {
+        WireError(
+            .valueInUse,
+            pid == 0
+                ? "there is a stored value, or it is being changed: clear it first, or choose another name"
+                : "the value is announced by the process \(pid): it ends with that process, or choose another name")
+    }
+}

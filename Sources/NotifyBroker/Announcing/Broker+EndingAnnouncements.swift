@@ -1,0 +1,110 @@
+import NotifyCenter
+import NotifyLog
+import NotifyWire
+
+/// The end of announced values.
+extension Broker {
+    /// The maximum number of values that are cleared in one tick, because each may have many subscribers.
+    private static let endedPerTick = 64
+
+    /// Must be called for a connection that ends. During a drain, no value is left.
+    mutating func endAnnouncements(of slot: ConnectionSlot, now: BrokerTime) {
+        guard announcements.count > 0 else { return }
+        if announcements.connectionEnded(connections[slot].id, now: now.monotonic) { actions.append(.scheduleTick) }
+    }
+
+    /// Removes all announced values without messages, because the daemon stops: their clients announce them again.
+    mutating func removeAnnouncements() {
+        for announcement in announcements.removeAll() { release(announcement) }
+    }
+
+    /// Clears values whose connection has ended.
+    mutating func continueAnnouncements(now: BrokerTime) {
+        guard announcements.hasEndings, isReady else { return }
+        for _ in 0..<Self.endedPerTick {
+            guard let ended = announcements.nextEnding() else { return }
+            disconnected(ended, now: now)
+        }
+        if announcements.hasEndings { actions.append(.scheduleTick) }
+    }
+
+    /// Clears the value of a key now if its connection has ended, so that the name is free.
+    mutating func endIfDue(_ key: ValueKey, now: BrokerTime) {
+        guard isReady, let held = announcements[key], held.presence == .ending else { return }
+        disconnected(held, now: now)
+    }
+
+    private mutating func disconnected(_ ended: Announcement, now: BrokerTime) {
+        // For the rights of the will.
+        access.retain(ended.owner)
+        defer { releaseIdentity(ended.owner) }
+        guard (try? end(ended, .disconnected, headers: [], now: now)) != nil else { return }
+        postWill(of: ended, now: now)
+    }
+
+    /// Clears a value.
+    ///
+    /// - Returns: The sequence of the message that clears it.
+    /// - Throws: `storageFailed` if no sequence is available.
+    @discardableResult
+    mutating func end(
+        _ held: Announcement, _ reason: ClearedHeader.Reason, headers: [UInt8], now: BrokerTime
+    ) throws(WireError) -> UInt64 {
+        let message = try publish(clearOf: held, reason, headers: headers, by: held.poster, now: now)
+        let sequence = message.entries[0].sequence
+        announcements.clear(held.key, AnnouncementMark(sequence: sequence, message: message))
+        release(held)
+        wakeValueReads(for: message)
+        return sequence
+    }
+
+    /// Posts the message that clears a value, which is never stored.
+    @discardableResult
+    mutating func publish(
+        clearOf held: Announcement, _ reason: ClearedHeader.Reason, headers: [UInt8] = [], by poster: Poster,
+        now: BrokerTime
+    ) throws(WireError) -> LogBlock {
+        let headers = headers.withUnsafeBytes { ClearedHeader.encoded(reason, after: $0) }
+        let result = held.message.withFirst { message in
+            headers.withUnsafeBytes { headers in
+                Result { () throws(WireError) in
+                    var parts = message.parts
+                    parts.headers = headers
+                    parts.payload = UnsafeRawBufferPointer(start: nil, count: 0)
+                    let admission = Admission(resolve(parts))
+                    scheduler.charge(admission.resolution.count * FairScheduler.Cost.delivery, to: poster.uid)
+                    let sequence = try publish(parts, admission, from: poster, now: now).sequence
+                    let stamp = Stamp(
+                        sequence: sequence, timeMicroseconds: now.wallMicroseconds, uid: poster.uid, gid: poster.gid,
+                        pid: poster.pid)
+                    return LogBlock(stamp, parts)
+                }
+            }
+        }
+        return try result.get()
+    }
+
+    /// Posts the will of an announced value, with the rights of its owner. It is stored if a durable subscription
+    /// matches. If it can't be stored, only live subscribers get it.
+    private mutating func postWill(of ended: Announcement, now: BrokerTime) {
+        guard let will = ended.will else { return }
+        let (poster, pending) = (ended.poster, commits.pending.bytes)
+        ended.message.withFirst { message in
+            will.headers.withUnsafeBytes { headers in
+                will.payload.withUnsafeBytes { payload in
+                    var parts = message.parts
+                    (parts.headers, parts.payload) = (headers, payload)
+                    guard (try? access.checkPost(parts.name, ended.owner)) != nil else { return }
+                    var admission = Admission(resolve(parts))
+                    if admission.durableCount > 0 || !durables.areComplete {
+                        admission.account = try? checkStorage(of: parts, uid: poster.uid, ended.owner)
+                        if admission.account == nil { statistics.unstoredWills += 1 }
+                    }
+                    scheduler.charge(admission.resolution.count * FairScheduler.Cost.delivery, to: poster.uid)
+                    _ = try? publish(parts, admission, from: poster, now: now)
+                }
+            }
+        }
+        if commits.pending.bytes != pending { chargePending(since: pending, to: poster.uid) }
+    }
+}

@@ -1,0 +1,174 @@
+import NIOCore
+import NotifyCenter
+import NotifyLog
+import NotifyWire
+
+/// Announced values in the pages for clients. They are in memory, so they need no page of the log.
+extension Broker {
+    /// The maximum number of values that are visited for a page, and of the bytes of a page.
+    private static let visitedPerPage = 1_024
+    private static let bytesPerPage = 256 << 10
+
+    /// Announced values, or changes of them.
+    struct AnnouncedPage {
+        var block = LogBlock()
+        /// The number or sequence up to which all were visited.
+        var through: UInt64
+        /// Whether there are no more.
+        var isEnd = false
+    }
+
+    /// Identifies this run of the daemon.
+    var run: UInt64 { max(1, daemon.instance.high ^ daemon.instance.low) }
+
+    /// Answers a request whose page needs no values of the log.
+    ///
+    /// - Returns: Whether the request was answered, or waits for another turn.
+    mutating func answerAnnounced(_ read: ValueRead, _ order: ReadValues.Order) -> Bool {
+        var read = read
+        let page: AnnouncedPage
+        switch order {
+        case .keys:
+            guard read.after >= ReadValues.lastStoredKey else { return false }
+            page = announcedValues(for: read, maximum: read.maximumMessages)
+        case .changes:
+            // Stored changes first, in the same page, so that many changes of announced values can't hold them up.
+            guard values.lastChange <= read.after, read.announcedAfter < announcements.changes.last else {
+                return false
+            }
+            page = announcedChanges(for: read, maximum: read.maximumMessages)
+            read.announcedAfter = page.through
+            guard !page.block.entries.isEmpty else {
+                guard !page.isEnd else { return false }
+                pages.values.append(read)
+                actions.append(.scheduleTick)
+                return true
+            }
+        }
+        let slot = read.connection.slot
+        scheduler.charge(
+            FairScheduler.Cost.trace + page.block.frames.readableBytes >> FairScheduler.Cost.bytesShift,
+            to: connections[slot].uid)
+        end(read)
+        guard !connections[slot].session.isClosing else { return true }
+        var answer = ValuePage(
+            request: read.request, count: UInt32(page.block.entries.count), epoch: commits.epoch, run: run,
+            through: read.after, announcedThrough: read.announcedAfter)
+        if case .keys = order {
+            answer.isEnd = page.isEnd
+            answer.through = ReadValues.lastStoredKey + page.through
+            answer.lastKey = min(read.through, lastAnnouncedKey)
+        }
+        egress.append(answer, page.block, to: slot)
+        return true
+    }
+
+    /// The highest key of an announced value, or the last key of a stored one if there is none.
+    var lastAnnouncedKey: UInt64 { ReadValues.lastStoredKey + announcements.numbers.last }
+
+    /// Whether the changes of announced values after the position of a request are known.
+    func areAnnouncedChangesKnown(_ read: ValueRead) -> Bool {
+        guard read.announcedAfter > 0 else { return true }
+        return read.run == run && read.announcedAfter >= announcements.forgottenThrough
+    }
+
+    // MARK: Values
+
+    /// The announced values after the position of a request, which counts as their beginning if it is among the stored
+    /// values.
+    func announcedValues(for read: ValueRead, maximum: Int) -> AnnouncedPage {
+        let after = read.after.distance(above: ReadValues.lastStoredKey)
+        let last = min(announcements.numbers.last, read.through.distance(above: ReadValues.lastStoredKey))
+        var pairs = announcements.numbers.after(after)
+        if let keys = exactKeys(read.filter) {
+            let known = keys.compactMap { key in announcements[key].map { (number: $0.number, key: key) } }
+            pairs = known.filter { $0.number > after }.sorted { $0.number < $1.number }[...]
+        }
+        return page(pairs.prefix { $0.number <= last }, through: last, for: read, maximum: maximum) { number, key in
+            guard let held = announcements[key], held.number == number else { return .obsolete }
+            return .message(held.message)
+        }
+    }
+
+    /// The keys of the values, if the filter names each of them; nil if it has wildcards, or values with any object.
+    private func exactKeys(_ filter: SubscriptionFilter) -> [ValueKey]? {
+        guard let object = filter.object, filter.patterns.allSatisfy(\.isExact) else { return nil }
+        return Set(filter.patterns.map(\.string)).map { ValueKey(name: $0, object: object) }
+    }
+
+    // MARK: Changes
+
+    func announcedChanges(for read: ValueRead, maximum: Int) -> AnnouncedPage {
+        // A client that knows no announced value needs no marks.
+        let isBeginning = read.announcedAfter == 0
+        return page(
+            announcements.changes.after(read.announcedAfter), through: announcements.changes.last, for: read,
+            maximum: maximum
+        ) { sequence, key in
+            let stored = values.committedSequence(key)
+            // The client reads changes of the stored value first, so that it never sees an older state.
+            let isBehindLog = stored > read.after && stored < sequence
+            if let held = announcements[key], held.sequence == sequence {
+                return isBehindLog ? .later : .message(held.message)
+            }
+            guard let mark = announcements.mark(key), mark.sequence == sequence, !isBeginning, stored < sequence else {
+                return .obsolete
+            }
+            return isBehindLog ? .later : .message(mark.message)
+        }
+    }
+
+    private enum Visit {
+        case message(LogBlock)
+        case obsolete
+        /// The message must wait, and so must all after it.
+        case later
+    }
+
+    private func page(
+        _ pairs: ArraySlice<(number: UInt64, key: ValueKey)>, through: UInt64, for read: ValueRead, maximum: Int,
+        _ visit: (UInt64, ValueKey) -> Visit
+    ) -> AnnouncedPage {
+        let identity = connections[read.connection.slot].identity
+        var page = AnnouncedPage(through: through)
+        var previous = pairs.first.map { $0.number - 1 } ?? 0
+        for (visited, pair) in pairs.enumerated() {
+            let isFull = page.block.entries.count >= maximum || page.block.frames.readableBytes >= Self.bytesPerPage
+            guard visited < Self.visitedPerPage, !isFull else {
+                page.through = previous
+                return page
+            }
+            switch visit(pair.number, pair.key) {
+            case .obsolete: break
+            case .message(let message):
+                let isSelected = message.withFirst {
+                    read.filter.matches($0.parts) && access.permits(access.receivingRules(of: $0.parts), identity)
+                }
+                if isSelected { page.block.append(message) }
+            case .later:
+                page.through = previous
+                page.isEnd = true
+                return page
+            }
+            previous = pair.number
+        }
+        page.isEnd = true
+        return page
+    }
+
+    // MARK: Waiting
+
+    /// Lets the waiting requests that select a message read their page.
+    mutating func wakeValueReads(for message: LogBlock) {
+        guard !pages.values.atEnd.isEmpty else { return }
+        scheduler.spend(pages.values.atEnd.count)
+        message.withFirst { message in
+            pages.values.committed { read in
+                if read.filter.matches(message.parts) { return true }
+                read.announcedAfter = message.stamp.sequence
+                return false
+            }
+        }
+        actions.append(.scheduleTick)
+    }
+}

@@ -1,0 +1,35 @@
+import NotifyWire
+
+/// The announced values that a watch has reported. They end with the run of the daemon.
+struct AnnouncedValues {
+    private struct Name: Hashable {
+        let name: String
+        let object: String?
+    }
+
+    /// The stamps of the messages that announced the values.
+    private var stamps: [Name: Stamp] = [:]
+
+    /// The event that reports a change; nil if the change clears an announced value that was not reported.
+    mutating func event(_ message: NotificationClient.Message) -> NotificationClient.ValueEvent? {
+        let name = Name(name: message.name, object: message.object)
+        guard let reason = message.clearedReason else {
+            stamps[name] = message.isEphemeral ? message.stamp : nil
+            return .value(message)
+        }
+        let wasReported = stamps.removeValue(forKey: name) != nil
+        let isStored = reason == ClearedHeader.Reason.cleared.rawValue
+        return wasReported || isStored ? .cleared(message) : nil
+    }
+
+    /// Forgets all values.
+    ///
+    /// - Returns: For each value, a message as if its connection had ended.
+    mutating func removeAll() -> [NotificationClient.Message] {
+        let ended = stamps.sorted { $0.value.sequence < $1.value.sequence }
+        stamps = [:]
+        return ended.map { name, stamp in
+            .init(stamp, name: name.name, object: name.object ?? "", headers: ClearedHeader.encoded(.disconnected))
+        }
+    }
+}
