@@ -29,7 +29,8 @@ struct StatisticsTests {
         #expect(
             report.counters.map(\.name) == [
                 "uptime_seconds", "connections", "subscriptions", "durable_subscriptions", "servers", "messages_in",
-                "requests", "open_requests", "delivered", "stored", "commits", "syncs", "pages_read", "redelivered",
+                "requests", "open_requests", "announcements", "unstored_wills", "delivered", "stored", "commits",
+                "syncs", "pages_read", "redelivered",
                 "dropped", "dropped_by_clients", "gaps",
                 "forbidden", "dead_letters", "deleted_messages", "damaged_messages", "first_damaged_sequence",
                 "last_damaged_sequence",

@@ -114,7 +114,8 @@ final class SimulatedClient {
                 .statistics, .logPage,
                 .found,
                 .reloaded, .policyDecision, .backupReady, .backupChunk, .purged, .checkProgress, .checkReport,
-                .serving, .servingEnded, .serviceReply, .serviceCall, .serviceCallEnded, .valuePage, .valuesCleared:
+                .serving, .servingEnded, .serviceReply, .serviceCall, .serviceCallEnded, .valuePage, .valuesCleared,
+                .announced:
                 break
             }
         }

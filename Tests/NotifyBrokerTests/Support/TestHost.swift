@@ -32,7 +32,8 @@ final class TestHost: BrokerHost {
     /// Starts a broker with the content of the store. If `isReady` is true, reserves the broker's first sequences.
     init(
         _ configuration: BrokerConfiguration = BrokerConfiguration(), policy: AccessPolicy = AccessPolicy(),
-        store: FakeStore = FakeStore(), at start: Duration = .zero, isReady: Bool = true
+        store: FakeStore = FakeStore(), at start: Duration = .zero, isReady: Bool = true,
+        instance: InstanceID = InstanceID(high: 1, low: 2)
     ) {
         self.store = store
         now = BrokerTime(monotonic: start, wallMicroseconds: 1_700_000_000_000_000)
@@ -40,7 +41,7 @@ final class TestHost: BrokerHost {
             Broker(
                 configuration: configuration, policy: policy, recovered: store.recovered(),
                 daemon: .init(
-                    version: "1.2.3", instance: InstanceID(high: 1, low: 2), started: now,
+                    version: "1.2.3", instance: instance, started: now,
                     process: Peer(uid: 9, gid: 8, pid: 7))))
         if isReady { run() }
     }

@@ -20,6 +20,27 @@ extension Client {
     }
 
     @discardableResult
+    func announce(
+        _ name: String, object: String = "", _ payload: String = "", headers: [UInt8] = [], will: String? = nil,
+        grace: Duration = .zero, takesOver: Bool = false
+    ) -> UInt64 {
+        let request = nextRequest()
+        send(
+            announceFrame(
+                request, name, object: object, headers: headers, payload: Array(payload.utf8),
+                will: will.map { ([], Array($0.utf8)) }, graceMilliseconds: UInt32(grace / .milliseconds(1)),
+                takesOver: takesOver))
+        return request
+    }
+
+    @discardableResult
+    func withdraw(_ name: String, object: String = "", headers: [UInt8] = []) -> UInt64 {
+        let request = nextRequest()
+        send(Withdraw(request: request, name: name, object: object, headers: headers))
+        return request
+    }
+
+    @discardableResult
     func clear(_ patterns: String..., object: String? = nil, ifSequence: UInt64? = nil) -> UInt64 {
         let request = nextRequest()
         send(ClearValues(request: request, ifSequence: ifSequence, object: object, patterns: patterns))
@@ -29,12 +50,13 @@ extension Client {
     @discardableResult
     func readValues(
         _ patterns: String..., order: ReadValues.Order = .keys(after: 0, through: .max), object: String? = nil,
-        epoch: UInt64 = 0, maximum: UInt32 = 100
+        epoch: UInt64 = 0, run: UInt64 = 0, maximum: UInt32 = 100
     ) -> UInt64 {
         let request = nextRequest()
         send(
             ReadValues(
-                request: request, epoch: epoch, order, maximumMessages: maximum, object: object, patterns: patterns))
+                request: request, epoch: epoch, run: run, order, maximumMessages: maximum, object: object,
+                patterns: patterns))
         return request
     }
 }
@@ -46,6 +68,7 @@ struct ReadValue: Equatable, CustomStringConvertible {
     var payload: String
     var sequence: UInt64 = 0
     var cleared: String?
+    var isEphemeral = false
 
     init(_ name: String, object: String = "", _ payload: String = "", cleared: String? = nil) {
         self.name = name
@@ -60,6 +83,7 @@ struct ReadValue: Equatable, CustomStringConvertible {
         payload = message.text
         sequence = message.sequence
         cleared = message.headers.withUnsafeBytes { ClearedHeader.reason(in: $0) }
+        isEphemeral = message.headers.withUnsafeBytes { EphemeralHeader.isPresent(in: $0) }
     }
 
     /// The value without its sequence.
@@ -73,6 +97,7 @@ struct ValueAnswers {
     var errors: [UInt64: ErrorFrame] = [:]
     var pages: [UInt64: (page: ValuePage, values: [ReadValue])] = [:]
     var cleared: [UInt64: ValuesCleared] = [:]
+    var announced: [UInt64: Announced] = [:]
     /// The messages of subscriptions.
     var messages: [ReadValue] = []
 
@@ -83,6 +108,7 @@ struct ValueAnswers {
             case .receipt(let receipt): receipts[receipt.request] = receipt
             case .error(let error): errors[error.request] = error
             case .valuesCleared(let frame): cleared[frame.request] = frame
+            case .announced(let frame): announced[frame.request] = frame
             case .valuePage(let page):
                 pages[page.request] = (page, [])
                 rest = (page.request, page.count)

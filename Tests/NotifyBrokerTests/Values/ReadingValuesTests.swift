@@ -30,7 +30,7 @@ struct ReadingValuesTests {
         let order = ReadValues.Order.keys(after: first.page.through, through: first.page.lastKey)
         let second = try #require(page(client, client.readValues("a.*", order: order)))
         #expect(second.page.isEnd && second.values.map(\.description) == ["a.2=x", "a.3=changed"])
-        let changes = ReadValues.Order.changes(after: first.page.changesAfter, isWaiting: true)
+        let changes = ReadValues.Order.changes(after: first.page.changesAfter, announcedAfter: 0, isWaiting: true)
         let third = try #require(page(client, client.readValues("a.*", order: changes)))
         #expect(third.values.map(\.description) == ["a.9=later", "a.3=changed", "a.4=cleared"])
         #expect(third.page.isEnd && third.page.through == host.lastSequence)
@@ -38,7 +38,8 @@ struct ReadingValuesTests {
 
     @Test func `a request for changes waits for a commit that matches`() throws {
         let client = host.connect()
-        let request = client.readValues("a", order: .changes(after: host.lastSequence, isWaiting: true))
+        let request = client.readValues(
+            "a", order: .changes(after: host.lastSequence, announcedAfter: 0, isWaiting: true))
         host.run()
         client.setValue("b", "1")
         client.post("a", .stored)
@@ -54,7 +55,7 @@ struct ReadingValuesTests {
 
     @Test func `a waiting request can be ended`() throws {
         let client = host.connect()
-        let request = client.readValues("a", order: .changes(after: 0, isWaiting: true))
+        let request = client.readValues("a", order: .changes(after: 0, announcedAfter: 0, isWaiting: true))
         host.run()
         client.send(EndRead(request: request))
         let answer = try #require(page(client, request))
@@ -75,7 +76,7 @@ struct ReadingValuesTests {
         }
         _ = client.take()
         let answer = try #require(
-            page(client, client.readValues("a", order: .changes(after: position, isWaiting: false))))
+            page(client, client.readValues("a", order: .changes(after: position, announcedAfter: 0, isWaiting: false))))
         #expect(answer.values.map(\.payload) == ["4"])
     }
 
@@ -85,7 +86,8 @@ struct ReadingValuesTests {
         host.run()
         _ = client.take()
         func isReset(_ after: UInt64, epoch: UInt64 = 0, _ host: TestHost, _ client: Client) throws -> Bool {
-            let request = client.readValues("a", order: .changes(after: after, isWaiting: false), epoch: epoch)
+            let request = client.readValues(
+                "a", order: .changes(after: after, announcedAfter: 0, isWaiting: false), epoch: epoch)
             return try #require(page(client, request, host)).page.isReset
         }
         #expect(try !isReset(host.lastSequence, host, client))
@@ -109,7 +111,7 @@ struct ReadingValuesTests {
         let lost = host.lastSequence + 3
         let restarted = TestHost(store: host.store)
         let other = restarted.connect()
-        let request = other.readValues("a", order: .changes(after: lost, isWaiting: false))
+        let request = other.readValues("a", order: .changes(after: lost, announcedAfter: 0, isWaiting: false))
         #expect(try #require(page(other, request, restarted)).page.isReset)
     }
 

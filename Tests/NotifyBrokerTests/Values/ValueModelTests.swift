@@ -7,9 +7,9 @@ import WireTestSupport
 
 @testable import NotifyBroker
 
-/// Random clients that set, clear and watch values, over commits that fail, restarts and lost power, against what is
-/// promised: the accepted changes of each name form one chain, no watch goes back in time, shows what was not committed,
-/// ends its first values without saying so, or misses the last state.
+/// Random clients that set, clear, announce and watch values, over commits that fail, ends of connections, restarts and
+/// lost power, against what is promised: the accepted changes of each name form one chain, no watch goes back in time,
+/// shows what was not committed, ends its first values without saying so, or misses the last state.
 struct ValueModelTests {
     private static let names = ["a", "b", "c.x", "c.y"]
     private static let objects = ["", "o"]
@@ -22,22 +22,46 @@ struct ValueModelTests {
         let ifSequence: UInt64?
     }
 
+    private struct State {
+        let sequence: UInt64
+        /// Nil if the value is cleared.
+        var payload: String?
+        let isEphemeral: Bool
+    }
+
     private final class Watch {
-        var (request, after, through, changesAfter): (UInt64, UInt64, UInt64, UInt64) = (0, 0, .max, 0)
+        var (request, after, changesAfter): (UInt64, UInt64, UInt64) = (0, 0, 0)
+        var (through, announcedAfter, run): (UInt64, UInt64, UInt64) = (ReadValues.lastStoredKey, 0, 0)
         var isReadingKeys = true
-        /// The state of each name and object, with its sequence: nil payload if it is cleared.
-        var state: [String: (sequence: UInt64, payload: String?)] = [:]
+        /// The state of each name and object.
+        var state: [String: State] = [:]
         var ends = 0
 
         func reset() {
-            (after, through, changesAfter, isReadingKeys, state) = (0, .max, 0, true, [:])
+            (after, through, changesAfter, isReadingKeys) = (0, ReadValues.lastStoredKey, 0, true)
+            (announcedAfter, run, state) = (0, 0, [:])
         }
+
+        func announcedReset() {
+            for key in state.keys where state[key]?.isEphemeral == true { state[key]?.payload = nil }
+            announcedAfter = 0
+        }
+    }
+
+    /// An announced value, as its owner knows it.
+    private struct Announced {
+        let owner: ConnectionID
+        let sequence: UInt64
+        let hasGrace: Bool
+        var isAbsent = false
     }
 
     private final class Member {
         let client: Client
         var watch: Watch
         var changes: [UInt64: Change] = [:]
+        /// The requests to announce or withdraw a value.
+        var announcements: [UInt64: (key: String, hasGrace: Bool)] = [:]
 
         init(_ client: Client, _ watch: Watch) {
             self.client = client
@@ -48,13 +72,15 @@ struct ValueModelTests {
     private final class Model {
         let store = FakeStore()
         var host: TestHost
+        var instance: UInt64 = 1
         var random: SeededGenerator
         var members: [Member] = []
         /// The confirmed changes of each name and object, by sequence.
         var confirmed: [String: [UInt64: Change]] = [:]
         /// The payloads of changes that were refused for certain.
         var refused: Set<String> = []
-        var (lastPayload, resets, conflicts, ends) = (0, 0, 0, 0)
+        var announced: [String: Announced] = [:]
+        var (lastPayload, resets, announcedResets, conflicts, ends, inUse) = (0, 0, 0, 0, 0, 0)
 
         init(seed: UInt64) {
             random = SeededGenerator(seed: seed)
@@ -69,7 +95,9 @@ struct ValueModelTests {
             }
             let index = Int.random(in: members.indices, using: &random)
             let member = members[index]
-            switch Int.random(in: 0..<100, using: &random) {
+            switch Int.random(in: 0..<120, using: &random) {
+            case 100..<115: announce(member)
+            case 115...: withdraw(member)
             case ..<40: change(member, payload: nextPayload())
             case ..<55: change(member, payload: nil)
             case ..<75: read(member)
@@ -79,6 +107,9 @@ struct ValueModelTests {
                 host.advance(.seconds(1))
             case ..<84:
                 host.closed(member.client)
+                for (key, value) in announced where value.owner == member.client.id {
+                    if value.hasGrace { announced[key]?.isAbsent = true } else { announced[key] = nil }
+                }
                 // The watch continues on another connection.
                 members[index] = Member(host.connect(uid: 1000), member.watch)
                 member.watch.request = 0
@@ -95,10 +126,28 @@ struct ValueModelTests {
             return "\(lastPayload)"
         }
 
-        private func change(_ member: Member, payload: String?) {
+        private func announce(_ member: Member) {
+            let (name, object, key) = nextKey()
+            let hasGrace = random.chance(30)
+            let request = member.client.announce(
+                name, object: object, nextPayload(), grace: hasGrace ? .seconds(10) : .zero,
+                takesOver: random.chance(40))
+            member.announcements[request] = (key, hasGrace)
+        }
+
+        private func withdraw(_ member: Member) {
+            let (name, object, key) = nextKey()
+            member.announcements[member.client.withdraw(name, object: object)] = (key, false)
+        }
+
+        private func nextKey() -> (name: String, object: String, key: String) {
             let name = names.randomElement(using: &random) ?? "a"
             let object = objects.randomElement(using: &random) ?? ""
-            let key = "\(name)/\(object)"
+            return (name, object, "\(name)/\(object)")
+        }
+
+        private func change(_ member: Member, payload: String?) {
+            let (name, object, key) = nextKey()
             var condition: UInt64?
             if random.chance(60) {
                 condition = member.watch.state[key].map { $0.payload == nil ? 0 : $0.sequence } ?? 0
@@ -116,15 +165,18 @@ struct ValueModelTests {
             let order: ReadValues.Order =
                 watch.isReadingKeys
                 ? .keys(after: watch.after, through: watch.through)
-                : .changes(after: watch.after, isWaiting: random.chance(50))
+                : .changes(
+                    after: watch.after, announcedAfter: watch.announcedAfter, isWaiting: random.chance(50))
             watch.request = member.client.readValues(
-                ">", order: order, maximum: UInt32.random(in: 1...4, using: &random))
+                ">", order: order, run: watch.run, maximum: UInt32.random(in: 1...4, using: &random))
         }
 
         /// Kills the daemon. The batch in the store is committed or lost.
         private func restart() {
             if random.chance(50) { _ = store.perform() }
-            host = TestHost(store: store)
+            instance += 1
+            host = TestHost(store: store, instance: InstanceID(high: instance, low: 0))
+            announced = [:]
             members = members.map { member in
                 member.watch.request = 0
                 return Member(host.connect(uid: 1000), member.watch)
@@ -139,7 +191,23 @@ struct ValueModelTests {
             for (request, cleared) in answers.cleared where cleared.count > 0 {
                 confirm(member, request, cleared.sequence)
             }
+            for (request, answer) in answers.announced {
+                guard let (key, hasGrace) = member.announcements[request] else { continue }
+                if let known = announced[key], known.sequence > answer.sequence { continue }
+                announced[key] = Announced(
+                    owner: member.client.id, sequence: answer.sequence, hasGrace: hasGrace)
+            }
+            for (request, cleared) in answers.cleared {
+                guard let (key, _) = member.announcements[request], let known = announced[key] else { continue }
+                if known.owner == member.client.id, known.sequence < cleared.sequence { announced[key] = nil }
+            }
             for (request, error) in answers.errors {
+                if let (key, _) = member.announcements[request], error.code == ErrorCode.takenOver.rawValue,
+                    announced[key]?.owner == member.client.id
+                {
+                    announced[key] = nil
+                }
+                if error.code == ErrorCode.valueInUse.rawValue { inUse += 1 }
                 if request == member.watch.request { member.watch.request = 0 }
                 guard let change = member.changes.removeValue(forKey: request) else { continue }
                 if let payload = change.payload { refused.insert(payload) }
@@ -169,21 +237,31 @@ struct ValueModelTests {
                 resets += 1
                 return watch.reset()
             }
+            watch.run = page.run
+            if page.isAnnouncedReset {
+                announcedResets += 1
+                return watch.announcedReset()
+            }
             for value in values {
                 let key = "\(value.name)/\(value.object)"
-                #expect(isCommitted(value.sequence, key), "a watch shows what is not committed")
+                let isStored = !value.isEphemeral && (value.cleared == nil || value.cleared == "cleared")
+                #expect(!isStored || isCommitted(value.sequence, key), "a watch shows what is not committed")
                 #expect(!refused.contains(value.payload), "a watch shows a refused change")
                 if let known = watch.state[key] {
                     #expect(value.sequence >= known.sequence, "a watch goes back in time")
                 }
                 #expect(!watch.isReadingKeys || value.cleared == nil, "a mark is shown as a value")
-                watch.state[key] = (value.sequence, value.cleared == nil ? value.payload : nil)
+                watch.state[key] = State(
+                    sequence: value.sequence, payload: value.cleared == nil ? value.payload : nil,
+                    isEphemeral: value.isEphemeral)
             }
             guard watch.isReadingKeys else {
-                watch.after = page.through
+                (watch.after, watch.announcedAfter) = (page.through, page.announcedThrough)
                 return
             }
-            if watch.through == .max { (watch.through, watch.changesAfter) = (page.lastKey, page.changesAfter) }
+            if watch.through == ReadValues.lastStoredKey {
+                (watch.through, watch.changesAfter) = (page.lastKey, page.changesAfter)
+            }
             watch.after = page.through
             if page.isEnd {
                 (watch.isReadingKeys, watch.after) = (false, watch.changesAfter)
@@ -195,8 +273,10 @@ struct ValueModelTests {
         // MARK: The end
 
         func finish() {
-            host.advance(.seconds(2))
+            // Ends the grace periods.
+            host.advance(.seconds(11))
             host.run()
+            announced = announced.filter { !$0.value.isAbsent }
             for member in members {
                 receive(member)
                 for _ in 0..<200 {
@@ -216,6 +296,10 @@ struct ValueModelTests {
             var stored: [String: UInt64] = [:]
             for value in store.values.values where !value.isCleared {
                 stored[value.message.key] = value.message.sequence
+            }
+            for (key, value) in announced {
+                #expect(stored[key] == nil, "a value is stored and announced")
+                stored[key] = value.sequence
             }
             let seen = watch.state.filter { $0.value.payload != nil }.mapValues(\.sequence)
             #expect(seen == stored, "a watch misses the last state")
@@ -246,14 +330,16 @@ struct ValueModelTests {
     }
 
     @Test func `the random runs reach conflicts and resets`() {
-        var (conflicts, resets) = (0, 0)
+        var (conflicts, resets, announcedResets, inUse) = (0, 0, 0, 0)
         for seed in 1...20 {
             let model = Model(seed: UInt64(seed))
             for _ in 0..<300 { model.step() }
             conflicts += model.conflicts
             resets += model.resets
+            announcedResets += model.announcedResets
+            inUse += model.inUse
         }
-        #expect(conflicts > 20 && resets > 0)
+        #expect(conflicts > 20 && resets > 0 && announcedResets > 0 && inUse > 20)
     }
 }
 
