@@ -34,11 +34,13 @@ import Testing
         "no limit, else 100 ms to 30 days", "at most 65,536 | 0 | 0 |", "at the same time, 1 to 16,384",
         "in milliseconds, 1 to 3,600,000", "**ask**, 0x1A, \(Ask.fixedSize) bytes",
         "**service call**, 0x54, \(ServiceCall.fixedSize) bytes", "**respond**, 0x1C, \(Respond.fixedSize) bytes",
+        "**announce**, 0x29, \(Announce.fixedSize) bytes", "grace period in milliseconds, at most 600,000",
     ])
     func `the document states the limits`(_ phrase: String) {
         #expect(text.contains(phrase))
         #expect(Limits.reservedHeaderBytes == 4_096 && Limits.reasonBytes == 1_280)
         #expect(Limits.maximumConcurrency == 16_384 && Limits.maximumAskTimeout == .milliseconds(3_600_000))
+        #expect(Limits.maximumGrace == .milliseconds(600_000))
         #expect(Limits.deadLettersPerFrame == 1_024 && DurableSettingChanges.maximumInFlightLimit == 65_536)
         #expect(Limits.headerBytes == 16_384 && Limits.frameOverheadBytes == 65_536)
         #expect(text.contains("then at most 65,536 bytes more") && Limits.acknowledgedRangesPerFrame == 1_024)
