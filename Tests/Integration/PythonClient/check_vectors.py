@@ -83,9 +83,22 @@ def encode(kind, f):
     if kind == "readValues":
         object, patterns = f["object"].encode(), b"".join(client.counted(pattern) for pattern in f["patterns"])
         return client.frame(0x1F, struct.pack(
-            "<4QIBBBx", f["request"], f["epoch"], f["after"], f["through"], f["maximumMessages"],
+            "<5QIBBBx", f["request"], f["epoch"], f["run"], f["after"],
+            f["announcedAfter"] if f["changes"] else f["through"], f["maximumMessages"],
             f["changes"] + 2 * f["waiting"] + 4 * (not f["anyObject"]), len(object), len(f["patterns"]))
             + object + patterns)
+    if kind == "announce":
+        name, object, headers = f["name"].encode(), f["object"].encode(), client.encode_headers(pairs(f["headers"]))
+        payload, will = bytes.fromhex(f["payload"]), f.get("will")
+        will_headers = client.encode_headers(pairs(will["headers"])) if will else b""
+        fixed = struct.pack(
+            "<QIIHHBBBx", f["request"], f["grace"], len(payload), len(headers), len(will_headers), len(name),
+            len(object), f["takesOver"] + 2 * bool(will))
+        return client.frame(0x29, fixed + name + object + headers + payload + (
+            will_headers + bytes.fromhex(will["payload"]) if will else b""))
+    if kind == "withdraw":
+        return client.frame(0x2A, struct.pack("<Q", f["request"]) + client.counted(f["name"])
+                            + client.counted(f["object"]) + client.encode_headers(pairs(f["headers"])))
     if kind == "credit":
         return client.frame(0x07, struct.pack("<II", f["subscription"], f["messages"]))
     if kind == "dropped":
@@ -203,8 +216,9 @@ def decode(kind, flags, body):
             "<QIB3x8Q", body)
         return f | {"end": bool(f["end"] & 1), "deletedBound": bool(f["end"] & 2)}
     if kind == "valuePage":
-        f = fields("request count end epoch through changesAfter lastKey damaged", "<QIB3x5Q", body)
-        return f | {"end": bool(f["end"] & 1), "reset": bool(f["end"] & 2)}
+        f = fields(
+            "request count end epoch run through announcedThrough changesAfter lastKey damaged", "<QIB3x7Q", body)
+        return f | {"end": bool(f["end"] & 1), "reset": bool(f["end"] & 2), "announcedReset": bool(f["end"] & 4)}
     if kind == "nameEntry":
         f = fields("request posts payloadBytes dropped subscribers durables", "<4QII", body)
         return f | {"name": counted_texts(body, 40, 1)[0]}
@@ -270,6 +284,7 @@ def decode(kind, flags, body):
         "found": ("request sequence last", "<QQQ"),
         "backupReady": ("request bytes", "<QQ"),
         "valuesCleared": ("request count sequence", "<QQQ"),
+        "announced": ("request sequence subscribers", "<QQI4x"),
         "purged": ("request messages bytes subscriptions copies", "<QQQI4xQ"),
         "clientEntry": (
             "request client connected uid gid pid subscriptions posts refused delivered dropped droppedByClient "

@@ -180,6 +180,9 @@ import WireTestSupport
             return (
                 ["request": cleared.request, "count": cleared.count, "sequence": cleared.sequence], cleared.encoded
             )
+        case .announce: return try announce(frame)
+        case .announced: return (try fields(Announced(frame)), try Announced(frame).encoded)
+        case .withdraw: return (try fields(Withdraw(frame)), try Withdraw(frame).encoded)
         case .credit:
             let credit = try Credit(frame)
             return (["subscription": credit.subscription, "messages": credit.messages], credit.encoded)
@@ -601,7 +604,7 @@ import WireTestSupport
         return stride(from: 0, to: digits.count - 1, by: 2).map { UInt8(digits[$0] * 16 + digits[$0 + 1]) }
     }
 
-    private static func hex(_ bytes: [UInt8]) -> String {
+    static func hex(_ bytes: [UInt8]) -> String {
         bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
     }
 
