@@ -99,6 +99,26 @@ package func setValueFrame(
     return Array(buffer.readableBytesView)
 }
 
+/// Returns a complete frame that announces a value.
+package func announceFrame(
+    _ request: UInt64, _ name: String, object: String = "", headers: [UInt8] = [], payload: [UInt8] = [],
+    grace: Duration = .zero, takesOver: Bool = false, will: (headers: [UInt8], payload: [UInt8])? = nil
+) -> [UInt8] {
+    var buffer = ByteBuffer()
+    withParts(name: name, object: object, headers: headers, payload: payload) { parts in
+        (will?.headers ?? []).withUnsafeBytes { willHeaders in
+            (will?.payload ?? []).withUnsafeBytes { willPayload in
+                Announce(
+                    request: request, graceMilliseconds: UInt32(grace / .milliseconds(1)), takesOver: takesOver,
+                    parts: parts,
+                    will: will == nil ? nil : Announce.Will(headers: willHeaders, payload: willPayload)
+                ).append(to: &buffer)
+            }
+        }
+    }
+    return Array(buffer.readableBytesView)
+}
+
 /// Returns a complete frame of a request to a server.
 package func askFrame(
     _ request: UInt64, _ name: String, headers: [UInt8] = [], payload: [UInt8] = [], timeout: Duration = .seconds(5)

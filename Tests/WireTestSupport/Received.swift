@@ -43,6 +43,7 @@ package enum Received: Equatable, Sendable {
     /// The values of the page follow, with the subscription 0.
     case valuePage(ValuePage)
     case valuesCleared(ValuesCleared)
+    case announced(Announced)
 
     /// Decodes any frame except deliveries and run headers.
     fileprivate init(_ kind: FrameKind, _ frame: FrameDecoder.Frame) throws {
@@ -84,6 +85,7 @@ package enum Received: Equatable, Sendable {
         case .serviceCallEnded: self = .serviceCallEnded(try ServiceCallEnded(frame))
         case .valuePage: self = .valuePage(try ValuePage(frame))
         case .valuesCleared: self = .valuesCleared(try ValuesCleared(frame))
+        case .announced: self = .announced(try Announced(frame))
         default: throw ReceivedError(description: "the daemon sent a frame of the kind \(kind)")
         }
     }

@@ -200,13 +200,25 @@ struct Sample: Sendable, CustomTestStringConvertible {
         Sample(ValuesCleared(request: 20, count: 21, sequence: .max)),
         Sample(ReadValues(request: 20, .keys(after: 21, through: 22), maximumMessages: 23, patterns: ["a", "b.>"])),
         Sample(
-            ReadValues(request: 20, epoch: .max, .changes(after: 21, isWaiting: true), object: "ø", patterns: ["a"])),
-        Sample(ReadValues(request: 20, .changes(after: 21, isWaiting: false), object: "", patterns: ["a"])),
+            ReadValues(
+                request: 20, epoch: .max, run: 24, .changes(after: 21, announcedAfter: 22, isWaiting: true),
+                object: "ø", patterns: ["a"])),
+        Sample(
+            ReadValues(
+                request: 20, run: .max, .changes(after: 21, announcedAfter: .max, isWaiting: false), object: "",
+                patterns: ["a"])),
         Sample(
             ValuePage(
-                request: 20, count: 21, isEnd: true, isReset: true, epoch: .max, through: 22, changesAfter: 23,
-                lastKey: 24, damaged: 25)),
+                request: 20, count: 21, isEnd: true, isReset: true, isAnnouncedReset: true, epoch: .max, run: 26,
+                through: 22, announcedThrough: 27, changesAfter: 23, lastKey: 24, damaged: 25)),
+        Sample(ValuePage(request: 20, isAnnouncedReset: true, epoch: 0, run: .max, through: 0)),
         Sample(ValuePage(request: 20, epoch: 0, through: 0)),
+        Sample(Announced(request: 20, sequence: 1 << 53 - 1, subscribers: .max)),
+        Sample(Withdraw(request: 20, name: "a.b", object: "ø", headers: [1, 2, 3])),
+        Sample(
+            Withdraw(
+                request: .max, name: String(repeating: "n", count: 255), object: String(repeating: "o", count: 255))),
+        Sample(Withdraw(request: 20, name: "")),
         Sample(Find(request: 20, position: .age(microseconds: 7))),
         Sample(Found(request: 20, sequence: 21, last: .max)),
         Sample(ListEnd(request: 17)),
@@ -257,13 +269,13 @@ struct Sample: Sendable, CustomTestStringConvertible {
 
     @Test func `every kind has a sample`() {
         let readInPlace: Set<FrameKind> = [
-            .post, .deliver, .run, .redelivery, .ask, .serviceCall, .respond, .setValue,
+            .post, .deliver, .run, .redelivery, .ask, .serviceCall, .respond, .setValue, .announce,
         ]
         #expect(Set(Sample.all.map(\.kind)).union(readInPlace) == Set(FrameKind.allCases))
     }
 
     /// The frames whose last field extends to the end of the body, so that it may have any length.
-    private static let openFrames: Set<FrameKind> = [.error, .backupChunk, .serviceReply]
+    private static let openFrames: Set<FrameKind> = [.error, .backupChunk, .serviceReply, .withdraw]
 
     /// The header states the length of the truncated body. The epoch at the end of a welcome may be missing.
     @Test(arguments: Sample.all.filter { !openFrames.contains($0.kind) })
@@ -323,6 +335,6 @@ struct Sample: Sendable, CustomTestStringConvertible {
     @Test func `kinds and codes are unique and not zero`() {
         #expect(FrameKind.allCases.allSatisfy { $0.rawValue != 0 })
         #expect(ErrorCode.allCases.allSatisfy { $0.rawValue != 0 })
-        #expect(FrameKind.allCases.filter { !$0.isFromDaemon }.count == 39)
+        #expect(FrameKind.allCases.filter { !$0.isFromDaemon }.count == 41)
     }
 }

@@ -49,6 +49,13 @@ import WireTestSupport
         case .readValues: _ = try ReadValues(frame)
         case .valuePage: _ = try ValuePage(frame)
         case .valuesCleared: _ = try ValuesCleared(frame)
+        case .announce:
+            let announce = try Announce(frame)
+            try? NotificationName.validate(utf8: announce.parts.name)
+            if let will = announce.will { try HeaderList.validate(will.headers) }
+            try HeaderList.validate(announce.parts.headers)
+        case .announced: _ = try Announced(frame)
+        case .withdraw: try Withdraw(frame).headers.withUnsafeBytes { try HeaderList.validate($0) }
         case .credit: _ = try Credit(frame)
         case .ping: _ = try Ping(frame)
         case .list: _ = try ListRequest(frame)
