@@ -50,10 +50,10 @@ struct Announcement {
         if case .connected(let connection) = presence { connection } else { nil }
     }
 
-    /// Whether a connection is that of the client whose connection has ended.
-    func isAbsent(_ client: Connection) -> Bool {
-        guard case .absent = presence else { return false }
-        return poster.uid == client.uid && instance == client.instance
+    /// Whether a connection is a later one of the client that has announced the value. The end of the earlier one may
+    /// not be known yet.
+    func isOfSameClient(_ connection: Connection) -> Bool {
+        poster.uid == connection.uid && instance == connection.instance
     }
 
     /// The memory of an announced value and its will, in bytes.

@@ -27,7 +27,7 @@ extension Broker {
         let name = ValueName(name: post.parts.name, object: post.parts.object)
         endIfDue(name.key, now: now)
         if let holder = holder(of: name.key, for: request, slot) {
-            return refuse(slot, request: request.request, .valueInUse(by: holder), detail: UInt64(holder))
+            return refuse(post, becauseOf: holder, slot, now: now)
         }
         let charge = try chargeAnnouncement(request, name.key, slot)
         do throws(WireError) {
@@ -36,6 +36,12 @@ extension Broker {
             release(charge)
             throw error
         }
+    }
+
+    /// Refuses a message whose name and object are in use by a process, or if the pid is 0 by a stored value.
+    mutating func refuse(_ post: Post, becauseOf holder: UInt32, _ slot: ConnectionSlot, now: BrokerTime) {
+        if !recorder.monitors.isEmpty { recordRefused(post, from: slot, .valueInUse(by: holder), now: now) }
+        refuse(slot, request: post.request, .valueInUse(by: holder), detail: UInt64(holder))
     }
 
     private func checkContent(of request: Announce) throws(WireError) {
@@ -57,7 +63,7 @@ extension Broker {
         // A change that waits for its commit counts, too: if the commit of a clear failed, both values would be there.
         guard !values.isUncertain(key), values.current(key).sequence == 0 else { return 0 }
         guard let held = announcements[key], held.connection != connections[slot].id else { return nil }
-        if held.isAbsent(connections[slot]) { return nil }
+        if held.isOfSameClient(connections[slot]) { return nil }
         let isSameUser = held.poster.uid == connections[slot].uid
         let mayTakeOver = request.takesOver && (isSameUser || access.mayManageEverything(connections[slot].identity))
         return mayTakeOver ? nil : held.poster.pid
@@ -95,7 +101,7 @@ extension Broker {
         let old = announcements[key]
         let connection = connections[slot]
         let poster = Poster(uid: connection.uid, gid: connection.gid, pid: connection.pid, connection: slot)
-        let isTakeover = old.map { $0.connection != connection.id && !$0.isAbsent(connection) } ?? false
+        let isTakeover = old.map { $0.connection != connection.id && !$0.isOfSameClient(connection) } ?? false
         if let old, isTakeover { try publish(clearOf: old, .takenOver, by: poster, now: now) }
         let headers = EphemeralHeader.encoded(after: post.parts.headers)
         let result = headers.withUnsafeBytes { headers in
@@ -154,7 +160,7 @@ extension Broker {
             Result { () throws(WireError) in try HeaderList.validate(headers) }
         }.get()
         let key = ValueKey(name: request.name, object: request.object)
-        guard let held = announcements[key], held.connection == connections[slot].id || held.isAbsent(connections[slot])
+        guard let held = announcements[key], held.isOfSameClient(connections[slot])
         else {
             return answer(slot, ValuesCleared(request: request.request, count: 0, sequence: 0))
         }
@@ -164,17 +170,11 @@ extension Broker {
 
     // MARK: Stored values
 
-    /// Refuses a change of a stored value whose name and object are announced by a connection.
-    ///
-    /// - Returns: Whether the request was refused.
-    mutating func refuseIfAnnounced(
-        _ key: ValueKey, _ slot: ConnectionSlot, request: UInt64, now: BrokerTime
-    ) -> Bool {
-        guard announcements.count > 0 else { return false }
+    /// The pid of the process that has announced the value of a name and object; nil if there is none.
+    mutating func announcer(of key: ValueKey, now: BrokerTime) -> UInt32? {
+        guard announcements.count > 0 else { return nil }
         endIfDue(key, now: now)
-        guard let pid = announcements[key]?.poster.pid else { return false }
-        refuse(slot, request: request, .valueInUse(by: pid), detail: UInt64(pid))
-        return true
+        return announcements[key]?.poster.pid
     }
 }
 

@@ -68,8 +68,7 @@ extension Broker {
 
     /// Whether the changes of announced values after the position of a request are known.
     func areAnnouncedChangesKnown(_ read: ValueRead) -> Bool {
-        guard read.announcedAfter > 0 else { return true }
-        return read.run == run && read.announcedAfter >= announcements.forgottenThrough
+        read.run == run && (read.announcedAfter == 0 || read.announcedAfter >= announcements.forgottenThrough)
     }
 
     // MARK: Values

@@ -53,7 +53,10 @@ extension Broker {
     ) throws(WireError) -> (sequence: UInt64, key: ValueKey)? {
         _ = try access.checkPost(name, connections[slot].identity)
         let value = ValueName(name: name, object: object)
-        if refuseIfAnnounced(value.key, slot, request: request, now: now) { return nil }
+        if let pid = announcer(of: value.key, now: now) {
+            refuse(slot, request: request, .valueInUse(by: pid), detail: UInt64(pid))
+            return nil
+        }
         guard meets(ifSequence, value.key) else {
             try refuseChanged(value.key, slot, request: request)
             return nil

@@ -23,7 +23,7 @@ extension Broker {
             }
         try begin(
             .answer(read.order), read.request, filter, after: after, through: through,
-            announcedAfter: announcedAfter, run: read.run,
+            announcedAfter: announcedAfter, run: announcedAfter == 0 ? run : read.run,
             maximumMessages: Int(min(read.maximumMessages, Limits.messagesPerLogPage)), slot)
     }
 

@@ -27,7 +27,7 @@ extension Broker {
         }
         let admission = try admit(post, from: slot)
         let name = ValueName(name: post.parts.name, object: post.parts.object)
-        if refuseIfAnnounced(name.key, slot, request: post.request, now: now) { return }
+        if let pid = announcer(of: name.key, now: now) { return refuse(post, becauseOf: pid, slot, now: now) }
         guard meets(request.ifSequence, name.key) else {
             if !recorder.monitors.isEmpty {
                 recordRefused(post, from: slot, .valueChanged(values.current(name.key)), now: now)

@@ -18,7 +18,7 @@ struct AnnouncementTable {
         var takesOver: Bool
         let end: AnnouncementEnd
         var phase = Phase.waiting(deadline: nil)
-        /// The last request that announced the value on this connection.
+        /// The last request on this connection with which the daemon has announced the value; 0 if there is none.
         var request: UInt64 = 0
         /// The task that waits for the first confirmation.
         var openWaiter: ReplySlot<Announced>?

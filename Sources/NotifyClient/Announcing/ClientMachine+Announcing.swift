@@ -35,7 +35,6 @@ extension ClientMachine {
     ) {
         let previous = announcements[number]?.content ?? content
         let request = requests.append(.announce(number, previous: previous, slot))
-        announcements[number]?.request = request
         content.append(request: request, takesOver: takesOver, to: &outgoing)
     }
 
@@ -62,6 +61,7 @@ extension ClientMachine {
         guard let entry = announcements[number] else { return }
         if let waiter = entry.openWaiter { effects.answer(waiter, .success(frame)) }
         announcements[number]?.phase = .live
+        announcements[number]?.request = frame.request
         announcements[number]?.takesOver = false
         announcements[number]?.openWaiter = nil
     }

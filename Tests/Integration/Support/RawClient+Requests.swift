@@ -167,6 +167,7 @@ extension Received {
         case .serviceReply(let frame): frame.request
         case .valuePage(let frame): frame.request
         case .valuesCleared(let frame): frame.request
+        case .announced(let frame): frame.request
         case .welcome, .message, .gap, .deadline, .closing, .serviceCall, .serviceCallEnded: nil
         }
     }

@@ -28,8 +28,7 @@ extension Client {
         send(
             announceFrame(
                 request, name, object: object, headers: headers, payload: Array(payload.utf8),
-                will: will.map { ([], Array($0.utf8)) }, graceMilliseconds: UInt32(grace / .milliseconds(1)),
-                takesOver: takesOver))
+                grace: grace, takesOver: takesOver, will: will.map { ([], Array($0.utf8)) }))
         return request
     }
 

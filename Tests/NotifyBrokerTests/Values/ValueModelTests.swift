@@ -51,6 +51,7 @@ struct ValueModelTests {
     /// An announced value, as its owner knows it.
     private struct Announced {
         let owner: ConnectionID
+        let request: UInt64
         let sequence: UInt64
         let hasGrace: Bool
         var isAbsent = false
@@ -195,7 +196,7 @@ struct ValueModelTests {
                 guard let (key, hasGrace) = member.announcements[request] else { continue }
                 if let known = announced[key], known.sequence > answer.sequence { continue }
                 announced[key] = Announced(
-                    owner: member.client.id, sequence: answer.sequence, hasGrace: hasGrace)
+                    owner: member.client.id, request: request, sequence: answer.sequence, hasGrace: hasGrace)
             }
             for (request, cleared) in answers.cleared {
                 guard let (key, _) = member.announcements[request], let known = announced[key] else { continue }
@@ -203,7 +204,7 @@ struct ValueModelTests {
             }
             for (request, error) in answers.errors {
                 if let (key, _) = member.announcements[request], error.code == ErrorCode.takenOver.rawValue,
-                    announced[key]?.owner == member.client.id
+                    announced[key]?.owner == member.client.id, announced[key]?.request == request
                 {
                     announced[key] = nil
                 }
