@@ -182,6 +182,16 @@ struct ReadingAnnouncementsTests {
         let order = ReadValues.Order.changes(after: 0, announcedAfter: 0, isWaiting: true)
         let answer = try #require(page(client, client.readValues("b", order: order)))
         #expect(answer.values.map(\.payload) == ["1"])
-        #expect(host.values("b").map(\.payload) == ["1"])
+        #expect(host.values("b", object: "").map(\.payload) == ["1"], "a single value is looked up")
+        _ = client.take()
+        var (payloads, after, through, pages): ([String], UInt64, UInt64, Int) = ([], 0, .max, 0)
+        repeat {
+            let order = ReadValues.Order.keys(after: after, through: through)
+            let next = try #require(page(client, client.readValues("b", order: order)))
+            payloads += next.values.map(\.payload)
+            (after, through, pages) = (next.page.through, next.page.lastKey, pages + 1)
+            if next.page.isEnd { break }
+        } while pages < 10
+        #expect(payloads == ["1"] && pages == 3)
     }
 }

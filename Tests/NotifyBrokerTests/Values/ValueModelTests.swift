@@ -278,6 +278,7 @@ struct ValueModelTests {
             host.advance(.seconds(11))
             host.run()
             announced = announced.filter { !$0.value.isAbsent }
+            for member in members { receive(member) }
             for member in members {
                 receive(member)
                 for _ in 0..<200 {
