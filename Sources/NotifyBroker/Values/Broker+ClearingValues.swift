@@ -12,6 +12,7 @@ extension Broker {
     mutating func clearValues(_ clear: ClearValues, _ slot: ConnectionSlot, now: BrokerTime) throws(WireError) {
         scheduler.spend(FairScheduler.Cost.trace + clear.patterns.count * FairScheduler.Cost.pattern)
         let patterns = try patterns(of: clear.patterns)
+        try checkPosts(patterns, slot)
         if let object = clear.object, patterns.count == 1, patterns[0].isExact {
             return try clearValue(patterns[0].string, object: object, clear, slot, now: now)
         }
@@ -22,6 +23,17 @@ extension Broker {
         try begin(
             .clear(ValueRead.Clearing()), clear.request, SubscriptionFilter(patterns: patterns, object: clear.object),
             after: 0, through: values.lastNumber, maximumMessages: Self.clearedPerPage, slot)
+    }
+
+    /// Checks the right to post each name without wildcards, whether or not it has a value.
+    private mutating func checkPosts(_ patterns: [NamePattern], _ slot: ConnectionSlot) throws(WireError) {
+        let identity = connections[slot].identity
+        for pattern in patterns where pattern.isExact {
+            let result = pattern.withUTF8 { name in
+                Result { () throws(WireError) in try access.checkPost(name, identity) }
+            }
+            _ = try result.get()
+        }
     }
 
     private mutating func clearValue(

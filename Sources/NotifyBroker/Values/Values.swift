@@ -180,7 +180,9 @@ struct Values {
     private mutating func takeForgotten(now: UInt64) -> ForgottenValues {
         var forgotten = ForgottenValues()
         while forgotten.numbers.count < Self.forgottenPerBatch + inFlight.count, let mark = marks.first {
-            guard marks.count > Self.maximumMarks || mark.timeMicroseconds + Self.markMicroseconds < now else { break }
+            // The time of a mark in the log may be any number.
+            let isOld = mark.timeMicroseconds < now && now - mark.timeMicroseconds > Self.markMicroseconds
+            guard marks.count > Self.maximumMarks || isOld else { break }
             marks.removeFirst()
             let key = mark.name.key
             // A mark that a later change replaces needs no deletion.

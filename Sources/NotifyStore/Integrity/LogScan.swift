@@ -219,9 +219,7 @@ final class LogScan {
     private func readRedeliveries() throws {
         guard let row = try rows?.next() else {
             noteUnreadable(.subscription, "copies of messages with the ids")
-            rows = try open(ValueRow.columns, from: "retained", key: "number")
-            areValuesDamaged = rows == nil
-            stage = .values
+            try openValues()
             return
         }
         guard let copy = RedeliveryRow(row), copy.message(in: row) != nil else {
@@ -233,6 +231,15 @@ final class LogScan {
         // The sequence must not be used again, because a subscription still has the copy of its message.
         highest = max(highest, copy.sequence)
         try receiver?.redelivery(copy, body: row.bytes(RedeliveryRow.frameColumn))
+    }
+
+    private func openValues() throws {
+        stage = .values
+        rows = try open(ValueRow.columns, from: "retained", key: "number")
+        areValuesDamaged = rows == nil
+        guard rows != nil, let count = try? connection.integer(ValueRow.negativeCount), count > 0 else { return }
+        areValuesDamaged = true
+        findings.add(.value, "the numbers of \(count) values are negative")
     }
 
     private func readValues() throws {

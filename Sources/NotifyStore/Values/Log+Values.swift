@@ -69,6 +69,7 @@ extension Log {
             }
             disk.checkpointIfDue()
         }
-        return isComplete && rows.unreadable.isEmpty
+        let negative = try? old.connection.integer(ValueRow.negativeCount)
+        return isComplete && rows.unreadable.isEmpty && negative == 0
     }
 }

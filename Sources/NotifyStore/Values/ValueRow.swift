@@ -1,4 +1,5 @@
 import NIOCore
+import NotifyCenter
 import NotifyLog
 import NotifyWire
 
@@ -18,6 +19,8 @@ struct ValueRow {
         """
     /// ``keyColumns``, and the content.
     static let columns = "\(keyColumns), headers, payload"
+    /// The number of rows with negative numbers, which are damaged and which no scan in the order of numbers reads.
+    static let negativeCount = "SELECT count(*) FROM retained WHERE number < 0"
     /// Sets the row of a number.
     static let set = """
         INSERT INTO retained (number, sequence, checksums, cleared, time, uid, process, name, object, headers, payload)
@@ -26,6 +29,11 @@ struct ValueRow {
         SET sequence = ?2, checksums = ?3, cleared = ?4, time = ?5, uid = ?6, process = ?7, name = ?8, object = ?9,
             headers = ?10, payload = ?11
         """
+
+    /// The possible numbers and sequences. Readers start after 0, so they would never reach a row with 0.
+    private static let possible = 1..<Limits.sequenceEnd
+    /// The latest possible time, in microseconds since 1970. The clock of the system is a signed number.
+    private static let lastTime = UInt64(Int64.max)
 
     let number: UInt64
     let isCleared: Bool
@@ -39,9 +47,9 @@ struct ValueRow {
     /// damaged. The content is not checked.
     init?(_ row: PreparedStatement) {
         let process = row.integer(6)
-        guard row.integer(3) <= 1, let uid = UInt32(exactly: row.integer(5)), row.integer(1) < Limits.sequenceEnd else {
-            return nil
-        }
+        guard row.integer(3) <= 1, let uid = UInt32(exactly: row.integer(5)), row.integer(4) <= Self.lastTime,
+            Self.possible.contains(row.integer(0)), Self.possible.contains(row.integer(1))
+        else { return nil }
         number = row.integer(0)
         isCleared = row.integer(3) == 1
         stamp = Stamp(
@@ -49,8 +57,8 @@ struct ValueRow {
             pid: UInt32(truncatingIfNeeded: process))
         (name, object) = (row.bytes(7), row.bytes(8))
         (headersLength, payloadLength) = (row.integer(9), row.integer(10))
-        guard checksum == UInt32(row.integer(2) >> 32), name.count <= Limits.nameBytes, !name.isEmpty,
-            object.count <= Limits.objectBytes, number <= UInt64(Int64.max),
+        guard checksum == UInt32(row.integer(2) >> 32), (try? NotificationName.validate(utf8: name)) != nil,
+            object.count <= Limits.objectBytes,
             headersLength <= Limits.headerBytes + Limits.reservedHeaderBytes,
             payloadLength <= Limits.maximumPayloadBytes
         else { return nil }

@@ -30,9 +30,12 @@ enum Timestamp {
         return "\(seconds < 0 ? "-" : "+")\(pad(minutes / 60, 2)):\(pad(minutes % 60, 2))"
     }
 
-    /// A time in microseconds since 1970; 0 for an earlier time. Rounded, because a `Date` is not exact.
+    /// A time in microseconds since 1970; 0 for an earlier time, and the maximum for a time that is too late. Rounded,
+    /// because a `Date` is not exact.
     static func microseconds(_ date: Date) -> UInt64 {
-        UInt64(max(0, (date.timeIntervalSince1970 * 1_000_000).rounded()))
+        let microseconds = (date.timeIntervalSince1970 * 1_000_000).rounded()
+        guard microseconds > 0 else { return 0 }
+        return microseconds < 0x1p64 ? UInt64(microseconds) : .max
     }
 
     /// The date and the time of day, to the second.

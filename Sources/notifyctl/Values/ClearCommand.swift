@@ -7,8 +7,8 @@ struct ClearCommand: AsyncParsableCommand, PatternTaking {
         abstract: "Clear values.",
         discussion: """
             Prints the number of values that were cleared. Subscribers get a message without content, which says that \
-            the value is cleared. You need the right to post every name that has a value. Several values are not \
-            cleared in one step: after an error, some of them may be cleared.
+            the value is cleared. You need the right to post each name that you give, and each name with a value that \
+            a pattern matches. Several values are not cleared in one step: after an error, some of them may be cleared.
 
             With --if-sequence, the command ends with status 1 and the present sequence on standard error if the value \
             has another sequence.

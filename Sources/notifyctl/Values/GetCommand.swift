@@ -107,7 +107,8 @@ struct GetCommand: AsyncParsableCommand, PatternTaking {
         for value in values {
             let text = value.text.map { String($0.prefix(maximumText)) + ($0.count > maximumText ? "…" : "") }
             table.append([
-                value.name, value.object ?? "-", "\(value.sequence)", times.text(value.date), "\(value.uid)",
+                value.name, value.object ?? "-", "\(value.sequence)", times.text(microseconds: value.timeMicroseconds),
+                "\(value.uid)",
                 Quantities.bytes(UInt64(value.payload.count)), text ?? "(not UTF-8)",
             ])
         }
