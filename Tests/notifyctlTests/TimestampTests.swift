@@ -42,6 +42,19 @@ import Testing
         #expect(try parser.position(text) == .time(Date(timeIntervalSince1970: Double(seconds))))
     }
 
+    @Test(
+        arguments: [
+            (Double(UInt64.max) / 1_000_000, .max), (.infinity, .max), (-1, 0), (-.infinity, 0),
+            (9_223_372_036_854.775, 9_223_372_036_854_775_000),
+        ] as [(Double, UInt64)])
+    func `a time that has no number of microseconds becomes the nearest`(seconds: Double, microseconds: UInt64) {
+        let date = Date(timeIntervalSince1970: seconds)
+        let found = Timestamp.microseconds(date)
+        // A `Date` this far away is exact to a few milliseconds.
+        #expect(max(found, microseconds) - min(found, microseconds) < 10_000)
+        #expect(!TimeStyle.utc.text(date).isEmpty)
+    }
+
     @Test func `times are exact in a pipe, and local on a terminal`() throws {
         let (date, microseconds) = (Date(timeIntervalSince1970: 1_795_346_130.123457), UInt64(1_795_346_130_123_457))
         #expect(Timestamp.microseconds(date) == microseconds)

@@ -77,6 +77,23 @@ struct ClearingValuesTests {
         #expect(host.values("user.2000.a", uid: 2000).count == 1)
     }
 
+    @Test func `a name without a value is refused, too, if the client may not post it`() {
+        let client = host.connect(uid: 1000)
+        client.setValue("a", "1")
+        host.run()
+        let requests = [
+            client.clear("user.2000.a"), client.clear("user.2000.a", object: ""),
+            client.clear("user.2000.a", object: "o"), client.clear("user.2000.a", object: "", ifSequence: 0),
+            client.clear("a", "user.2000.a"),
+        ]
+        let open = [client.clear("user.1000.a"), client.clear("user.2000.*")]
+        host.run()
+        let answers = ValueAnswers(client)
+        for request in requests { #expect(answers.errors[request]?.code == ErrorCode.forbidden.rawValue) }
+        for request in open { #expect(answers.cleared[request]?.count == 0, "there is nothing to clear") }
+        #expect(host.values("a").count == 1, "a refused request clears none of its names")
+    }
+
     @Test func `an expected sequence needs a name without wildcards`() {
         let client = host.connect()
         let request = client.clear("a.*", object: "", ifSequence: 1)
@@ -110,5 +127,23 @@ struct ClearingValuesTests {
         host.run()
         #expect(host.store.values.values.map { String(decoding: $0.message.name, as: UTF8.self) } == ["b"])
         #expect(host.store.forgottenThrough == sequence)
+    }
+
+    @Test(arguments: [.max, .max - 1, 1 << 63] as [UInt64])
+    func `a mark with an impossible time in the log neither stops the broker nor is forgotten`(time: UInt64) throws {
+        let client = host.connect()
+        client.setValue("a", "1")
+        client.clear("a", object: "")
+        host.run()
+        let (number, mark) = try #require(host.store.values.first)
+        var message = mark.message
+        message.time = time
+        host.store.values[number] = FakeStore.Value(number: number, isCleared: true, message: message)
+        let restarted = TestHost(store: host.store, at: .seconds(86_401))
+        let other = restarted.connect()
+        let request = other.setValue("b", "2")
+        restarted.run()
+        #expect(ValueAnswers(other).receipts[request] != nil)
+        #expect(restarted.store.values[number]?.isCleared == true)
     }
 }
