@@ -120,7 +120,7 @@ extension RawClient {
     }
 
     /// Waits for the answer to a request. Throws `Refused` if it is an error.
-    private func answer<Found>(to request: UInt64, _ what: String, _ find: (Received) -> Found?) throws -> Found {
+    func answer<Found>(to request: UInt64, _ what: String, _ find: (Received) -> Found?) throws -> Found {
         try wait("\(what) to request \(request)") { event in
             if case .error(let error) = event, error.request == request || error.isFatal {
                 throw Refused(frame: error)
