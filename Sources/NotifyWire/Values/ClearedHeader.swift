@@ -16,7 +16,9 @@ package enum ClearedHeader {
 
     /// The encoded headers of a message that clears a value.
     ///
-    /// - Parameter headers: Other headers of the message, encoded and checked.
+    /// - Parameters:
+    ///   - reason: The reason.
+    ///   - headers: Other headers of the message, encoded and checked.
     package static func encoded(
         _ reason: Reason, after headers: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0)
     ) -> [UInt8] {
