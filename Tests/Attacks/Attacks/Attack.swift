@@ -43,12 +43,11 @@ extension AttackKind {
 /// The attacks by name.
 enum AttackKind: String, CaseIterable {
     case names, resolutions, requests, fanOut, unread, stoppedDurable, stoppedVolatile, patterns, bursts, attaching
-    case siblings, keepLatest, flood, members, services, crowd, abandoned, storm, halfClose, poison
+    case siblings, keepLatest, flood, members, services, crowd, abandoned, storm, halfClose, poison, values
 
     /// The attacks that are mixed with others. The others run only by themselves: crowd, abandoned, storm and
-    /// halfClose, because each uses up its user's share of the memory, and poison, because it needs a third user and a
-    /// limit.
-    static let mixed = allCases.filter { ![.crowd, .abandoned, .storm, .halfClose, .poison].contains($0) }
+    /// halfClose, because each uses up its user's share of the memory, and poison and values, because they need limits.
+    static let mixed = allCases.filter { ![.crowd, .abandoned, .storm, .halfClose, .poison, .values].contains($0) }
 
     func begin(_ target: Target) throws -> any Attack {
         switch self {
@@ -72,6 +71,7 @@ enum AttackKind: String, CaseIterable {
         case .storm: try StormAttack(target)
         case .halfClose: try HalfCloseAttack(target)
         case .poison: try PoisonAttack(target)
+        case .values: try ValuesAttack(target)
         }
     }
 
@@ -97,6 +97,7 @@ enum AttackKind: String, CaseIterable {
         case .abandoned: 10_000
         case .storm, .halfClose: 15_000
         case .poison: 40
+        case .values: 16
         }
     }
 }

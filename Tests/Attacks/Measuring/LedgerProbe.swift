@@ -66,8 +66,8 @@ final class LedgerProbe {
         return true
     }
 
-    /// Waits until the users of the attacks have no charges except for durable subscriptions, stored messages and
-    /// their names. The connections of these users must be closed.
+    /// Waits until the users of the attacks have no charges except for durable subscriptions, stored messages, their
+    /// names, and values. The connections of these users must be closed.
     ///
     /// - Returns: The charges left after `limit`, each as "user.<uid>.<resource> <amount>".
     func leftovers(within limit: Duration = .seconds(20)) -> [String] {
@@ -87,7 +87,7 @@ final class LedgerProbe {
         let prefix = "user.\(user.rawValue)."
         var kept: Set = [
             "memory_bytes", "durable_subscriptions", "durable_bytes", "name_bytes", "stored_messages", "stored_bytes",
-            "failed_bytes",
+            "failed_bytes", "values", "value_bytes",
         ]
         if resources[prefix + "durable_subscriptions"] ?? 0 > 0 { kept.insert("subscription_bytes") }
         return resources.filter { name, amount in

@@ -16,8 +16,8 @@ final class DaemonUnderAttack {
 
     /// - Parameters:
     ///   - canHang: Whether ``hang(_:)`` can be used, which requires clang.
-    ///   - storedBytes: The limit of each user's stored bytes; nil for no limit.
-    init(_ program: DaemonProgram, canHang: Bool = false, storedBytes: Int? = nil) throws {
+    ///   - userLimits: Limits of each user, by the names of their settings. The others have their defaults.
+    init(_ program: DaemonProgram, canHang: Bool = false, userLimits: [String: Int] = [:]) throws {
         folder = try TemporaryFolder()
         socket = folder.file("socket")
         chmod(folder.path, 0o755)
@@ -25,7 +25,7 @@ final class DaemonUnderAttack {
             "NOTIFYD_SOCKET_MODE": "0666", "NOTIFYD_LIMITS_MEMORY_BYTES": "\(Self.budget)",
             "NOTIFYD_LIMITS_PER_CONNECTION_OUTBOX_BYTES": "\(program.outboxBytes)", "NOTIFYD_LOG_LEVEL": "error",
         ]
-        environment["NOTIFYD_LIMITS_PER_USER_STORED_BYTES"] = storedBytes.map { "\($0)" }
+        for (name, limit) in userLimits { environment["NOTIFYD_LIMITS_PER_USER_\(name.uppercased())"] = "\(limit)" }
         if canHang {
             environment["LD_PRELOAD"] = try Self.makeLibrary(in: folder)
             environment["HANGING_DISK"] = folder.file("hang")

@@ -22,12 +22,12 @@ final class AttackRun {
     ///   - share: The share of the daemon's capacity at which the innocents post; 0 for as fast as possible.
     ///   - innocent: The user of the innocents.
     ///   - canHang: Whether the disk can be made to hang.
-    ///   - storedBytes: The limit of each user's stored bytes; nil for no limit.
+    ///   - userLimits: Limits of each user, by the names of their settings. The others have their defaults.
     init(
         _ program: DaemonProgram, share: Double = 0.1, innocent: User = .innocent, canHang: Bool = false,
-        storedBytes: Int? = nil
+        userLimits: [String: Int] = [:]
     ) throws {
-        daemon = try DaemonUnderAttack(program, canHang: canHang, storedBytes: storedBytes)
+        daemon = try DaemonUnderAttack(program, canHang: canHang, userLimits: userLimits)
         measurement.workLimit = program.workLimit
         probe = try LedgerProbe(daemon)
         innocents = try Child(own: [

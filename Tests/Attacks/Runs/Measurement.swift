@@ -21,8 +21,8 @@ struct Measurement {
     var (droppedByClients, delivered): (UInt64, UInt64) = (0, 0)
     /// Whether the daemon released all connections and subscriptions after the attacks.
     var isReleased = true
-    /// The users' charges that remain after the attacks, except for durable subscriptions, stored messages and their
-    /// names.
+    /// The users' charges that remain after the attacks, except for durable subscriptions, stored messages, their
+    /// names, and values.
     var left: [String] = []
     /// The reason that the daemon did not stop with status 0; empty if it did.
     var exitProblem = ""

@@ -12,18 +12,18 @@ struct Row: Sendable {
     ///     attack is set up.
     ///   - users: The users that run the attack, each in a process of its own.
     ///   - innocent: The user of the innocents.
-    ///   - storedBytes: The limit of each user's stored bytes; nil for no limit.
+    ///   - userLimits: Limits of each user, by the names of their settings. The others have their defaults.
     ///   - rule: Returns the exceeded limits of this row alone. The limits of every row are checked as well.
     init(
         _ kind: AttackKind, _ title: String, share: Double = 0.1, canHang: Bool = false, users: [User] = [.attacker],
-        innocent: User = .innocent, storedBytes: Int? = nil,
+        innocent: User = .innocent, userLimits: [String: Int] = [:],
         _ rule: @escaping @Sendable (Measurement) -> [String]
     ) {
         self.kind = kind
         self.title = title
         verdict = { program, seconds in
             let run = try AttackRun(
-                program, share: share, innocent: innocent, canHang: canHang, storedBytes: storedBytes)
+                program, share: share, innocent: innocent, canHang: canHang, userLimits: userLimits)
             let measurement = try run.measure(
                 users.map { .init(kind: kind, user: $0, size: kind.size) }, for: .seconds(seconds),
                 isSetUpMeasured: share > 0, hangingAfter: canHang ? .zero : nil)
@@ -156,7 +156,7 @@ extension Row {
         Row(.halfClose, "15,000 half-closed connections, 5,000 at once, and 2,000 with full sockets") { _ in [] },
         Row(
             .poison, "40 jobs of two users that the worker of a third one fails",
-            users: PoisonAttack.posters + [PoisonAttack.worker], storedBytes: PoisonAttack.storedBytes
+            users: PoisonAttack.posters + [PoisonAttack.worker], userLimits: ["stored_bytes": PoisonAttack.storedBytes]
         ) {
             let figures = $0.figures.mapValues { Int($0) }
             let (refusals, receipts) = (figures["refusals"] ?? 0, figures["receipts"] ?? 0)
@@ -165,6 +165,15 @@ extension Row {
                 + (receipts >= 100 ? [] : ["only \(receipts) posts of the worker were stored"])
                 + ((PoisonAttack.storedBytes...PoisonAttack.maximumFailedBytes).contains(failedBytes)
                     ? [] : ["failed_bytes is \(failedBytes)"])
+        },
+        Row(
+            .values, "values of 1 MiB, of ever new names, cleared without end, and read by clients that stop reading",
+            userLimits: ["values": ValuesAttack.values, "value_bytes": ValuesAttack.valueBytes]
+        ) {
+            let figures = $0.figures.mapValues { Int($0) }
+            let enough = [("set", 300), ("cleared", 5), ("refusedValues", 20), ("refusedBytes", 1)]
+            let missing = enough.filter { figures[$0.0] ?? 0 < $0.1 }.map { "\($0.0) is \(figures[$0.0] ?? 0)" }
+            return Limits.rate($0) + Limits.agreement($0) + missing
         },
     ]
 
