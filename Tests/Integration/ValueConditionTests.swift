@@ -39,7 +39,7 @@ extension IntegrationTests {
             #expect(backup.status == .status(0), "\(backup.errors)")
             let new = try client.setValue("new", for: "a", ifSequence: old).sequence
             let later = try client.setValue("later", for: "b", ifSequence: 0).sequence
-            let changes = try client.readValues([">"], .changes(after: later, isWaiting: false))
+            let changes = try client.readValues([">"], .changes(after: later, announcedAfter: 0, isWaiting: false))
             try await daemon.stop()
             let restore = try NotifydRun(
                 ["--database", daemon.database, "--restore", daemon.folder.file("copy")],
@@ -55,7 +55,7 @@ extension IntegrationTests {
             #expect(try other.setValue("y", for: "b", ifSequence: 0).sequence > set)
             // A watch that was up to date with the replaced log reads all values again.
             let resumed = try other.readValues(
-                [">"], .changes(after: later, isWaiting: false), epoch: changes.page.epoch)
+                [">"], .changes(after: later, announcedAfter: 0, isWaiting: false), epoch: changes.page.epoch)
             #expect(resumed.page.isReset && resumed.values.isEmpty)
         }
     }
