@@ -16,6 +16,8 @@ extension Broker {
         var through: UInt64
         /// Whether there are no more.
         var isEnd = false
+        /// The number of values that were visited.
+        var visited = 0
     }
 
     /// Identifies this run of the daemon.
@@ -39,16 +41,14 @@ extension Broker {
             page = announcedChanges(for: read, maximum: read.maximumMessages)
             read.announcedAfter = page.through
             guard !page.block.entries.isEmpty else {
+                charge(for: page, read)
                 guard !page.isEnd else { return false }
                 pages.values.append(read)
-                actions.append(.scheduleTick)
                 return true
             }
         }
         let slot = read.connection.slot
-        scheduler.charge(
-            FairScheduler.Cost.trace + page.block.frames.readableBytes >> FairScheduler.Cost.bytesShift,
-            to: connections[slot].uid)
+        charge(for: page, read)
         end(read)
         guard !connections[slot].session.isClosing else { return true }
         var answer = ValuePage(
@@ -61,6 +61,14 @@ extension Broker {
         }
         egress.append(answer, page.block, to: slot)
         return true
+    }
+
+    /// Charges the work of a page to the user that gets it.
+    mutating func charge(for page: AnnouncedPage, _ read: ValueRead) {
+        let bytes = page.block.frames.readableBytes >> FairScheduler.Cost.bytesShift
+        scheduler.charge(
+            FairScheduler.Cost.search + page.visited * FairScheduler.Cost.listVisit + bytes,
+            to: connections[read.connection.slot].uid)
     }
 
     /// The highest key of an announced value, or the last key of a stored one if there is none.
@@ -83,7 +91,7 @@ extension Broker {
             let known = keys.compactMap { key in announcements[key].map { (number: $0.number, key: key) } }
             pairs = known.filter { $0.number > after }.sorted { $0.number < $1.number }[...]
         }
-        return page(pairs.prefix { $0.number <= last }, through: last, for: read, maximum: maximum) { number, key in
+        return page(pairs, through: last, for: read, maximum: maximum) { number, key in
             guard let held = announcements[key], held.number == number else { return .obsolete }
             return .message(held.message)
         }
@@ -131,12 +139,14 @@ extension Broker {
         let identity = connections[read.connection.slot].identity
         var page = AnnouncedPage(through: through)
         var previous = pairs.first.map { $0.number - 1 } ?? 0
-        for (visited, pair) in pairs.enumerated() {
+        for pair in pairs {
+            guard pair.number <= through else { break }
             let isFull = page.block.entries.count >= maximum || page.block.frames.readableBytes >= Self.bytesPerPage
-            guard visited < Self.visitedPerPage, !isFull else {
+            guard page.visited < Self.visitedPerPage, !isFull else {
                 page.through = previous
                 return page
             }
+            page.visited += 1
             switch visit(pair.number, pair.key) {
             case .obsolete: break
             case .message(let message):

@@ -61,9 +61,13 @@ extension Broker {
         }
     }
 
+    /// The maximum number of pages without values of the log in one turn.
+    private static let memoryPagesPerTurn = 16
+
     /// Begins the next request whose connection has room, and returns the request for its page; nil if there is none.
     mutating func nextValuePage() -> PageRequest? {
-        while var read = pages.values.next() {
+        var answered = 0
+        while answered < Self.memoryPagesPerTurn, var read = pages.values.next() {
             let slot = read.connection.slot
             let isAnswer = if case .answer = read.use { true } else { false }
             guard !isAnswer || hasRoom(slot) else {
@@ -72,7 +76,10 @@ extension Broker {
                 continue
             }
             // Checked for each page, because an earlier batch may delete marks after the position.
-            if case .answer(let order) = read.use, answerFromMemory(read, order) { continue }
+            if case .answer(let order) = read.use, answerFromMemory(read, order) {
+                answered += 1
+                continue
+            }
             read.rights = access.policy.generation
             read.persistedThrough = commits.persistedThrough
             pages.values.begin(read)
@@ -88,6 +95,7 @@ extension Broker {
             request.omitsPayloads = !isAnswer
             return request
         }
+        if !pages.values.isEmpty { actions.append(.scheduleTick) }
         return nil
     }
 
@@ -175,6 +183,7 @@ extension Broker {
             guard page.isEnd, through > ReadValues.lastStoredKey else { break }
             (read.after, read.through) = (ReadValues.lastStoredKey, through)
             let announced = announcedValues(for: read, maximum: room)
+            charge(for: announced, read)
             block.append(announced.block)
             page.isEnd = announced.isEnd
             page.through = ReadValues.lastStoredKey + announced.through
@@ -182,6 +191,7 @@ extension Broker {
         case .changes(_, _, let isWaiting):
             read.after = max(read.after, content.scannedThrough)
             let announced = announcedChanges(for: read, maximum: room)
+            charge(for: announced, read)
             block.append(announced.block)
             read.announcedAfter = max(read.announcedAfter, announced.through)
             page.announcedThrough = read.announcedAfter

@@ -44,6 +44,7 @@ extension AttackKind {
 enum AttackKind: String, CaseIterable {
     case names, resolutions, requests, fanOut, unread, stoppedDurable, stoppedVolatile, patterns, bursts, attaching
     case siblings, keepLatest, flood, members, services, crowd, abandoned, storm, halfClose, poison, values
+    case announcements
 
     /// The attacks that are mixed with others. The others run only by themselves: crowd, abandoned, storm and
     /// halfClose, because each uses up its user's share of the memory, and poison and values, because they need limits.
@@ -72,6 +73,7 @@ enum AttackKind: String, CaseIterable {
         case .halfClose: try HalfCloseAttack(target)
         case .poison: try PoisonAttack(target)
         case .values: try ValuesAttack(target)
+        case .announcements: try AnnouncementsAttack(target)
         }
     }
 
@@ -98,6 +100,7 @@ enum AttackKind: String, CaseIterable {
         case .storm, .halfClose: 15_000
         case .poison: 40
         case .values: 16
+        case .announcements: 12
         }
     }
 }

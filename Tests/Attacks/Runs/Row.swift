@@ -175,6 +175,15 @@ extension Row {
             let missing = enough.filter { figures[$0.0] ?? 0 < $0.1 }.map { "\($0.0) is \(figures[$0.0] ?? 0)" }
             return Limits.rate($0) + Limits.agreement($0) + missing
         },
+        Row(
+            .announcements,
+            "values announced without end, taken over, watched by clients that stop reading, and ended with wills"
+        ) {
+            let figures = $0.figures.mapValues { Int($0) }
+            let enough = [("announced", 4_096), ("refused", 100), ("takenOver", 100), ("ends", 1)]
+            let missing = enough.filter { figures[$0.0] ?? 0 < $0.1 }.map { "\($0.0) is \(figures[$0.0] ?? 0)" }
+            return Limits.rate($0) + missing
+        },
     ]
 
     static func named(_ name: String) -> Row? {
