@@ -27,6 +27,8 @@ package struct Broker: ~Copyable {
     var values: Values
     var announcements = Announcements()
     var warnings = Warnings()
+    /// The notices to be posted at the end of the tick.
+    var presenceNotices: [PresenceNotice] = []
 
     var actions = ActionQueue()
     var statistics = BrokerStatistics()

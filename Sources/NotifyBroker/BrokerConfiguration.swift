@@ -71,6 +71,9 @@ package struct BrokerConfiguration: Sendable, Equatable {
     /// limit of stored bytes, posts to be stored are refused.
     package var userLimits = UserLimitRules()
 
+    /// Whether a message is posted under `notifyd.clients` when a client has been greeted, and when its connection ends.
+    package var postsPresence = false
+
     /// The maximum memory of cached resolutions of names.
     var cacheBytes: Int { memoryBytes / 8 }
 

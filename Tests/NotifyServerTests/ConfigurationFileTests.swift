@@ -24,6 +24,7 @@ import TestSupport
             socket_mode: "0660"
             database: "/srv/notify/n.db"
             log_level: debug
+            presence: true
             log:
               max_bytes: 10GiB
               checkpoint_bytes: 1_048_576
@@ -41,6 +42,7 @@ import TestSupport
         #expect(configuration.socketMode == 0o660)
         #expect(configuration.databasePath == "/srv/notify/n.db")
         #expect(configuration.logLevel == .debug)
+        #expect(configuration.broker.postsPresence)
         #expect(configuration.store.retention.maximumBytes == 10 << 30)
         #expect(configuration.store.checkpointBytes == 1 << 20)
         #expect(configuration.broker.maximumPayloadBytes == 65_536)
@@ -93,6 +95,10 @@ import TestSupport
         ("log_level: 5\n", "log_level: expected one of trace, debug, info, notice, warning, error, critical, not 5"),
         ("log_level: loud\n", "not loud"),
         ("log_level: Debug\n", "not Debug"),
+        ("presence: \"true\"\n", "notifyd.yaml:1: presence: expected true or false, not \"true\""),
+        ("presence: yes\n", "presence: expected true or false, not yes"),
+        ("presence: 1\n", "presence: expected true or false, not 1"),
+        ("presence:\n", "presence: expected true or false"),
         (
             "timeouts:\n  drain_seconds: 1y\n",
             "notifyd.yaml:2: timeouts.drain_seconds: expected a duration from 0 to 1h, seconds"

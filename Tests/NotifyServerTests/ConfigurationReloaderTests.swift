@@ -67,11 +67,11 @@ import TestSupport
         #expect(warnings.last?.hasPrefix("<4>notifyd: log.retention: '#' in 'logs.#' is no wildcard") == true)
     }
 
-    @Test func `log level, policy, retention and limits take effect on reload`() {
+    @Test func `log level, presence, policy, retention and limits take effect on reload`() {
         let fixed = ["log.checkpoint_bytes", "limits.payload_bytes", "limits.per_connection.post_window"]
         for setting in ConfigurationSetting.all {
             let isReloaded =
-                ["log_level", "policy"].contains(setting.key)
+                ["log_level", "presence", "policy"].contains(setting.key)
                 || ["log", "limits"].contains(setting.components[0]) && !fixed.contains(setting.key)
             #expect(setting.takesEffectOnReload == isReloaded, "\(setting.key)")
         }

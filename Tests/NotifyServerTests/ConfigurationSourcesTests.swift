@@ -100,6 +100,7 @@ import TestSupport
                 case .path, .socketPath: "/elsewhere"
                 case .permissions: "0640"
                 case .logLevel: "critical"
+                case .boolean: "true"
                 case .integer(_, let range): "\(min(range.upperBound, 2_000_000))"
                 case .window, .rate: "7"
                 case .seconds: "7.25"

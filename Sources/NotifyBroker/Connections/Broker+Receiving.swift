@@ -189,6 +189,7 @@ extension Broker {
             }
             connections.greeted(slot, by: hello)
             answer(slot, welcome(to: slot))
+            noteConnected(slot, now: now)
         } catch {
             fail(slot, error, now: now)
         }
@@ -213,6 +214,7 @@ extension Broker {
 
     private mutating func removeConnection(_ slot: ConnectionSlot, now: BrokerTime) {
         if logs(.debug) { log(.disconnected, on: slot) }
+        noteDisconnected(slot)
         release(slot, now: now)
         if connections[slot].pauses.contains(.rateExceeded) {
             ledger.rates.remove(connections[slot].id, uid: connections[slot].uid)

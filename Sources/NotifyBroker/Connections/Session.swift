@@ -26,6 +26,8 @@ struct Session: Equatable {
     private(set) var state: State
     /// The highest number of a request that was processed or refused.
     private(set) var lastRequest: UInt64 = 0
+    /// Whether a valid hello was received.
+    private(set) var wasGreeted = false
 
     init(greetingDeadline: Duration) {
         state = .greeting(deadline: greetingDeadline)
@@ -61,7 +63,7 @@ struct Session: Equatable {
     }
 
     mutating func greeted() {
-        if case .greeting = state { state = .open }
+        if case .greeting = state { (state, wasGreeted) = (.open, true) }
     }
 
     mutating func drainBegan() {

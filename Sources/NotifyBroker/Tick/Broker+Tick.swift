@@ -4,6 +4,7 @@ extension Broker {
     /// chunks for the host.
     package mutating func finishTick(now: BrokerTime) {
         turnEnded()
+        postPresenceNotices(now: now)
         durables.setTime(now)
         for call in services.takeUnmatched() { send(call, now: now) }
         continueReaders(now: now)

@@ -96,7 +96,8 @@ struct ConfigurationFile {
         switch (setting.type, node.tag) {
         case (.string, _) where setting.isQuantity: node.quantity.map { .string($0) }
         case (.string, .int) where setting.isCount: node.quantity.map { .string($0) }
-        case (.string, .str) where !setting.isCount: node.string.map { .string($0) }
+        case (.string, .bool) where setting.isBoolean: node.string.map { .string($0) }
+        case (.string, .str) where !setting.isCount && !setting.isBoolean: node.string.map { .string($0) }
         default: nil
         }
     }

@@ -22,6 +22,8 @@ struct ConfigurationSetting: Sendable {
         case socketPath(Path<String>)
         case permissions(Path<mode_t>)
         case logLevel(Path<LogLevel>)
+        /// `true` or `false`.
+        case boolean(Path<Bool>)
         case integer(Path<Int>, ClosedRange<Int>)
         case window(Path<UInt32>, ClosedRange<UInt32>)
         case seconds(Path<Duration>, ClosedRange<Double>)
@@ -47,6 +49,7 @@ struct ConfigurationSetting: Sendable {
         .init("socket_mode", .permissions(\.socketMode)),
         .init("database", .path(\.databasePath)),
         .init("log_level", .logLevel(\.logLevel)),
+        .init("presence", .boolean(\.broker.postsPresence)),
         .init("policy", .records(PolicyRules.list)),
         .init("log.max_bytes", .sizeLimit(\.store.retention.maximumBytes, RetentionSettings.sizes)),
         .init("log.min_free_bytes", .quantity(RetentionSettings.minimumFreeBytes)),
@@ -112,6 +115,11 @@ struct ConfigurationSetting: Sendable {
         }
     }
 
+    /// Whether the value in a file must be a boolean.
+    var isBoolean: Bool {
+        if case .boolean = target { true } else { false }
+    }
+
     /// Whether the value in a file must be an integer.
     var isCount: Bool {
         switch target {
@@ -120,11 +128,11 @@ struct ConfigurationSetting: Sendable {
         }
     }
 
-    /// Whether a reload applies the setting to the running daemon. True for the log level, the policy, the log and
-    /// the limits, except for the checkpoint size and the limits that the daemon announces to a connecting client.
+    /// Whether a reload applies the setting to the running daemon. True for the log level, presence, the policy, the log
+    /// and the limits, except for the checkpoint size and the limits that the daemon announces to a connecting client.
     var takesEffectOnReload: Bool {
         switch key {
-        case "log_level", "policy": true
+        case "log_level", "presence", "policy": true
         case "log.checkpoint_bytes", "limits.payload_bytes", "limits.per_connection.post_window": false
         default: components.first == "log" || components.first == "limits"
         }
@@ -138,6 +146,7 @@ struct ConfigurationSetting: Sendable {
             "a path of at most \(UnixSocketAddress.maximumPathBytes) bytes, absolute in a file"
         case .permissions: "\"0600\" to \"0777\", permissions in octal, in quotes in a file"
         case .logLevel: "one of \(LogLevel.names)"
+        case .boolean: "true or false"
         case .integer(_, let range): "an integer from \(range.lowerBound) to \(range.upperBound)"
         case .window(_, let range): "an integer from \(range.lowerBound) to \(range.upperBound)"
         case .seconds(_, let range):
@@ -173,6 +182,9 @@ struct ConfigurationSetting: Sendable {
         case (.logLevel(let path), .string(let text)):
             guard let level = LogLevel(rawValue: text) else { return false }
             configuration[keyPath: path] = level
+        case (.boolean(let path), .string(let text)):
+            guard let value = Bool(text) else { return false }
+            configuration[keyPath: path] = value
         case (.integer(let path, let range), .string(let text)):
             guard let number = Quantity.count(text), range.contains(number) else { return false }
             configuration[keyPath: path] = number
@@ -230,6 +242,7 @@ struct ConfigurationSetting: Sendable {
         case .path(let path), .socketPath(let path): left[keyPath: path] != right[keyPath: path]
         case .permissions(let path): left[keyPath: path] != right[keyPath: path]
         case .logLevel(let path): left[keyPath: path] != right[keyPath: path]
+        case .boolean(let path): left[keyPath: path] != right[keyPath: path]
         case .integer(let path, _): left[keyPath: path] != right[keyPath: path]
         case .window(let path, _): left[keyPath: path] != right[keyPath: path]
         case .seconds(let path, _): left[keyPath: path] != right[keyPath: path]
