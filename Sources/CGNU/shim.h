@@ -1,6 +1,7 @@
 #include <linux/stat.h>
 #include <spawn.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 
@@ -17,3 +18,8 @@ static const int notifyd_AT_EMPTY_PATH = 0x1000;
 
 // The C library has it since version 2.36.
 static inline int notifyctl_pidfd_open(pid_t process) { return (int)syscall(SYS_pidfd_open, process, 0); }
+
+// prctl has variable arguments, which Swift can't pass.
+static inline int notifyctl_set_death_signal(int signal) {
+    return prctl(PR_SET_PDEATHSIG, (unsigned long)signal, 0UL, 0UL, 0UL);
+}

@@ -14,8 +14,13 @@ enum ExitStatus: Int32, CaseIterable {
     case forbidden = 77
     case invalidConfiguration = 78
     case timeout = 124
-    /// The command of `work`, `serve`, `wait` or `subscribe --exec` can't be started.
+    /// The file of the command of `announce` can't be executed.
+    case notExecutable = 126
+    /// The command of `announce`, `work`, `serve`, `wait` or `subscribe --exec` can't be started.
     case notStarted = 127
+
+    /// A command that a signal has ended is reported as this status plus the number of the signal, as in a shell.
+    static let signalBase: Int32 = 128
 
     /// The status of a command that ends with an error.
     init(_ error: any Error) {
@@ -36,7 +41,8 @@ enum ExitStatus: Int32, CaseIterable {
                 .usage
             case .payloadTooLarge, .invalidObject, .coding: .invalidData
             case .noDaemon, .notConnected, .connectionLost, .daemonClosing, .noResponders: .noDaemon
-            case .limitReached, .logFull, .storageFailed, .logDamaged, .serverGone: .refusedForNow
+            case .limitReached, .logFull, .storageFailed, .logDamaged, .serverGone, .valueInUse:
+                .refusedForNow
             case .forbidden: .forbidden
             case .configurationInvalid: .invalidConfiguration
             case .timedOut, .requestTimedOut: .timeout
@@ -53,11 +59,12 @@ enum ExitStatus: Int32, CaseIterable {
         case .invalidData: "invalid data: too large, or not UTF-8 where it must be"
         case .unreadableInput: "the input can't be opened or read"
         case .noDaemon: "no daemon, or the connection to it was lost; no server for a request"
-        case .refusedForNow: "refused for now, by storage or a limit; the server of a request is gone"
+        case .refusedForNow: "refused for now: storage, a limit, a value in use; the server is gone"
         case .forbidden: "this user lacks the right"
         case .invalidConfiguration: "the daemon's configuration has an error"
         case .timeout: "timed out"
-        case .notStarted: "the command of work, serve, wait or subscribe --exec can't be started"
+        case .notExecutable: "the file of the command of announce can't be executed"
+        case .notStarted: "the command of announce, work, serve, wait or --exec can't be started"
         }
     }
 
@@ -69,9 +76,10 @@ enum ExitStatus: Int32, CaseIterable {
 
     /// The effect of SIGINT and SIGTERM on each command, for the help.
     static let signals = """
-        After SIGINT or SIGTERM, a command that runs without end exits with 0: subscribe, work, serve, log --follow, monitor, \
-        top and --watch. With --count or --limit, they exit with 1 if they are not complete yet. log without --follow \
-        or --summary, wait, get, bench, backup and post --lines also exit with 1 if they are not complete. Every other \
+        After SIGINT or SIGTERM, a command that runs without end exits with 0: subscribe, work, serve, \
+        announce without a command, post --ephemeral, log --follow, monitor, top and --watch. With --count or --limit, they exit with 1 if they are not complete yet. log without --follow \
+        or --summary, wait, get, bench, backup and post --lines also exit with 1 if they are not complete. announce \
+        passes them on to its command. Every other \
         command is killed by the signal: a shell reports the status 128 plus the number of the signal.
         """
 }

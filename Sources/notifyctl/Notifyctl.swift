@@ -36,7 +36,7 @@ struct Notifyctl: AsyncParsableCommand {
         subcommands: [
             PostCommand.self, SubscribeCommand.self, WaitCommand.self, LogCommand.self, PurgeCommand.self,
             GetCommand.self, ClearCommand.self, DurableCommand.self, WorkCommand.self, DeadCommand.self,
-            RequestCommand.self, ServeCommand.self,
+            RequestCommand.self, ServeCommand.self, AnnounceCommand.self,
             PingCommand.self, ReloadCommand.self, PolicyCommand.self, CheckCommand.self, BackupCommand.self,
             StatsCommand.self, ClientsCommand.self,
             SubscriptionsCommand.self, NamesCommand.self, MonitorCommand.self, TraceCommand.self, TopCommand.self,
@@ -49,6 +49,7 @@ struct Notifyctl: AsyncParsableCommand {
     /// Runs the command. Isolated to the main actor, because a hop to another executor would start threads of Dispatch
     /// before the standard descriptors are reserved and `LIBDISPATCH_LOG` is set.
     @MainActor static func main() async {
+        BoundProgram.becomeProgram(.process)
         StandardDescriptors.reserve()
         // Dispatch raises the priority of its manager thread. Only root may do so. For other users, Dispatch would
         // write a line to the system's log at each run.

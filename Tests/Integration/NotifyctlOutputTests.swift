@@ -9,6 +9,7 @@ extension IntegrationTests {
         private static let commands = [
             "--help", "help post", "--version", "--generate-completion-script bash", "", "durable",
             "post a.b x", "post a.b x --json", "post a.b --lines </etc/passwd",
+            "post a.c x --ephemeral", "announce a.c x",
             "subscribe a --from oldest", "wait a --durable mine",
             "log", "log --json", "log --follow", "log --reverse", "log --summary", "log --summary --json",
             "get v", "get v --json", "get 'v.*' v", "clear none",

@@ -16,7 +16,10 @@ import Testing
     @Test(arguments: [
         "post", "post a b -l", "post a - -l", "post a b -f f", "post a -H nocolon", "post a -H :v",
         "post a --durability x",
-        "post a b c", "subscribe", "subscribe a --from all", "subscribe a --from 0", "log a --reverse --follow",
+        "post a b c", "post a --ephemeral --lines", "announce", "announce a b c", "announce a -",
+        "announce user.root.x",
+        "announce a --grace x", "announce a --grace -1", "announce a -H nocolon", "announce a --json", "subscribe",
+        "subscribe a --from all", "subscribe a --from 0", "log a --reverse --follow",
         "log --follow --to 2020-01-01", "log --follow --to now", "log --from now --to 9 --follow",
         "log --from 3000-01-01", "log --to 3000-01-01", "log --summary --from 3000-01-01",
         "subscribe a --from 3000-01-01", "durable create d a --from 3000-01-01",
@@ -58,6 +61,8 @@ import Testing
 
     @Test(arguments: [
         "post a", "post a b", "post a -", "post a -f f", "post a -l -f f", "post a -l -q", "post a b --json --object o",
+        "post a b --ephemeral -q", "post a -f f --ephemeral -H k:v --object o", "announce a", "announce a b --takeover",
+        "announce a b --will c --grace 5s -H k:v --object o",
         "post a -H k:v --header l:w:x -H k2: --durability synced", "subscribe a", "subscribe a.* b.> -v -c 1 -t 500ms",
         "subscribe a -t 0", "subscribe a -t 5", "names --interval 5", "top --interval 1",
         "subscribe a --durable d --from oldest", "subscribe a --durable d --from now", "subscribe a --raw",

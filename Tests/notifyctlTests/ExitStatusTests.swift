@@ -10,7 +10,7 @@ import Testing
         .invalidSocketPath: 64, .payloadTooLarge: 65, .invalidObject: 65, .coding: 65, .noDaemon: 69, .notConnected: 69,
         .connectionLost: 69, .daemonClosing: 69, .limitReached: 75, .logFull: 75, .storageFailed: 75, .logDamaged: 75,
         .forbidden: 77, .configurationInvalid: 78, .timedOut: 124, .noResponders: 69, .serverGone: 75,
-        .requestTimedOut: 124,
+        .requestTimedOut: 124, .valueInUse: 75,
     ]
 
     @Test(arguments: NotifyError.Code.allCases)
@@ -31,7 +31,7 @@ import Testing
         let numbers = notifyctl.ExitStatus.table.split(separator: "\n").compactMap { line in
             line.split(separator: " ").first.flatMap { Int32($0) }
         }
-        #expect(numbers == [0, 1, 64, 65, 66, 69, 75, 77, 78, 124, 127])
+        #expect(numbers == [0, 1, 64, 65, 66, 69, 75, 77, 78, 124, 126, 127])
         let discussion = Notifyctl.configuration.discussion
         #expect(discussion.contains("EXIT STATUS\n  0    success\n  1 "))
     }

@@ -27,6 +27,9 @@ import Testing
         ("publish a b", "unknown command 'publish'; did you mean 'post'? (see 'notifyctl --help')"),
         ("sub a", "unknown command 'sub'; did you mean 'subscribe'? (see 'notifyctl --help')"),
         ("read a", "unknown command 'read'; did you mean 'log'? (see 'notifyctl --help')"),
+        ("presence a", "unknown command 'presence'; did you mean 'announce'? (see 'notifyctl --help')"),
+        ("lwt a", "unknown command 'lwt'; did you mean 'announce'? (see 'notifyctl --help')"),
+        ("will a", "unknown command 'will'; did you mean 'announce'? (see 'notifyctl --help')"),
         ("durable rm a", "unknown command 'rm'; did you mean 'remove'? (see 'notifyctl durable --help')"),
         ("bogus", "unknown command 'bogus' (see 'notifyctl --help')"),
     ])

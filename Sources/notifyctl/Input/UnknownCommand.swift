@@ -14,7 +14,9 @@ enum UnknownCommand {
         "tail": ["subscribe"], "read": ["log"], "fetch": ["log"], "history": ["log"], "cat": ["log"],
         "ls": ["list"], "create": ["durable"], "status": ["stats"], "rm": ["remove", "purge"],
         "delete": ["remove", "purge"], "remove": ["purge"], "add": ["create"], "new": ["create"], "make": ["create"],
-        "update": ["edit"], "change": ["edit"], "rename": ["edit"], "info": ["show"], "describe": ["show"],
+        "presence": ["announce"], "present": ["announce"], "will": ["announce"], "lwt": ["announce"],
+        "ephemeral": ["announce"], "register": ["announce"], "update": ["edit"], "change": ["edit"], "rename": ["edit"],
+        "info": ["show"], "describe": ["show"],
     ]
 
     /// - Throws: `CommandFailure` that names the unknown command and, if there is a similar command, suggests it.

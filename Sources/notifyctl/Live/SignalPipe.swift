@@ -42,12 +42,27 @@ final class SignalPipe: Sendable {
             expected: writeEnd, desired: -1, ordering: .sequentiallyConsistent)
     }
 
+    /// A signal that arrived.
+    struct Arrival {
+        /// The bit that marks a signal from the kernel in a byte of the pipe. Signals are numbered up to 64.
+        fileprivate static let kernelBit: UInt8 = 0x80
+
+        let signal: Int32
+        /// Whether the kernel has sent the signal by itself, as for Ctrl-C. Otherwise a process has sent it.
+        let isFromKernel: Bool
+    }
+
     /// The signals that arrived since the last call.
-    func received() -> [Int32] {
+    func arrived() -> [Arrival] {
         var bytes = [UInt8](repeating: 0, count: 64)
         let count = read(descriptor, &bytes, bytes.count)
-        return bytes.prefix(max(0, count)).map { Int32($0) }
+        return bytes.prefix(max(0, count)).map { byte in
+            Arrival(signal: Int32(byte & ~Arrival.kernelBit), isFromKernel: byte & Arrival.kernelBit != 0)
+        }
     }
+
+    /// The numbers of the signals that arrived since the last call.
+    func received() -> [Int32] { arrived().map(\.signal) }
 
     /// Restores the actions that the signals had before.
     func restoreActions() {
@@ -72,11 +87,13 @@ final class SignalPipe: Sendable {
 
     private static func handle(_ signal: Int32) {
         var action = sigaction()
-        action.sa_flags = SA_RESTART
+        action.sa_flags = SA_RESTART | SA_SIGINFO
         // A signal handler can interrupt any code, so this handler only loads the descriptor and writes.
-        action.__sigaction_handler.sa_handler = { signal in
+        action.__sigaction_handler.sa_sigaction = { signal, information, _ in
             let saved = errno
-            var byte = UInt8(truncatingIfNeeded: signal)
+            // The codes of signals that processes send are not positive.
+            let isFromKernel = information.map { $0.pointee.si_code > 0 } ?? false
+            var byte = UInt8(truncatingIfNeeded: signal) | (isFromKernel ? Arrival.kernelBit : 0)
             _ = write(SignalPipe.handlerDescriptor.load(ordering: .relaxed), &byte, 1)
             errno = saved
         }

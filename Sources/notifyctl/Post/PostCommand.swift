@@ -25,6 +25,10 @@ struct PostCommand: AsyncParsableCommand, PatternTaking, ContentTaking {
             A value is always stored. With --if-sequence, the command ends with status 1, and the present sequence on \
             standard error, if the value has another sequence.
 
+            With --ephemeral the command stays until SIGTERM, SIGINT or SIGHUP, and the message is the value of its name and \
+            object as long as the command is connected. It is never stored. See 'notifyctl announce', which also runs a \
+            command meanwhile.
+
             Without a content argument the content is read from standard input. It is empty if standard input is a \
             terminal, /dev/null or closed. To post an empty message while standard input is used otherwise, give '' as \
             content.
@@ -102,6 +106,9 @@ struct PostCommand: AsyncParsableCommand, PatternTaking, ContentTaking {
         transform: { try SequenceArgument.revision($0) })
     var ifSequence: UInt64?
 
+    @Flag(help: "Keep the message as the value of its name and object until this command ends, without storing it.")
+    var ephemeral = false
+
     @Flag(name: .shortAndLong, help: "Print only errors.")
     var quiet = false
 
@@ -125,6 +132,13 @@ struct PostCommand: AsyncParsableCommand, PatternTaking, ContentTaking {
     func validate() throws {
         try UserNames.check([name])
         try content.validate()
+        if ephemeral {
+            let isInvalid = retain || lines || json || ifSequence != nil || retry != nil || durability != .automatic
+            if isInvalid {
+                throw ValidationError(
+                    "--ephemeral can't be used with --retain, --if-sequence, --durability, --lines, --retry or --json")
+            }
+        }
         if retry != nil, !lines { throw ValidationError("--retry needs --lines") }
         if retain, durability == .volatile {
             throw ValidationError("--retain stores the message: omit '--durability volatile'")
@@ -135,6 +149,12 @@ struct PostCommand: AsyncParsableCommand, PatternTaking, ContentTaking {
     }
 
     func run() async throws {
+        if ephemeral {
+            let announcer = Announcer(
+                name: name, payload: try await content.payload(), object: object,
+                headers: .init(header.map { ($0.key, $0.value) }))
+            return try await announcer.runUntilSignal(connection.configuration(), isQuiet: quiet)
+        }
         let plain = try NotificationClient.OutgoingMessage(
             name: name, object: object, headers: .init(header.map { ($0.key, $0.value) }),
             durability: durability)

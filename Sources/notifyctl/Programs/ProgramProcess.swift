@@ -32,7 +32,7 @@ final class ProgramProcess: Sendable {
         descriptor = notifyctl_pidfd_open(identifier)
     }
 
-    /// Starts a program with the default handling of all signals, and without other descriptors than the three standard
+    /// Starts a program with the default handling of signals, and without other descriptors than the three standard
     /// ones. Blocks until the kernel has opened the program's file.
     ///
     /// - Parameters:
@@ -44,11 +44,14 @@ final class ProgramProcess: Sendable {
     ///   - error: Standard error for the program.
     ///   - hasOwnGroup: Whether the program gets a process group of its own. If so, Ctrl-C at the terminal does not
     ///     reach it. Otherwise it is in the process group of this process.
+    ///   - keepsIgnoredSignals: Whether the program ignores the signals that this process ignores, save those that
+    ///     notifyctl itself has set.
     ///   - watcher: Reaps the process when it has ended.
     /// - Throws: The reason why the program could not be started.
     static func start(
         _ path: String, arguments: [UInt8], environment: [UInt8], input: FileDescriptor, output: FileDescriptor,
-        error: FileDescriptor, hasOwnGroup: Bool = true, watcher: ExitWatcher = .shared
+        error: FileDescriptor, hasOwnGroup: Bool = true, keepsIgnoredSignals: Bool = false,
+        watcher: ExitWatcher = .shared
     ) throws(Errno) -> ProgramProcess {
         var actions = posix_spawn_file_actions_t()
         try check(posix_spawn_file_actions_init(&actions))
@@ -63,7 +66,7 @@ final class ProgramProcess: Sendable {
         var signals = sigset_t()
         sigemptyset(&signals)
         try check(posix_spawnattr_setsigmask(&attributes, &signals))
-        sigfillset(&signals)
+        if keepsIgnoredSignals { sigaddset(&signals, SIGPIPE) } else { sigfillset(&signals) }
         try check(posix_spawnattr_setsigdefault(&attributes, &signals))
         try check(posix_spawnattr_setpgroup(&attributes, 0))
         let group = hasOwnGroup ? POSIX_SPAWN_SETPGROUP : 0

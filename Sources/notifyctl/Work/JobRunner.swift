@@ -213,7 +213,7 @@ final class JobRunner: Sendable {
     }
 
     /// The reason why a command could not be started.
-    private static func reason(_ error: any Error) -> String {
+    static func reason(_ error: any Error) -> String {
         switch error as? Errno {
         case .execFormatError: "it is neither a program nor a script with a first line such as '#!/bin/sh'"
         case .noSuchFileOrDirectory, .permissionDenied, .notDirectory:

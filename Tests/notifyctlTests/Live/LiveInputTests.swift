@@ -88,4 +88,18 @@ import Testing
         #expect(handler(of: SIGWINCH) == before)
         signal(SIGUSR2, SIG_DFL)
     }
+
+    @Test func `a signal of the kernel is told from that of a process`() {
+        let pipe = SignalPipe([SIGWINCH, SIGALRM])
+        kill(getpid(), SIGWINCH)
+        _ = Blocking.poll([(pipe.descriptor, POLLIN)], isWaiting: true)
+        #expect(pipe.arrived().map(\.isFromKernel) == [false])
+        // The kernel sends the signal of a timer.
+        var timer = itimerval()
+        timer.it_value.tv_usec = 1
+        setitimer(__itimer_which_t(ITIMER_REAL.rawValue), &timer, nil)
+        _ = Blocking.poll([(pipe.descriptor, POLLIN)], isWaiting: true)
+        let arrivals = pipe.arrived()
+        #expect(arrivals.map(\.signal) == [SIGALRM] && arrivals.map(\.isFromKernel) == [true])
+    }
 }
