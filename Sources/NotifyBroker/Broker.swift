@@ -118,8 +118,8 @@ package struct Broker: ~Copyable {
 
     /// Handles every deadline that has passed. The deadlines are those of connections, rate limits, unread sockets,
     /// durable subscriptions, requests for lists (which wait for backlog counts), reports of lost messages in the
-    /// daemon's log, the store's response, requests to servers, announced values, monitors, backups and warnings. Does not begin a due
-    /// commit: the next tick does.
+    /// daemon's log, the store's response, requests to servers, announced values, monitors, backups and warnings. Does
+    /// not begin a due commit: the next tick does.
     package mutating func deadlinePassed(now: BrokerTime) {
         for slot in connections.takeExpired(now: now.monotonic) {
             if connections[slot].session.isClosing {
