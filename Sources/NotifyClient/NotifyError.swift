@@ -106,6 +106,8 @@ public struct NotifyError: Error, Sendable, CustomStringConvertible {
         /// The value does not have the expected sequence. The error's ``NotifyError/detail`` is its sequence, 0 if
         /// there is no value.
         case valueChanged
+        /// Another connection has announced the value, or there is a stored value. The error's
+        /// ``NotifyError/detail`` is the pid of the process that has announced it, 0 for a stored value.
         case valueInUse
         /// The daemon is shutting down.
         case daemonClosing

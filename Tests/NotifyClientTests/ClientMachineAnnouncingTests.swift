@@ -134,6 +134,52 @@ struct ClientMachineAnnouncingTests {
         #expect(try sent().map(\.text) == ["1"])
     }
 
+    @Test func `after a refused update, the last accepted content is announced again`() async throws {
+        let (number, _) = try announce()
+        confirm(try #require(try sent().first).request)
+        let (refused, accepted) = (try update(number, "2"), try update(number, "3"))
+        let requests = try sent().map(\.request)
+        refuse(requests[0], .payloadTooLarge)
+        confirm(requests[1])
+        #expect(await refused.code() == .payloadTooLarge)
+        #expect(await accepted.code() == nil)
+        try harness.reconnect()
+        #expect(try sent().map(\.text) == ["3"])
+    }
+
+    @Test func `an update that is accepted after a takeover is withdrawn`() async throws {
+        let (number, _) = try announce()
+        let first = try #require(try sent().first)
+        confirm(first.request)
+        let slot = try update(number, "2")
+        let second = try #require(try sent().first)
+        refuse(first.request, .takenOver)
+        confirm(second.request)
+        #expect(await slot.code() == nil)
+        let withdraw: Withdraw = try #require(try harness.read().first).read()
+        #expect(withdraw.name == "a")
+    }
+
+    @Test func `a takeover after an update ends the announcement`() async throws {
+        let (number, _) = try announce()
+        confirm(try #require(try sent().first).request)
+        _ = try update(number, "2")
+        let second = try #require(try sent().first)
+        confirm(second.request)
+        refuse(second.request, .takenOver)
+        #expect(await end.wait()?.code == .takenOver)
+    }
+
+    @Test func `a value and a will that do not fit into a frame are not sent`() async throws {
+        let large = String(repeating: "x", count: 1_200_000)
+        let (_, slot) = try announce(large)
+        #expect(await slot.code() == .payloadTooLarge)
+        let (number, _) = try announce()
+        confirm(try #require(try sent().first).request)
+        #expect(await (try update(number, large)).code() == .payloadTooLarge)
+        #expect(try harness.read().isEmpty)
+    }
+
     @Test func `an update without a connection, or with a lost one, is announced later`() async throws {
         let (number, _) = try announce()
         confirm(try #require(try sent().first).request)

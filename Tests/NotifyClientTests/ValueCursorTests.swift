@@ -45,40 +45,55 @@ struct ValueCursorTests {
         }
     }
 
+    private static let lastStored = ReadValues.lastStoredKey
+
+    /// Reads all keys, of which there are none.
+    private mutating func begin(changesAfter: UInt64 = 3, announcedThrough: UInt64 = 0) async throws {
+        _ = try await answer([]) {
+            ($0.isEnd, $0.changesAfter, $0.run) = (true, changesAfter, 70)
+            ($0.through, $0.announcedThrough) = (Self.lastStored, announcedThrough)
+        }
+    }
+
     @Test mutating func `all keys are read up to the last one of the first page, and then changes`() async throws {
-        let last = ReadValues.lastStoredKey
         let first = try await answer([3, 9]) { ($0.through, $0.lastKey, $0.changesAfter) = (2, 7, 8) }
-        #expect(first.request.order == .keys(after: 0, through: last) && first.events == ["3", "9"])
+        #expect(first.request.order == .keys(after: 0, through: .max) && first.events == ["3", "9"])
         #expect(!cursor.isUpToDate)
         let second = try await answer([12]) {
             ($0.through, $0.lastKey, $0.changesAfter, $0.isEnd) = (7, 99, 77, true)
         }
         #expect(second.request.order == .keys(after: 2, through: 7) && second.events == ["12"])
+        let announced = try await answer([10], ephemeral: [10]) { ($0.isEnd, $0.announcedThrough) = (true, 11) }
+        #expect(announced.request.order == .keys(after: Self.lastStored, through: .max))
+        #expect(announced.events == ["10"] && cursor.isUpToDate)
         // 9 and 12 were read by key. 12 comes again later, 9 was replaced by 13.
-        let third = try await answer([12, 13, 14], cleared: [14]) { ($0.through, $0.isEnd) = (14, true) }
-        #expect(third.request.order == .changes(after: 8, announcedAfter: 0, isWaiting: false))
+        let third = try await answer([12, 13, 14], cleared: [14]) {
+            ($0.through, $0.announcedThrough, $0.isEnd) = (14, 11, true)
+        }
+        #expect(third.request.order == .changes(after: 8, announcedAfter: 11, isWaiting: false))
         #expect(third.request.epoch == 5 && third.events == ["13", "14 cleared", "up to date at 5 14"])
-        #expect(cursor.request.order == .changes(after: 14, announcedAfter: 0, isWaiting: true))
+        #expect(cursor.request.order == .changes(after: 14, announcedAfter: 11, isWaiting: true))
     }
 
-    @Test mutating func `without changes, announced values are read by key after the stored ones`() async throws {
-        cursor = try ValueCursor(["a.>"], object: nil)
-        let last = ReadValues.lastStoredKey
-        let first = try await answer([3]) { ($0.through, $0.lastKey) = (2, 7) }
-        #expect(first.request.order == .keys(after: 0, through: .max))
-        let second = try await answer([4]) { ($0.through, $0.isEnd) = (7, true) }
-        #expect(second.request.order == .keys(after: 2, through: 7) && !cursor.isUpToDate)
-        let third = try await answer([5]) { ($0.through, $0.lastKey) = (last + 1, last + 2) }
-        #expect(third.request.order == .keys(after: last, through: .max))
-        let fourth = try await answer([6]) { ($0.through, $0.isEnd) = (last + 2, true) }
-        #expect(fourth.request.order == .keys(after: last + 1, through: last + 2) && cursor.isUpToDate)
-        cursor = try ValueCursor(["a"], object: nil)
-        _ = try await answer([3]) { ($0.through, $0.isEnd) = (last + 1, true) }
-        #expect(cursor.isUpToDate, "the first page contained everything")
+    @Test mutating func `a page may contain all stored and announced values`() async throws {
+        let all = try await answer([3, 4], ephemeral: [4]) {
+            ($0.isEnd, $0.changesAfter, $0.announcedThrough) = (true, 3, 4)
+            $0.through = Self.lastStored + 1
+        }
+        #expect(all.events == ["3", "4"] && cursor.isUpToDate)
+        #expect(cursor.request.order == .changes(after: 3, announcedAfter: 4, isWaiting: false))
     }
 
-    @Test mutating func `announced values end with the run of the daemon`() async throws {
-        _ = try await answer([]) { ($0.isEnd, $0.changesAfter) = (true, 3) }
+    @Test mutating func `announced values are read in pages`() async throws {
+        let first = try await answer([3]) { ($0.through, $0.lastKey) = (Self.lastStored + 1, Self.lastStored + 2) }
+        #expect(first.events == ["3"])
+        let second = try await answer([4]) { ($0.through, $0.isEnd) = (Self.lastStored + 2, true) }
+        #expect(second.request.order == .keys(after: Self.lastStored + 1, through: Self.lastStored + 2))
+        #expect(cursor.isUpToDate)
+    }
+
+    @Test mutating func `announced values end with the run of the daemon, and are read again`() async throws {
+        try await begin()
         let first = try await answer([4], ephemeral: [4]) {
             ($0.through, $0.announcedThrough, $0.run, $0.isEnd) = (3, 4, 70, true)
         }
@@ -87,28 +102,48 @@ struct ValueCursorTests {
         #expect(cursor.request.run == 70)
         let reset = try await answer([]) { ($0.isAnnouncedReset, $0.run, $0.through) = (true, 71, 3) }
         #expect(reset.events == ["4 disconnected"])
-        #expect(cursor.request.order == .changes(after: 3, announcedAfter: 0, isWaiting: true))
+        #expect(cursor.request.order == .keys(after: Self.lastStored, through: .max))
+        let again = try await answer([6], ephemeral: [6]) {
+            ($0.isEnd, $0.run, $0.announcedThrough) = (true, 71, 6)
+        }
+        #expect(again.events == ["6"])
+        #expect(cursor.request.order == .changes(after: 3, announcedAfter: 6, isWaiting: true))
         #expect(cursor.request.run == 71)
-        let again = try await answer([]) { ($0.isAnnouncedReset, $0.run, $0.through) = (true, 72, 3) }
-        #expect(again.events.isEmpty)
+        // The daemon was restarted while announced values were read.
+        _ = try await answer([]) { ($0.isAnnouncedReset, $0.run) = (true, 72) }
+        _ = try await answer([8], ephemeral: [8]) {
+            ($0.through, $0.lastKey, $0.run) = (Self.lastStored + 1, Self.lastStored + 2, 72)
+        }
+        #expect(try await answer([9], ephemeral: [9]) { $0.run = 73 }.events == ["8 disconnected"])
+        #expect(cursor.request.order == .keys(after: Self.lastStored, through: .max))
     }
 
     @Test mutating func `the end of an announced value that was not reported is left out`() async throws {
-        _ = try await answer([]) { ($0.isEnd, $0.changesAfter) = (true, 3) }
-        _ = try await answer([]) { ($0.isEnd, $0.through) = (true, 3) }
-        #expect(try await answer([7], reason: .disconnected, cleared: [7]).events.isEmpty)
-        #expect(try await answer([8], ephemeral: [8]).events == ["8"])
-        #expect(try await answer([9], reason: .released, cleared: [9]).events == ["9 released"])
-        #expect(try await answer([10], reason: .released, cleared: [10]).events.isEmpty)
+        try await begin()
+        let page: (inout ValuePage) -> Void = { ($0.isEnd, $0.through, $0.run) = (true, 3, 70) }
+        _ = try await answer([], page)
+        #expect(try await answer([7], reason: .disconnected, cleared: [7], page).events.isEmpty)
+        #expect(try await answer([8], ephemeral: [8], page).events == ["8"])
+        #expect(try await answer([9], reason: .released, cleared: [9], page).events == ["9 released"])
+        #expect(try await answer([10], reason: .released, cleared: [10], page).events.isEmpty)
         // A stored value in its place makes it a stored one.
-        #expect(try await answer([11], ephemeral: [11]).events == ["11"])
-        #expect(try await answer([12]).events == ["12"])
+        #expect(try await answer([11], ephemeral: [11], page).events == ["11"])
+        #expect(try await answer([12], page).events == ["12"])
         let reset = try await answer([]) { ($0.isAnnouncedReset, $0.run) = (true, 71) }
         #expect(reset.events.isEmpty)
     }
 
+    @Test mutating func `the clear of a stored value is left out after the announced value that follows`() async throws
+    {
+        _ = try await answer([3, 9], ephemeral: [9]) {
+            ($0.isEnd, $0.changesAfter, $0.announcedThrough) = (true, 3, 9)
+            $0.through = Self.lastStored + 1
+        }
+        #expect(try await answer([5], cleared: [5]) { ($0.through, $0.announcedThrough) = (5, 9) }.events.isEmpty)
+    }
+
     @Test mutating func `after a reset, and in another epoch, everything is read again`() async throws {
-        let all = ReadValues.Order.keys(after: 0, through: ReadValues.lastStoredKey)
+        let all = ReadValues.Order.keys(after: 0, through: .max)
         _ = try await answer([3]) { ($0.isEnd, $0.changesAfter) = (true, 3) }
         #expect(try await answer([]) { $0.isReset = true }.events == ["reset"])
         #expect(cursor.request.order == all && cursor.request.epoch == 0)
@@ -119,8 +154,11 @@ struct ValueCursorTests {
 
     @Test mutating func `a watch continues at the position of an earlier one`() async throws {
         cursor = try ValueCursor(["a.>"], object: "", isWatch: true, from: .init(epoch: 5, sequence: 40))
-        #expect(cursor.request.order == .changes(after: 40, announcedAfter: 0, isWaiting: false))
-        #expect(cursor.request.epoch == 5 && cursor.request.object == "")
+        let announced = try await answer([39], ephemeral: [39]) { ($0.isEnd, $0.announcedThrough) = (true, 39) }
+        #expect(announced.request.order == .keys(after: Self.lastStored, through: .max))
+        #expect(announced.events == ["39"] && announced.request.object == "")
+        #expect(cursor.request.order == .changes(after: 40, announcedAfter: 39, isWaiting: false))
+        #expect(cursor.request.epoch == 5)
         let page = try await answer([41], { ($0.through, $0.damaged) = (41, 2) })
         #expect(page.events == ["damaged 2", "41"])
         let last = try await answer([42], { ($0.through, $0.isEnd) = (45, true) })

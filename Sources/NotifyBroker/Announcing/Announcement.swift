@@ -4,7 +4,7 @@ import NotifyWire
 
 /// A value that lives as long as the connection that has announced it.
 struct Announcement {
-    /// Whether the client is there.
+    /// The state of the connection that has announced the value.
     enum Presence: Equatable {
         case connected(ConnectionID)
         /// The connection has ended, and the client may announce the value again until this time.
@@ -58,7 +58,8 @@ struct Announcement {
 
     /// The memory of an announced value and its will, in bytes.
     static func byteCount(_ parts: MessageParts, _ will: Announce.Will?) -> Int {
-        512 + parts.byteCount + (will.map { $0.headers.count + $0.payload.count } ?? 0)
+        // The buffer of the message has a power of two as its capacity.
+        512 + 2 * parts.byteCount + (will.map { $0.headers.count + $0.payload.count } ?? 0)
     }
 }
 
@@ -67,6 +68,8 @@ struct AnnouncementMark {
     let sequence: UInt64
     /// The message that has cleared the value, encoded, as the only one of the block.
     let message: LogBlock
+
+    var byteCount: Int { message.frames.capacity + 256 }
 }
 
 extension LogBlock {

@@ -20,11 +20,22 @@ struct Announcements {
         }
     }
 
-    /// The maximum number of marks. A watch that was away for longer reads all announced values again.
+    /// The place of a value or mark in the orders.
+    private struct Position {
+        /// The number of the value; 0 for a mark.
+        let number: UInt64
+        let sequence: UInt64
+    }
+
+    /// The maximum number of marks, and of their bytes. A watch whose position is older reads all announced values again.
     private static let maximumMarks = 16_384
+    private static let maximumMarkBytes = 16 << 20
 
     private var entries: [ValueKey: Announcement] = [:]
     private var marks: [ValueKey: AnnouncementMark] = [:]
+    private var markBytes = 0
+    /// The positions of all values and marks.
+    private var positions: [ValueKey: Position] = [:]
     /// The marks by sequence, the oldest first. Some may have been replaced.
     private var markOrder: Deque<(sequence: UInt64, key: ValueKey)> = []
     private var keysByConnection: [ConnectionID: Set<ValueKey>] = [:]
@@ -37,6 +48,10 @@ struct Announcements {
     private(set) var changes = KeyOrder()
     /// Which values were cleared up to this sequence is unknown.
     private(set) var forgottenThrough: UInt64 = 0
+    /// The messages that have changed values in this tick, for the requests that wait for them.
+    private var changed: [LogBlock] = []
+    /// The deliveries of messages about values that have ended.
+    var endDeliveries = 0
 
     var count: Int { entries.count }
 
@@ -60,8 +75,9 @@ struct Announcements {
     mutating func insert(_ announcement: Announcement) -> Announcement? {
         let key = announcement.key
         let old = remove(key)
-        marks[key] = nil
+        removeMark(key)
         entries[key] = announcement
+        positions[key] = Position(number: announcement.number, sequence: announcement.sequence)
         if let connection = announcement.connection { keysByConnection[connection, default: []].insert(key) }
         if old?.number != announcement.number { numbers.append(announcement.number, key) }
         changes.append(announcement.sequence, key)
@@ -73,16 +89,24 @@ struct Announcements {
     mutating func clear(_ key: ValueKey, _ mark: AnnouncementMark) {
         _ = remove(key)
         marks[key] = mark
+        markBytes += mark.byteCount
+        positions[key] = Position(number: 0, sequence: mark.sequence)
         markOrder.append((mark.sequence, key))
         changes.append(mark.sequence, key)
-        while marks.count > Self.maximumMarks || markOrder.count > 2 * Self.maximumMarks,
-            let oldest = markOrder.popFirst()
+        while marks.count > Self.maximumMarks || markBytes > Self.maximumMarkBytes
+            || markOrder.count > 2 * Self.maximumMarks, let oldest = markOrder.popFirst()
         {
             guard marks[oldest.key]?.sequence == oldest.sequence else { continue }
-            marks[oldest.key] = nil
+            removeMark(oldest.key)
+            positions[oldest.key] = nil
             forgottenThrough = oldest.sequence
         }
         compact()
+    }
+
+    private mutating func removeMark(_ key: ValueKey) {
+        guard let mark = marks.removeValue(forKey: key) else { return }
+        markBytes -= mark.byteCount
     }
 
     private mutating func remove(_ key: ValueKey) -> Announcement? {
@@ -95,11 +119,9 @@ struct Announcements {
     }
 
     private mutating func compact() {
-        let (entries, marks) = (entries, marks)
-        numbers.compact(count: entries.count) { entries[$1]?.number == $0 }
-        changes.compact(count: entries.count + marks.count) {
-            entries[$1]?.sequence == $0 || marks[$1]?.sequence == $0
-        }
+        let positions = positions
+        numbers.compact(count: entries.count) { positions[$1]?.number == $0 }
+        changes.compact(count: positions.count) { positions[$1]?.sequence == $0 }
     }
 
     /// Removes all values and marks, without clearing the values.
@@ -127,6 +149,10 @@ struct Announcements {
             entries[entry.key]?.presence = .absent(until: until)
             absences.insert(Absence(until: until, key: entry.key, sequence: entry.sequence))
         }
+        // Most are obsolete if clients announce their values again soon.
+        if absences.count > 2 * entries.count + 64 {
+            absences = Heap(absences.unordered.filter { entries[$0.key]?.sequence == $0.sequence })
+        }
         return true
     }
 
@@ -137,6 +163,9 @@ struct Announcements {
 
     /// The end of the next grace period; nil if there is none. The value may have been announced again.
     var nextDeadline: Duration? { absences.min?.until }
+
+    /// The number of ends of connections that are remembered, also obsolete ones.
+    var absenceCount: Int { absences.count }
 
     /// Ends the values whose grace period has passed.
     mutating func expire(now: Duration) {
@@ -157,4 +186,12 @@ struct Announcements {
         }
         return nil
     }
+
+    // MARK: Waiting requests
+
+    /// Records a message that has changed a value.
+    mutating func noteChange(_ message: LogBlock) { changed.append(message) }
+
+    /// Takes the messages that have changed values since the last call.
+    mutating func takeChanges() -> [LogBlock] { changed.isEmpty ? [] : exchange(&changed, with: []) }
 }

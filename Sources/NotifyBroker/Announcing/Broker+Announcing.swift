@@ -130,7 +130,7 @@ extension Broker {
                 will: request.will.map(Announcement.Will.init), message: message, charge: charge))
         if let replaced { release(replaced) }
         if let old, isTakeover { reportTakeover(of: old, by: poster) }
-        wakeValueReads(for: message)
+        noteChange(message)
         answer(
             slot,
             Announced(request: request.request, sequence: receipt.sequence, subscribers: receipt.subscribers))

@@ -4,8 +4,9 @@ import NotifyWire
 
 /// The end of announced values.
 extension Broker {
-    /// The maximum number of values that are cleared in one tick, because each may have many subscribers.
+    /// The maximum number of values that are cleared in one tick, and of deliveries after which no further one is.
     private static let endedPerTick = 64
+    private static let deliveriesPerTick = 65_536
 
     /// Must be called for a connection that ends. During a drain, no value is left.
     mutating func endAnnouncements(of slot: ConnectionSlot, now: BrokerTime) {
@@ -20,15 +21,19 @@ extension Broker {
 
     /// Clears values whose connection has ended.
     mutating func continueAnnouncements(now: BrokerTime) {
-        guard announcements.hasEndings, isReady else { return }
-        for _ in 0..<Self.endedPerTick {
-            guard let ended = announcements.nextEnding() else { return }
+        guard announcements.hasEndings else { return }
+        announcements.endDeliveries = 0
+        for _ in 0..<Self.endedPerTick where announcements.endDeliveries < Self.deliveriesPerTick {
+            guard isReady, let ended = announcements.nextEnding() else { return }
+            let pending = commits.pending.bytes
             disconnected(ended, now: now)
+            if commits.pending.bytes != pending { chargePending(since: pending, to: ended.poster.uid) }
         }
         if announcements.hasEndings { actions.append(.scheduleTick) }
     }
 
-    /// Clears the value of a key now if its connection has ended, so that the name is free.
+    /// Clears the value of a key now if its connection has ended, so that the name is free. The pending bytes of its will
+    /// are charged to the user whose request is being processed.
     mutating func endIfDue(_ key: ValueKey, now: BrokerTime) {
         guard isReady, let held = announcements[key], held.presence == .ending else { return }
         disconnected(held, now: now)
@@ -54,7 +59,7 @@ extension Broker {
         let sequence = message.entries[0].sequence
         announcements.clear(held.key, AnnouncementMark(sequence: sequence, message: message))
         release(held)
-        wakeValueReads(for: message)
+        noteChange(message)
         return sequence
     }
 
@@ -72,6 +77,7 @@ extension Broker {
                     parts.headers = headers
                     parts.payload = UnsafeRawBufferPointer(start: nil, count: 0)
                     let admission = Admission(resolve(parts))
+                    announcements.endDeliveries += admission.resolution.count
                     scheduler.charge(admission.resolution.count * FairScheduler.Cost.delivery, to: poster.uid)
                     let sequence = try publish(parts, admission, from: poster, now: now).sequence
                     let stamp = Stamp(
@@ -88,7 +94,7 @@ extension Broker {
     /// matches. If it can't be stored, only live subscribers get it.
     private mutating func postWill(of ended: Announcement, now: BrokerTime) {
         guard let will = ended.will else { return }
-        let (poster, pending) = (ended.poster, commits.pending.bytes)
+        let poster = ended.poster
         ended.message.withFirst { message in
             will.headers.withUnsafeBytes { headers in
                 will.payload.withUnsafeBytes { payload in
@@ -100,11 +106,11 @@ extension Broker {
                         admission.account = try? checkStorage(of: parts, uid: poster.uid, ended.owner)
                         if admission.account == nil { statistics.unstoredWills += 1 }
                     }
+                    announcements.endDeliveries += admission.resolution.count
                     scheduler.charge(admission.resolution.count * FairScheduler.Cost.delivery, to: poster.uid)
                     _ = try? publish(parts, admission, from: poster, now: now)
                 }
             }
         }
-        if commits.pending.bytes != pending { chargePending(since: pending, to: poster.uid) }
     }
 }

@@ -8,6 +8,11 @@ extension Broker {
     /// The maximum number of values that are visited for a page, and of the bytes of a page.
     private static let visitedPerPage = 1_024
     private static let bytesPerPage = 256 << 10
+    /// The number of patterns whose comparison counts as a further visit.
+    private static let patternsPerVisit = 8
+    /// The maximum number of comparisons of changes with waiting requests in one step. If there would be more, all
+    /// requests read a page.
+    private static let maximumComparisons = 8_192
 
     /// Announced values, or changes of them.
     struct AnnouncedPage {
@@ -33,17 +38,14 @@ extension Broker {
         case .keys:
             guard read.after >= ReadValues.lastStoredKey else { return false }
             page = announcedValues(for: read, maximum: read.maximumMessages)
-        case .changes:
+        case .changes(_, _, let isWaiting):
             // Stored changes first, in the same page, so that many changes of announced values can't hold them up.
-            guard values.lastChange <= read.after, read.announcedAfter < announcements.changes.last else {
-                return false
-            }
+            guard values.lastChange <= read.after else { return false }
             page = announcedChanges(for: read, maximum: read.maximumMessages)
             read.announcedAfter = page.through
-            guard !page.block.entries.isEmpty else {
+            guard !page.block.entries.isEmpty || !isWaiting else {
                 charge(for: page, read)
-                guard !page.isEnd else { return false }
-                pages.values.append(read)
+                if page.isEnd { pages.values.waitForCommit(read) } else { pages.values.append(read) }
                 return true
             }
         }
@@ -54,8 +56,9 @@ extension Broker {
         var answer = ValuePage(
             request: read.request, count: UInt32(page.block.entries.count), epoch: commits.epoch, run: run,
             through: read.after, announcedThrough: read.announcedAfter)
+        answer.isEnd = page.isEnd
         if case .keys = order {
-            answer.isEnd = page.isEnd
+            answer.announcedThrough = announcements.changes.last
             answer.through = ReadValues.lastStoredKey + page.through
             answer.lastKey = min(read.through, lastAnnouncedKey)
         }
@@ -76,7 +79,7 @@ extension Broker {
 
     /// Whether the changes of announced values after the position of a request are known.
     func areAnnouncedChangesKnown(_ read: ValueRead) -> Bool {
-        read.run == run && (read.announcedAfter == 0 || read.announcedAfter >= announcements.forgottenThrough)
+        read.run == run && read.announcedAfter >= announcements.forgottenThrough
     }
 
     // MARK: Values
@@ -106,9 +109,7 @@ extension Broker {
     // MARK: Changes
 
     func announcedChanges(for read: ValueRead, maximum: Int) -> AnnouncedPage {
-        // A client that knows no announced value needs no marks.
-        let isBeginning = read.announcedAfter == 0
-        return page(
+        page(
             announcements.changes.after(read.announcedAfter), through: announcements.changes.last, for: read,
             maximum: maximum
         ) { sequence, key in
@@ -118,7 +119,7 @@ extension Broker {
             if let held = announcements[key], held.sequence == sequence {
                 return isBehindLog ? .later : .message(held.message)
             }
-            guard let mark = announcements.mark(key), mark.sequence == sequence, !isBeginning, stored < sequence else {
+            guard let mark = announcements.mark(key), mark.sequence == sequence, stored < sequence else {
                 return .obsolete
             }
             return isBehindLog ? .later : .message(mark.message)
@@ -146,7 +147,7 @@ extension Broker {
                 page.through = previous
                 return page
             }
-            page.visited += 1
+            page.visited += 1 + read.filter.patterns.count / Self.patternsPerVisit
             switch visit(pair.number, pair.key) {
             case .obsolete: break
             case .message(let message):
@@ -167,17 +168,24 @@ extension Broker {
 
     // MARK: Waiting
 
-    /// Lets the waiting requests that select a message read their page.
-    mutating func wakeValueReads(for message: LogBlock) {
+    /// Records a message that has changed a value. The requests that wait for it read their page in the next tick.
+    mutating func noteChange(_ message: LogBlock) {
         guard !pages.values.atEnd.isEmpty else { return }
-        scheduler.spend(pages.values.atEnd.count)
-        message.withFirst { message in
-            pages.values.committed { read in
-                if read.filter.matches(message.parts) { return true }
-                read.announcedAfter = message.stamp.sequence
-                return false
-            }
-        }
+        announcements.noteChange(message)
         actions.append(.scheduleTick)
+    }
+
+    /// Lets the waiting requests that select a changed value read their page.
+    mutating func wakeValueReadsForAnnouncements() {
+        let changed = announcements.takeChanges()
+        guard let last = changed.last?.entries.last?.sequence else { return }
+        let comparisons = changed.count * pages.values.atEnd.count
+        guard comparisons <= Self.maximumComparisons else { return pages.values.committed() }
+        scheduler.spend(comparisons)
+        pages.values.committed { read in
+            if changed.contains(where: { $0.withFirst { read.filter.matches($0.parts) } }) { return true }
+            read.announcedAfter = max(read.announcedAfter, last)
+            return false
+        }
     }
 }

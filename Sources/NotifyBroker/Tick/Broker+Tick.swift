@@ -7,6 +7,7 @@ extension Broker {
         postPresenceNotices(now: now)
         durables.setTime(now)
         for call in services.takeUnmatched() { send(call, now: now) }
+        wakeValueReadsForAnnouncements()
         continueReaders(now: now)
         requestRedeliveries(now: now)
         continueAnnouncements(now: now)

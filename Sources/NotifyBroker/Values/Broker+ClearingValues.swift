@@ -117,8 +117,11 @@ extension Broker {
         _ entry: LogBlock.Entry, of block: LogBlock, _ slot: ConnectionSlot, now: BrokerTime
     ) throws(WireError) -> UInt64 {
         let result = block.withMessage(entry) { message in
-            Result { () throws(WireError) in
-                try clearValue(message.parts.name, message.parts.object, ifSequence: nil, 0, slot, now: now)
+            Result { () throws(WireError) -> (sequence: UInt64, key: ValueKey)? in
+                // The value was cleared since, and another one is announced.
+                let key = ValueKey(name: message.parts.name, object: message.parts.object)
+                guard announcer(of: key, now: now) == nil else { return nil }
+                return try clearValue(message.parts.name, message.parts.object, ifSequence: nil, 0, slot, now: now)
             }
         }
         return try result.get()?.sequence ?? 0

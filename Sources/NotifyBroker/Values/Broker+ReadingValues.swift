@@ -179,6 +179,7 @@ extension Broker {
         case .keys(_, let through):
             page.isEnd = content.scannedThrough >= read.through
             page.changesAfter = read.persistedThrough
+            page.announcedThrough = announcements.changes.last
             page.lastKey = read.through
             guard page.isEnd, through > ReadValues.lastStoredKey else { break }
             (read.after, read.through) = (ReadValues.lastStoredKey, through)
@@ -189,6 +190,8 @@ extension Broker {
             page.through = ReadValues.lastStoredKey + announced.through
             page.lastKey = min(through, lastAnnouncedKey)
         case .changes(_, _, let isWaiting):
+            // Marks may have been forgotten while the page was read.
+            guard areAnnouncedChangesKnown(read) else { return pages.values.append(read) }
             read.after = max(read.after, content.scannedThrough)
             let announced = announcedChanges(for: read, maximum: room)
             charge(for: announced, read)

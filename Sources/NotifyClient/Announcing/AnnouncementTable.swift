@@ -26,34 +26,54 @@ struct AnnouncementTable {
 
     private var entries: [UInt32: Entry] = [:]
     private var lastNumber: UInt32 = 0
+    /// The number of entries with a deadline.
+    private var deadlineCount = 0
 
     var numbers: [UInt32] { entries.keys.sorted() }
 
-    /// The entry of an announcement, changed in place; nil if there is none.
-    subscript(number: UInt32) -> Entry? {
-        get { entries[number] }
-        set { entries[number] = newValue }
-    }
+    /// The entry of an announcement; nil if there is none.
+    subscript(number: UInt32) -> Entry? { entries[number] }
 
     mutating func add(_ entry: Entry) -> UInt32 {
         repeat { lastNumber &+= 1 } while lastNumber == 0 || entries[lastNumber] != nil
         entries[lastNumber] = entry
+        deadlineCount += entry.deadline == nil ? 0 : 1
         return lastNumber
     }
 
-    mutating func remove(_ number: UInt32) -> Entry? { entries.removeValue(forKey: number) }
+    /// Changes an entry in place, if there is one.
+    mutating func update(_ number: UInt32, _ body: (inout Entry) -> Void) {
+        guard var entry = entries.removeValue(forKey: number) else { return }
+        deadlineCount -= entry.deadline == nil ? 0 : 1
+        body(&entry)
+        deadlineCount += entry.deadline == nil ? 0 : 1
+        entries[number] = entry
+    }
+
+    mutating func remove(_ number: UInt32) -> Entry? {
+        guard let entry = entries.removeValue(forKey: number) else { return nil }
+        deadlineCount -= entry.deadline == nil ? 0 : 1
+        return entry
+    }
+
+    /// Whether a value is announced under the name and object of a message.
+    func contains(_ message: NotificationClient.OutgoingMessage) -> Bool {
+        entries.values.contains {
+            $0.content.message.name == message.name && $0.content.message.object == message.object
+        }
+    }
 
     func number(ofOpenWaiter slot: AnyObject) -> UInt32? { entries.first { $0.value.openWaiter === slot }?.key }
 
     func number(announcedBy request: UInt64) -> UInt32? { entries.first { $0.value.request == request }?.key }
 
     var nextDeadline: Duration? {
-        entries.isEmpty ? nil : entries.values.compactMap(\.deadline).min()
+        deadlineCount == 0 ? nil : entries.values.compactMap(\.deadline).min()
     }
 
     /// The announcements whose wait for a connection is over.
     func expired(now: Duration) -> [UInt32] {
-        entries.isEmpty ? [] : numbers.filter { entries[$0]?.deadline.map { $0 <= now } ?? false }
+        deadlineCount == 0 ? [] : numbers.filter { entries[$0]?.deadline.map { $0 <= now } ?? false }
     }
 }
 

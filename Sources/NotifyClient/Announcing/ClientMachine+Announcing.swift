@@ -17,24 +17,33 @@ extension ClientMachine {
             timeouts.add(.request(waiter), until: now + timeout)
         }
         if connection.isReady {
-            sendAnnouncement(number)
+            sendAnnouncement(number, &effects)
             requestAdded(now: now)
         }
         return number
     }
 
-    /// Sends an announcement, for the first time on this connection.
-    mutating func sendAnnouncement(_ number: UInt32) {
+    /// Sends an announcement, for the first time on this connection. Ends it if the daemon would refuse the frame.
+    mutating func sendAnnouncement(_ number: UInt32, _ effects: inout Effects) {
         guard let entry = announcements[number], case .waiting = entry.phase else { return }
-        announcements[number]?.phase = .requested
+        if let error = sizeError(of: entry.content) { return finishAnnouncement(number, error, &effects) }
+        announcements.update(number) { $0.phase = .requested }
         send(entry.content, number, takesOver: entry.takesOver, nil)
+    }
+
+    /// The error for a value and a will that are together larger than a frame may be; nil if they fit.
+    private func sizeError(of content: AnnouncedContent) -> NotifyError? {
+        let limit = daemonInfo.maximumPayloadBytes
+        let bytes = content.frameBytes
+        guard bytes > limit + Limits.frameOverheadBytes else { return nil }
+        return NotifyError(
+            .payloadTooLarge, "a value and its will take \(bytes) bytes; this daemon accepts about \(limit) for both")
     }
 
     private mutating func send(
         _ content: AnnouncedContent, _ number: UInt32, takesOver: Bool, _ slot: ReplySlot<Announced>?
     ) {
-        let previous = announcements[number]?.content ?? content
-        let request = requests.append(.announce(number, previous: previous, slot))
+        let request = requests.append(.announce(number, content, slot))
         content.append(request: request, takesOver: takesOver, to: &outgoing)
     }
 
@@ -45,35 +54,50 @@ extension ClientMachine {
         _ effects: inout Effects
     ) {
         guard let entry = announcements[number] else { return effects.answer(slot, .failure(.announcementEnded)) }
+        if let error = sizeError(of: content) { return effects.answer(slot, .failure(error)) }
         if case .waiting = entry.phase {
-            announcements[number]?.content = content
+            announcements.update(number) { $0.content = content }
             return effects.answer(slot, .failure(.announcedLater))
         }
         send(content, number, takesOver: false, slot)
-        announcements[number]?.content = content
         if let timeout = slot.timeout { timeouts.add(.request(slot), until: now + timeout) }
         requestAdded(now: now)
     }
 
     mutating func announced(_ frame: Announced, _ effects: inout Effects) throws(WireError) {
-        guard case .announce(let number, _, let slot) = try takeRequest(frame.request) else { throw .unexpected }
+        guard case .announce(let number, let content, let slot) = try takeRequest(frame.request) else {
+            throw .unexpected
+        }
         if let slot { effects.answer(slot, .success(frame)) }
-        guard let entry = announcements[number] else { return }
+        guard let entry = announcements[number] else {
+            // The announcement has ended since, for example because another connection had taken the value over.
+            if !announcements.contains(content.message) { withdraw(content) }
+            return
+        }
         if let waiter = entry.openWaiter { effects.answer(waiter, .success(frame)) }
-        announcements[number]?.phase = .live
-        announcements[number]?.request = frame.request
-        announcements[number]?.takesOver = false
-        announcements[number]?.openWaiter = nil
+        announcements.update(number) { entry in
+            entry.content = content
+            entry.phase = .live
+            entry.request = frame.request
+            entry.takesOver = false
+            entry.openWaiter = nil
+        }
     }
 
     /// Handles the refusal of an announcement. If it was an update, the earlier content stays.
     mutating func announcementRefused(
-        _ number: UInt32, _ previous: AnnouncedContent, _ slot: ReplySlot<Announced>?, _ error: NotifyError,
-        _ effects: inout Effects
+        _ number: UInt32, _ slot: ReplySlot<Announced>?, _ error: NotifyError, _ effects: inout Effects
     ) {
         guard let slot else { return finishAnnouncement(number, error, &effects) }
-        announcements[number]?.content = previous
         effects.answer(slot, .failure(error))
+    }
+
+    /// Must be called for an update that the daemon may have accepted before the connection was lost.
+    mutating func updateLost(
+        _ number: UInt32, _ content: AnnouncedContent, _ slot: ReplySlot<Announced>, _ effects: inout Effects
+    ) {
+        announcements.update(number) { $0.content = content }
+        effects.answer(slot, .failure(.outcomeUnknown))
     }
 
     /// Removes an announcement, so that it is not announced again.
@@ -89,25 +113,27 @@ extension ClientMachine {
     /// Withdraws a value, because the client stops.
     mutating func withdrawAnnouncement(_ number: UInt32, _ effects: inout Effects) {
         guard let entry = announcements[number] else { return }
-        if case .waiting = entry.phase {
-        } else {
-            var call = FrameCall(Withdraw(name: entry.content.message.name, object: entry.content.message.object ?? ""))
-            call.write(request: requests.nextRequest, to: &outgoing)
-            _ = requests.append(.call(call))
-        }
+        if case .waiting = entry.phase {} else { withdraw(entry.content) }
         finishAnnouncement(number, nil, &effects)
+    }
+
+    private mutating func withdraw(_ content: AnnouncedContent) {
+        var call = FrameCall(Withdraw(name: content.message.name, object: content.message.object ?? ""))
+        call.write(request: requests.nextRequest, to: &outgoing)
+        _ = requests.append(.call(call))
     }
 
     /// Must be called for each announcement when the connection was lost.
     mutating func announcementDisconnected(_ number: UInt32, now: Duration) {
-        guard let entry = announcements[number] else { return }
-        switch entry.phase {
-        case .requested where entry.openWaiter != nil:
-            announcements[number]?.phase = .waiting(deadline: now + settings.connectionWait)
-        case .requested, .live: announcements[number]?.phase = .waiting(deadline: nil)
-        case .waiting: break
+        announcements.update(number) { entry in
+            switch entry.phase {
+            case .requested where entry.openWaiter != nil:
+                entry.phase = .waiting(deadline: now + settings.connectionWait)
+            case .requested, .live: entry.phase = .waiting(deadline: nil)
+            case .waiting: break
+            }
+            entry.request = 0
         }
-        announcements[number]?.request = 0
     }
 }
 

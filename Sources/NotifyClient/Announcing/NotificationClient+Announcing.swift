@@ -36,7 +36,7 @@ extension NotificationClient {
     /// ``Message/clearedReason`` is `disconnected`, and then the will. So the value means that the process is connected,
     /// not that it works well. An announced value is never stored: durable subscriptions do not get it, and it does not
     /// survive the daemon. After a lost connection the client announces it again. When the client stops, it withdraws
-    /// its values, without their wills.
+    /// its values, without their wills, unless there is no connection at that time.
     ///
     /// One connection at a time announces a value, and there is none beside a stored value.
     ///
@@ -45,7 +45,8 @@ extension NotificationClient {
     ///   - payload: The content; may be empty.
     ///   - object: The object. Each object of a name has a value of its own.
     ///   - headers: The headers.
-    ///   - will: The message to post when the connection has ended; `nil` for none.
+    ///   - will: The message to post when the connection has ended; `nil` for none. The value and its will share the
+    ///     limit of one payload, 1 MiB by default.
     ///   - grace: The time that the value stays after the connection has ended, so that this client can connect again
     ///     without a notice; at most 10 minutes.
     ///   - takesOver: Whether to replace a value that another connection has announced. Permitted to the same user, and
@@ -77,7 +78,7 @@ extension NotificationClient {
             _ = try await opened.wait {
                 opened.fail(.cancelled)
             } onGracefulShutdown: {
-                self.core.endWait(opened)
+                opened.fail(.shutDown)
             }
         } catch {
             core.withdraw(number)

@@ -47,7 +47,7 @@ extension ClientMachine {
             case .call(let call) where isUnprocessed && !call.waiter.isAnswered:
                 waitingCalls.append((call, now + settings.connectionWait))
             case .call(let call): effects.fail(call, call.lossError)
-            case .announce(_, _, let slot?): effects.answer(slot, .failure(.outcomeUnknown))
+            case .announce(let number, let content, let slot?): updateLost(number, content, slot, &effects)
             case .announce, .subscribe, .detach, .serve, .endServing, .deadline, .abandonedPost, .probe, .finalPing:
                 break
             }

@@ -147,8 +147,8 @@ extension ClientMachine {
             finishSubscription(number, nil, leaveResult: isLeft ? .success(()) : .failure(error), &effects)
         case .serve(let number):
             if servers[number]?.phase == .requested { finishServer(number, error, &effects) }
-        case .announce(let number, let previous, let slot):
-            announcementRefused(number, previous, slot, error, &effects)
+        case .announce(let number, _, let slot):
+            announcementRefused(number, slot, error, &effects)
         case .endServing(let number):
             serverEnded(number, now: now(), &effects)
         case .call(let call):

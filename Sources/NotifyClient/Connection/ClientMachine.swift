@@ -14,8 +14,8 @@ struct ClientMachine: ~Copyable {
         case detach(UInt32)
         case serve(UInt32)
         case endServing(UInt32)
-        /// - previous: The content before the request, which stays if an update is refused.
-        case announce(UInt32, previous: AnnouncedContent, ReplySlot<Announced>?)
+        /// With a slot if it is an update.
+        case announce(UInt32, AnnouncedContent, ReplySlot<Announced>?)
         case call(any Call)
         /// A request for the settings of a subscription, to extend the deadlines of its messages.
         case deadline(UInt32)
@@ -154,7 +154,7 @@ extension ClientMachine {
             effects.changes.append(.connected(daemonVersion: welcome.daemonVersion))
             for number in subscriptions.numbers { requestSubscription(number) }
             for number in servers.numbers { register(number) }
-            for number in announcements.numbers { sendAnnouncement(number) }
+            for number in announcements.numbers { sendAnnouncement(number, &effects) }
             sendWaitingCalls(now: now)
             sendWaitingPosts(&effects)
             if !requests.isEmpty || !posts.isEmpty { requestAdded(now: now) }

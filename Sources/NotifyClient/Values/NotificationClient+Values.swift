@@ -97,15 +97,15 @@ extension NotificationClient {
     ///
     /// A watch shows committed and announced values, and never an older state after a newer one. If it is read slowly, it gets the
     /// latest state of each value, and skips those between. If the connection is lost, it continues with what has changed
-    /// since; if that is unknown, it begins anew with `reset`. At most one page of values is held in memory. Each iterator
-    /// begins anew. The sequence ends in a cancelled task, and when the service of the task is shut down gracefully.
+    /// since; if that is unknown, it begins anew with `reset`. One page of values at most is held in memory,
+    /// and the names of the reported announced values. Each iterator begins anew. The sequence ends in a cancelled task, and when the service of the task is shut down gracefully.
     ///
     /// - Parameters:
     ///   - patterns: The patterns of names to match, 1 to 64.
     ///   - object: The object to match; `nil` for values with any object or none.
     ///   - position: The position of an earlier watch of the same patterns and object, to get what has changed since.
-    ///     Announced values (see ``Message/isEphemeral``) don't belong to a position: forget those of the earlier watch.
-    ///     The watch begins with the present ones.
+    ///     A position does not cover announced values (see ``Message/isEphemeral``): discard those that the earlier watch
+    ///     has reported. The watch reports the present ones again.
     /// - Throws: ``NotifyError`` for invalid patterns. The sequence throws `forbidden` if this user may not receive a
     ///   pattern, and other errors of the daemon.
     public func watch(

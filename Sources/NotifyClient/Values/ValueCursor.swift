@@ -4,9 +4,12 @@ import NotifyWire
 /// The progress of reading values: first all of them by key, then, for a watch, their changes.
 struct ValueCursor: Sendable {
     private enum Stage {
+        /// Values by key. The keys above ``ReadValues/lastStoredKey`` are those of announced values.
         case keys(after: UInt64, through: UInt64)
-        /// - isCatchingUp: Whether there may be changes from before the beginning.
-        case changes(after: UInt64, isCatchingUp: Bool)
+        case changes
+
+        static let allKeys = Stage.keys(after: 0, through: .max)
+        static let announcedKeys = Stage.keys(after: ReadValues.lastStoredKey, through: .max)
     }
 
     let patterns: [String]
@@ -14,16 +17,18 @@ struct ValueCursor: Sendable {
     let isExact: Bool
     private let object: String?
     private let isWatch: Bool
-    private var stage: Stage
+    private var stage = Stage.allKeys
+    /// Whether there may be changes from before the beginning.
+    private var isCatchingUp = true
     /// The epoch of the log that is read; 0 before the first page.
     private var epoch: UInt64 = 0
-    /// The sequence after which changes are read once all keys were read.
+    /// The sequence after which changes of stored values are read.
     private var changesAfter: UInt64 = 0
-    /// The sequences above ``changesAfter`` that were read by key. They come again as changes.
-    private var readByKey: Set<UInt64> = []
     /// The run of the daemon, and the sequence after which changes of announced values are read.
     private var run: UInt64 = 0
     private var announcedAfter: UInt64 = 0
+    /// The sequences above ``changesAfter`` and ``announcedAfter`` that were read by key. They come again as changes.
+    private var readByKey: Set<UInt64> = []
     private var announced = AnnouncedValues()
 
     init(
@@ -35,16 +40,9 @@ struct ValueCursor: Sendable {
         isExact = spec.patterns.allSatisfy(\.isExact)
         self.object = object
         self.isWatch = isWatch
-        stage = Self.beginning(isWatch: isWatch)
         if let position {
-            epoch = position.epoch
-            stage = .changes(after: position.sequence, isCatchingUp: true)
+            (stage, epoch, changesAfter) = (.announcedKeys, position.epoch, position.sequence)
         }
-    }
-
-    /// A watch reads announced values as changes.
-    private static func beginning(isWatch: Bool) -> Stage {
-        .keys(after: 0, through: isWatch ? ReadValues.lastStoredKey : .max)
     }
 
     /// The object of one value; empty for none.
@@ -67,11 +65,11 @@ struct ValueCursor: Sendable {
         switch stage {
         case .keys(let after, let through):
             ReadValues(.keys(after: after, through: through), object: object, patterns: patterns)
-        case .changes(let after, let isCatchingUp):
+        case .changes:
             ReadValues(
                 epoch: epoch, run: run,
-                .changes(after: after, announcedAfter: announcedAfter, isWaiting: !isCatchingUp), object: object,
-                patterns: patterns)
+                .changes(after: changesAfter, announcedAfter: announcedAfter, isWaiting: !isCatchingUp),
+                object: object, patterns: patterns)
         }
     }
 
@@ -80,47 +78,60 @@ struct ValueCursor: Sendable {
         let header = page.header
         // The keys of another log have nothing to do with those that were read.
         guard !header.isReset, epoch == 0 || header.epoch == epoch else {
-            stage = Self.beginning(isWatch: isWatch)
-            (epoch, changesAfter, readByKey) = (0, 0, [])
-            (run, announcedAfter, announced) = (0, 0, AnnouncedValues())
+            reset()
             return [.reset]
         }
+        let isSameRun = run == 0 || header.run == run
         (epoch, run) = (header.epoch, header.run)
-        guard !header.isAnnouncedReset else {
-            announcedAfter = 0
-            return announced.removeAll().map { .cleared($0) }
-        }
+        guard isSameRun, !header.isAnnouncedReset else { return announcedReset() }
         var events: [NotificationClient.ValueEvent] = header.damaged > 0 ? [.damaged(count: Int(header.damaged))] : []
         switch stage {
-        case .keys(_, let through):
-            let isFirst = through == .max || through == ReadValues.lastStoredKey
-            if isFirst { changesAfter = header.changesAfter }
+        case .keys(let after, let through):
+            if after == 0 { changesAfter = header.changesAfter }
+            if through == .max { announcedAfter = header.announcedThrough }
             for message in page.messages {
-                if message.sequence > changesAfter { readByKey.insert(message.sequence) }
+                if isWatch { noteReadByKey(message) }
                 events.append(.value(message))
             }
-            stage = nextStage(after: header, through: through, isFirst: isFirst)
-        case .changes(_, let isCatchingUp):
-            announcedAfter = header.announcedThrough
+            stage = nextStage(after: header, through: through)
+        case .changes:
+            (changesAfter, announcedAfter) = (header.through, header.announcedThrough)
             for message in page.messages where readByKey.remove(message.sequence) == nil {
                 if let event = announced.event(message) { events.append(event) }
             }
+            guard header.isEnd else { break }
             // A value that was replaced before its change was read does not come again.
-            if header.isEnd { readByKey = [] }
-            stage = .changes(after: header.through, isCatchingUp: isCatchingUp && !header.isEnd)
-            if isCatchingUp, header.isEnd {
-                events.append(.upToDate(.init(epoch: epoch, sequence: header.through)))
-            }
+            readByKey = []
+            if isCatchingUp { events.append(.upToDate(.init(epoch: epoch, sequence: changesAfter))) }
+            isCatchingUp = false
         }
         return events
     }
 
-    private func nextStage(after page: ValuePage, through: UInt64, isFirst: Bool) -> Stage {
-        guard page.isEnd else { return .keys(after: page.through, through: isFirst ? page.lastKey : through) }
-        guard isWatch || through > ReadValues.lastStoredKey else {
-            return .keys(after: ReadValues.lastStoredKey, through: .max)
+    private mutating func noteReadByKey(_ message: NotificationClient.Message) {
+        let position = message.isEphemeral ? announcedAfter : changesAfter
+        if message.sequence > position { readByKey.insert(message.sequence) }
+        _ = announced.event(message)
+    }
+
+    private func nextStage(after page: ValuePage, through: UInt64) -> Stage {
+        guard page.isEnd else { return .keys(after: page.through, through: through == .max ? page.lastKey : through) }
+        return through > ReadValues.lastStoredKey ? .changes : .announcedKeys
+    }
+
+    private mutating func reset() {
+        (stage, isCatchingUp, epoch, changesAfter, readByKey) = (.allKeys, true, 0, 0, [])
+        (run, announcedAfter, announced) = (0, 0, AnnouncedValues())
+    }
+
+    /// Forgets the announced values, and reads them again.
+    private mutating func announcedReset() -> [NotificationClient.ValueEvent] {
+        announcedAfter = 0
+        switch stage {
+        case .keys(let after, _) where after < ReadValues.lastStoredKey: break
+        case .keys, .changes: stage = .announcedKeys
         }
-        return .changes(after: changesAfter, isCatchingUp: true)
+        return announced.removeAll().map { .cleared($0) }
     }
 }
 

@@ -119,7 +119,7 @@ extension NotificationClient {
                         throw NotifyError(
                             .storageFailed, "the log was replaced while its values were read; read them again")
                     }
-                    messages = page.messages[...]
+                    messages = events.compactMap { if case .value(let message) = $0 { message } else { nil } }[...]
                 }
                 return messages.popFirst()
             }

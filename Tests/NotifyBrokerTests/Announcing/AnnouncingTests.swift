@@ -300,6 +300,38 @@ struct AnnouncingTests {
         #expect(host.counter("announcements") == 1 && host.amount(of: .values, 1000) == 1)
     }
 
+    @Test func `clears of patterns leave out a value that is announced meanwhile`() {
+        let (client, owner) = (host.connect(), host.connect())
+        client.setValue("a", "1")
+        client.setValue("b", "1")
+        host.run()
+        let request = client.clear("*")
+        host.tick()
+        owner.clear("a", object: "")
+        host.work()
+        host.runTicks()
+        host.run()
+        owner.announce("a", "2")
+        host.run()
+        let answers = ValueAnswers(client)
+        #expect(answers.errors.isEmpty && answers.cleared[request] != nil)
+        #expect(host.values(">").map(\.payload) == ["2"])
+    }
+
+    @Test func `clients that come and go within their grace period use no more memory`() {
+        let instance = InstanceID(high: 5, low: 6)
+        for _ in 0..<50 {
+            let owner = host.connect(instance: instance)
+            for index in 0..<20 { owner.announce("a.\(index)", grace: .seconds(600)) }
+            host.run()
+            host.closed(owner)
+        }
+        #expect(host.core.broker.announcements.absenceCount <= 2 * 20 + 64 + 20)
+        host.advance(.seconds(601))
+        host.run()
+        #expect(host.counter("announcements") == 0 && host.amount(of: .announcementBytes, 1000) == 0)
+    }
+
     @Test func `a drain ends values without messages`() {
         let (owner, other) = (host.connect(), host.connect())
         other.subscribe(1, ["a"])

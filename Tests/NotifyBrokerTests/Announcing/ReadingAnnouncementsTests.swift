@@ -82,16 +82,85 @@ struct ReadingAnnouncementsTests {
         #expect(host.amount(of: .pendingBytes, 1000) == 0)
     }
 
-    @Test func `a watch that begins gets no marks`() throws {
+    @Test func `a read by key has the position of the changes that follow`() throws {
         let client = host.connect()
         client.announce("a", "1")
         client.withdraw("a")
         client.announce("b", "2")
         host.run()
         _ = client.take()
-        let order = ReadValues.Order.changes(after: 0, announcedAfter: 0, isWaiting: false)
-        let answer = try #require(page(client, client.readValues(">", order: order)))
-        #expect(answer.values.map(\.description) == ["b=2"] && answer.page.announcedThrough == host.lastSequence)
+        let keys = try #require(page(client, client.readValues(">")))
+        #expect(keys.values.map(\.description) == ["b=2"] && keys.page.isEnd)
+        #expect(keys.page.announcedThrough == host.lastSequence && keys.page.run == run)
+        let order = ReadValues.Order.changes(
+            after: keys.page.changesAfter, announcedAfter: keys.page.announcedThrough, isWaiting: false)
+        let changes = try #require(page(client, client.readValues(">", order: order, run: run)))
+        #expect(changes.values.isEmpty && changes.page.isEnd)
+    }
+
+    @Test func `a watch that begins after many ends reaches its end`() throws {
+        var configuration = BrokerConfiguration()
+        configuration.subscriptionsPerConnection = 20_000
+        let host = TestHost(configuration)
+        let (owner, client) = (host.connect(), host.connect())
+        owner.announce("first", "1")
+        for index in 0..<17_500 {
+            owner.announce("a.\(index)")
+            owner.withdraw("a.\(index)")
+            if index % 1_000 == 0 {
+                host.run()
+                _ = owner.take()
+            }
+        }
+        host.run()
+        var (after, through, pages): (UInt64, UInt64, Int) = (0, .max, 0)
+        var last = ValuePage(request: 0, epoch: 0, through: 0)
+        repeat {
+            let order = ReadValues.Order.keys(after: after, through: through)
+            last = try #require(page(client, client.readValues(">", order: order), host)).page
+            (after, through, pages) = (last.through, last.lastKey, pages + 1)
+        } while !last.isEnd && pages < 100
+        #expect(last.isEnd)
+        let order = ReadValues.Order.changes(
+            after: last.changesAfter, announcedAfter: last.announcedThrough, isWaiting: false)
+        let changes = try #require(page(client, client.readValues(">", order: order, run: run), host))
+        #expect(changes.page.isEnd && !changes.page.isAnnouncedReset)
+    }
+
+    @Test func `a watch whose values change all the time reaches its end`() throws {
+        let (owner, client) = (host.connect(), host.connect())
+        var announcedAfter: UInt64 = 0
+        for index in 0..<3 {
+            owner.announce("a", "\(index)")
+            host.run()
+            let order = ReadValues.Order.changes(after: 0, announcedAfter: announcedAfter, isWaiting: false)
+            let answer = try #require(page(client, client.readValues("a", order: order, run: run)))
+            #expect(answer.values.map(\.payload) == ["\(index)"] && answer.page.isEnd)
+            announcedAfter = answer.page.announcedThrough
+        }
+    }
+
+    @Test func `marks that are forgotten while a page is read reset the watch`() throws {
+        var configuration = BrokerConfiguration()
+        configuration.subscriptionsPerConnection = 20_000
+        let host = TestHost(configuration)
+        let (owner, client) = (host.connect(), host.connect())
+        client.setValue("s", "1")
+        host.run()
+        owner.announce("first", "1")
+        host.run()
+        let position = host.lastSequence
+        let request = client.readValues(
+            ">", order: .changes(after: 0, announcedAfter: position, isWaiting: false), run: run)
+        host.tick()
+        owner.withdraw("first")
+        for index in 0..<16_385 {
+            owner.announce("a.\(index)")
+            owner.withdraw("a.\(index)")
+            if index % 1_000 == 0 { host.runTicks() }
+        }
+        host.run()
+        #expect(ValueAnswers(client).pages[request]?.page.isAnnouncedReset == true)
     }
 
     @Test func `the clear of a stored value is read before the announced value that follows`() throws {

@@ -27,24 +27,31 @@ struct ValueModelTests {
         /// Nil if the value is cleared.
         var payload: String?
         let isEphemeral: Bool
+        let isReadByKey: Bool
     }
 
     private final class Watch {
         var (request, after, changesAfter): (UInt64, UInt64, UInt64) = (0, 0, 0)
-        var (through, announcedAfter, run): (UInt64, UInt64, UInt64) = (ReadValues.lastStoredKey, 0, 0)
+        var (through, announcedAfter, run): (UInt64, UInt64, UInt64) = (.max, 0, 0)
         var isReadingKeys = true
         /// The state of each name and object.
         var state: [String: State] = [:]
         var ends = 0
 
         func reset() {
-            (after, through, changesAfter, isReadingKeys) = (0, ReadValues.lastStoredKey, 0, true)
+            (after, through, changesAfter, isReadingKeys) = (0, .max, 0, true)
             (announcedAfter, run, state) = (0, 0, [:])
         }
 
         func announcedReset() {
             for key in state.keys where state[key]?.isEphemeral == true { state[key]?.payload = nil }
             announcedAfter = 0
+            if isReadingKeys {
+                guard after >= ReadValues.lastStoredKey else { return }
+            } else {
+                changesAfter = after
+            }
+            (after, through, isReadingKeys) = (ReadValues.lastStoredKey, .max, true)
         }
     }
 
@@ -238,8 +245,9 @@ struct ValueModelTests {
                 resets += 1
                 return watch.reset()
             }
+            let isSameRun = watch.run == 0 || watch.run == page.run
             watch.run = page.run
-            if page.isAnnouncedReset {
+            if page.isAnnouncedReset || !isSameRun {
                 announcedResets += 1
                 return watch.announcedReset()
             }
@@ -248,27 +256,38 @@ struct ValueModelTests {
                 let isStored = !value.isEphemeral && (value.cleared == nil || value.cleared == "cleared")
                 #expect(!isStored || isCommitted(value.sequence, key), "a watch shows what is not committed")
                 #expect(!refused.contains(value.payload), "a watch shows a refused change")
+                if let known = watch.state[key], known.isEphemeral, known.isReadByKey, isStored, value.cleared != nil,
+                    value.sequence < known.sequence
+                {
+                    // The clear of the stored value before an announced one that was read by key.
+                    continue
+                }
                 if let known = watch.state[key] {
                     #expect(value.sequence >= known.sequence, "a watch goes back in time")
                 }
                 #expect(!watch.isReadingKeys || value.cleared == nil, "a mark is shown as a value")
                 watch.state[key] = State(
                     sequence: value.sequence, payload: value.cleared == nil ? value.payload : nil,
-                    isEphemeral: value.isEphemeral)
+                    isEphemeral: value.isEphemeral, isReadByKey: watch.isReadingKeys)
             }
             guard watch.isReadingKeys else {
                 (watch.after, watch.announcedAfter) = (page.through, page.announcedThrough)
                 return
             }
-            if watch.through == ReadValues.lastStoredKey {
-                (watch.through, watch.changesAfter) = (page.lastKey, page.changesAfter)
-            }
+            if watch.after == 0 { watch.changesAfter = page.changesAfter }
+            if watch.through == .max { watch.announcedAfter = page.announcedThrough }
             watch.after = page.through
-            if page.isEnd {
-                (watch.isReadingKeys, watch.after) = (false, watch.changesAfter)
-                watch.ends += 1
-                ends += 1
+            guard page.isEnd else {
+                if watch.through == .max { watch.through = page.lastKey }
+                return
             }
+            guard watch.through > ReadValues.lastStoredKey else {
+                (watch.after, watch.through) = (ReadValues.lastStoredKey, .max)
+                return
+            }
+            (watch.isReadingKeys, watch.after) = (false, watch.changesAfter)
+            watch.ends += 1
+            ends += 1
         }
 
         // MARK: The end
