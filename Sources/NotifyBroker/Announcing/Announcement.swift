@@ -22,8 +22,6 @@ struct Announcement {
             headers = Array(will.headers)
             payload = Array(will.payload)
         }
-
-        var byteCount: Int { headers.count + payload.count }
     }
 
     let key: ValueKey
