@@ -29,7 +29,7 @@ struct ClientMachineAnnouncingTests {
         _ text: String = "1", takesOver: Bool = false, timeout: Duration? = nil
     ) throws -> (number: UInt32, slot: ReplySlot<Announced>) {
         let slot = ReplySlot<Announced>(timeout: timeout)
-        let entry = AnnouncementTable.Entry(
+        let entry = AnnouncementRegistration(
             content: try content(text), takesOver: takesOver, end: end, openWaiter: slot)
         return (harness.process { [now = harness.now] in $0.announce(entry, now: now, &$1) }, slot)
     }
@@ -113,7 +113,7 @@ struct ClientMachineAnnouncingTests {
         refuse(first.request, .takenOver)
         #expect(await end.wait()?.code == .takenOver)
         let other = AnnouncementEnd()
-        let entry = AnnouncementTable.Entry(
+        let entry = AnnouncementRegistration(
             content: try content("x"), takesOver: false, end: other, openWaiter: ReplySlot<Announced>())
         _ = harness.process { [now = harness.now] in $0.announce(entry, now: now, &$1) }
         confirm(try #require(try sent().first).request)

@@ -49,11 +49,7 @@ extension Broker {
             throw WireError(.invalidArgument, "the grace period is at most \(Limits.maximumGrace.text)")
         }
         guard let will = request.will else { return }
-        guard will.payload.count <= configuration.maximumPayloadBytes else {
-            throw WireError(
-                .payloadTooLarge,
-                "a will of \(will.payload.count) bytes is over the limit of \(configuration.maximumPayloadBytes)")
-        }
+        try checkPayload(will.payload.count, of: "a will")
         try HeaderList.validate(will.headers)
     }
 
@@ -108,13 +104,11 @@ extension Broker {
             Result { () throws(WireError) in
                 var parts = post.parts
                 parts.headers = headers
-                let receipt = try publish(parts, admission, request: request.request, from: poster, now: now)
+                let published = try publishVolatile(
+                    parts, admission, request: request.request, from: poster, now: now)
                 scheduler.spend(admission.resolution.count &* FairScheduler.Cost.delivery)
                 pace(slot, subscribers: admission.volatileCount, bytes: parts.payload.count)
-                let stamp = Stamp(
-                    sequence: receipt.sequence, timeMicroseconds: now.wallMicroseconds, uid: poster.uid,
-                    gid: poster.gid, pid: poster.pid)
-                return (receipt, LogBlock(stamp, parts))
+                return published
             }
         }
         let (receipt, message) = try result.get()

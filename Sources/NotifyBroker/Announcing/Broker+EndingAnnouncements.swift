@@ -79,11 +79,7 @@ extension Broker {
                     let admission = Admission(resolve(parts))
                     announcements.endDeliveries += admission.resolution.count
                     scheduler.charge(admission.resolution.count * FairScheduler.Cost.delivery, to: poster.uid)
-                    let sequence = try publish(parts, admission, from: poster, now: now).sequence
-                    let stamp = Stamp(
-                        sequence: sequence, timeMicroseconds: now.wallMicroseconds, uid: poster.uid, gid: poster.gid,
-                        pid: poster.pid)
-                    return LogBlock(stamp, parts)
+                    return try publishVolatile(parts, admission, from: poster, now: now).1
                 }
             }
         }

@@ -10,9 +10,6 @@ extension Broker {
     private static let bytesPerPage = 256 << 10
     /// The number of patterns whose comparison counts as a further visit.
     private static let patternsPerVisit = 8
-    /// The maximum number of comparisons of changes with waiting requests in one step. If there would be more, all
-    /// requests read a page.
-    private static let maximumComparisons = 8_192
 
     /// Announced values, or changes of them.
     struct AnnouncedPage {
@@ -179,13 +176,8 @@ extension Broker {
     mutating func wakeValueReadsForAnnouncements() {
         let changed = announcements.takeChanges()
         guard let last = changed.last?.entries.last?.sequence else { return }
-        let comparisons = changed.count * pages.values.atEnd.count
-        guard comparisons <= Self.maximumComparisons else { return pages.values.committed() }
-        scheduler.spend(comparisons)
-        pages.values.committed { read in
-            if changed.contains(where: { $0.withFirst { read.filter.matches($0.parts) } }) { return true }
-            read.announcedAfter = max(read.announcedAfter, last)
-            return false
-        }
+        wakeValueReads(
+            changed, isSelected: { message, filter in message.withFirst { filter.matches($0.parts) } },
+            passing: { $0.announcedAfter = max($0.announcedAfter, last) })
     }
 }

@@ -23,26 +23,34 @@ extension Broker {
         pauseIfLogBehind(slot)
     }
 
+    /// Lets the waiting requests whose values have changed in a committed batch read their page.
+    mutating func wakeValueReads(_ batch: InFlightBatch) {
+        guard !pages.values.atEnd.isEmpty else { return }
+        let last = commits.persistedThrough
+        wakeValueReads(
+            batch.values, isSelected: { batch.log.matches($0.sequence, $1) },
+            passing: { $0.after = max($0.after, last) })
+        actions.append(.scheduleTick)
+    }
+
     /// The maximum number of comparisons of changes with waiting requests in one step. If there would be more, all
     /// requests read a page.
     private static let maximumComparisons = 8_192
 
-    /// Lets the waiting requests whose values have changed read their page.
-    mutating func wakeValueReads(_ batch: InFlightBatch) {
-        guard !pages.values.atEnd.isEmpty else { return }
-        let changes = batch.values
-        let last = commits.persistedThrough
-        if changes.count * pages.values.atEnd.count > Self.maximumComparisons {
-            pages.values.committed()
-        } else {
-            scheduler.spend(changes.count * pages.values.atEnd.count)
-            pages.values.committed { read in
-                if changes.contains(where: { batch.log.matches($0.sequence, read.filter) }) { return true }
-                read.after = max(read.after, last)
-                return false
-            }
+    /// Lets the waiting requests that select one of the changes read their page.
+    ///
+    /// - Parameter pass: Moves the position of a request that selects none of the changes past them.
+    mutating func wakeValueReads<Change>(
+        _ changes: [Change], isSelected: (Change, SubscriptionFilter) -> Bool, passing pass: (inout ValueRead) -> Void
+    ) {
+        let comparisons = changes.count * pages.values.atEnd.count
+        guard comparisons <= Self.maximumComparisons else { return pages.values.committed() }
+        scheduler.spend(comparisons)
+        pages.values.committed { read in
+            if changes.contains(where: { isSelected($0, read.filter) }) { return true }
+            pass(&read)
+            return false
         }
-        actions.append(.scheduleTick)
     }
 }
 

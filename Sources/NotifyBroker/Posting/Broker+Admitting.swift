@@ -29,15 +29,21 @@ extension Broker {
     @inline(__always)
     private func check(_ post: Post) throws(WireError) {
         let parts = post.parts
-        guard parts.payload.count <= configuration.maximumPayloadBytes else {
-            throw WireError(
-                .payloadTooLarge,
-                "a payload of \(parts.payload.count) bytes is over the limit of \(configuration.maximumPayloadBytes)")
-        }
+        try checkPayload(parts.payload.count, of: "a payload")
         guard parts.messageID.isEmpty else {
             throw WireError(.unsupported, "message ids are reserved: leave the id empty")
         }
         if !parts.headers.isEmpty { try HeaderList.validate(parts.headers) }
+    }
+
+    /// - Parameter title: What the bytes are, for the error.
+    @inline(__always)
+    func checkPayload(_ bytes: Int, of title: StaticString) throws(WireError) {
+        guard bytes <= configuration.maximumPayloadBytes else {
+            throw WireError(
+                .payloadTooLarge, "\(title) of \(bytes) bytes is over the limit of \(configuration.maximumPayloadBytes)"
+            )
+        }
     }
 
     /// Checks the name and the object of a message, and the right to post it, and returns its subscribers. If the

@@ -36,4 +36,18 @@ extension Broker {
         if recorder.isRecording { recordAccepted(parts, stamp, receipt, from: poster.connection, now: now) }
         return receipt
     }
+
+    /// Publishes a message that is never stored.
+    ///
+    /// - Returns: The receipt, and the stamped message.
+    /// - Throws: `storageFailed` if no sequence is available.
+    mutating func publishVolatile(
+        _ parts: MessageParts, _ admission: Admission, request: UInt64 = 0, from poster: Poster, now: BrokerTime
+    ) throws(WireError) -> (Receipt, LogBlock) {
+        let receipt = try publish(parts, admission, request: request, from: poster, now: now)
+        let stamp = Stamp(
+            sequence: receipt.sequence, timeMicroseconds: now.wallMicroseconds, uid: poster.uid, gid: poster.gid,
+            pid: poster.pid)
+        return (receipt, LogBlock(stamp, parts))
+    }
 }

@@ -5,17 +5,11 @@ extension ClientMachine {
     /// Adds an announcement, and sends it if there is a connection. The entry's `openWaiter` gets the outcome.
     ///
     /// - Returns: The announcement's number; 0 if it was refused.
-    mutating func announce(_ entry: AnnouncementTable.Entry, now: Duration, _ effects: inout Effects) -> UInt32 {
-        if let refusal {
-            if let waiter = entry.openWaiter { effects.answer(waiter, .failure(refusal)) }
-            return 0
-        }
+    mutating func announce(_ entry: AnnouncementRegistration, now: Duration, _ effects: inout Effects) -> UInt32 {
+        guard let deadline = beginOpening(entry.openWaiter, now: now, &effects) else { return 0 }
         var entry = entry
-        entry.phase = .waiting(deadline: now + settings.connectionWait)
+        entry.phase = .waiting(deadline: deadline)
         let number = announcements.add(entry)
-        if let waiter = entry.openWaiter, let timeout = waiter.timeout {
-            timeouts.add(.request(waiter), until: now + timeout)
-        }
         if connection.isReady {
             sendAnnouncement(number, &effects)
             requestAdded(now: now)

@@ -180,7 +180,7 @@ extension ClientCore {
             openWaiter.fail(.forked)
             return 0
         }
-        let entry = AnnouncementTable.Entry(content: content, takesOver: takesOver, end: end, openWaiter: openWaiter)
+        let entry = AnnouncementRegistration(content: content, takesOver: takesOver, end: end, openWaiter: openWaiter)
         return process { $0.announce(entry, now: clock.now, &$1) }
     }
 

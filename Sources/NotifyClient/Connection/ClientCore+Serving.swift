@@ -17,9 +17,8 @@ extension ClientCore {
             openWaiter.fail(.forked)
             return 0
         }
-        let entry = ServerTable.Entry(
-            patterns: patterns, concurrency: concurrency, calls: calls, phase: .waiting(deadline: nil),
-            openWaiter: openWaiter)
+        let entry = ServerRegistration(
+            patterns: patterns, concurrency: concurrency, calls: calls, openWaiter: openWaiter)
         return process { $0.serve(entry, now: clock.now, &$1) }
     }
 

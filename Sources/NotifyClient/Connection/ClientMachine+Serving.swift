@@ -5,17 +5,11 @@ extension ClientMachine {
     /// Adds a server, and registers it if there is a connection. The entry's `openWaiter` gets the outcome.
     ///
     /// - Returns: The server's number; 0 if it was refused.
-    mutating func serve(_ entry: ServerTable.Entry, now: Duration, _ effects: inout Effects) -> UInt32 {
-        if let refusal {
-            if let waiter = entry.openWaiter { effects.answer(waiter, .failure(refusal)) }
-            return 0
-        }
+    mutating func serve(_ entry: ServerRegistration, now: Duration, _ effects: inout Effects) -> UInt32 {
+        guard let deadline = beginOpening(entry.openWaiter, now: now, &effects) else { return 0 }
         var entry = entry
-        entry.phase = .waiting(deadline: now + settings.connectionWait)
+        entry.phase = .waiting(deadline: deadline)
         let number = servers.add(entry)
-        if let waiter = entry.openWaiter, let timeout = waiter.timeout {
-            timeouts.add(.request(waiter), until: now + timeout)
-        }
         if connection.isReady {
             register(number)
             requestAdded(now: now)
@@ -29,7 +23,7 @@ extension ClientMachine {
             request: requests.append(.serve(number)), server: number, concurrency: entry.concurrency,
             patterns: entry.patterns
         ).write(to: &outgoing)
-        servers[number]?.phase = .requested
+        servers.update(number) { $0.phase = .requested }
     }
 
     mutating func servingBegan(_ frame: Serving, _ effects: inout Effects) throws(WireError) {
@@ -38,8 +32,8 @@ extension ClientMachine {
         }
         guard let entry = servers[number], entry.phase == .requested else { return }
         if let waiter = entry.openWaiter { effects.answer(waiter, .success(())) }
-        servers[number]?.phase = .live
-        servers[number]?.openWaiter = nil
+        servers.update(number) { $0.phase = .live }
+        servers.update(number) { $0.openWaiter = nil }
     }
 
     /// Ends a server. Gives back the calls that no handler has. Running handlers may still respond: the server stays
@@ -51,17 +45,17 @@ extension ClientMachine {
             if let slot { effects.answer(slot, .success(())) }
             return
         }
-        if let slot { servers[number]?.endWaiter = slot }
+        if let slot { servers.update(number) { $0.endWaiter = slot } }
         // After the frame that ends the server, so that the daemon does not hand a call back to it.
         defer { effects.answers.append { entry.calls.end() } }
         switch entry.phase {
-        case .waiting: servers[number]?.phase = .ended
+        case .waiting: servers.update(number) { $0.phase = .ended }
         case .requested, .live:
             EndServing(request: requests.append(.endServing(number)), server: number).write(to: &outgoing)
             requestAdded(now: now)
-            servers[number]?.phase = .ending
+            servers.update(number) { $0.phase = .ending }
             if let waiter = entry.openWaiter { effects.answer(waiter, .failure(.stopped)) }
-            servers[number]?.openWaiter = nil
+            servers.update(number) { $0.openWaiter = nil }
         case .ending, .ended: break
         }
         finishServerIfEnded(number, now: now, &effects)
@@ -75,7 +69,7 @@ extension ClientMachine {
     }
 
     mutating func serverEnded(_ number: UInt32, now: Duration, _ effects: inout Effects) {
-        servers[number]?.phase = .ended
+        servers.update(number) { $0.phase = .ended }
         finishServerIfEnded(number, now: now, &effects)
     }
 
@@ -102,11 +96,11 @@ extension ClientMachine {
         effects.answers.append { entry.calls.connectionLost() }
         switch entry.phase {
         case .requested where entry.openWaiter != nil:
-            servers[number]?.phase = .waiting(deadline: now + settings.connectionWait)
-        case .requested, .live: servers[number]?.phase = .waiting(deadline: nil)
+            servers.update(number) { $0.phase = .waiting(deadline: now + settings.connectionWait) }
+        case .requested, .live: servers.update(number) { $0.phase = .waiting(deadline: nil) }
         case .waiting: break
         case .ending, .ended:
-            servers[number]?.phase = .ended
+            servers.update(number) { $0.phase = .ended }
             finishServerIfEnded(number, now: now, &effects)
         }
     }

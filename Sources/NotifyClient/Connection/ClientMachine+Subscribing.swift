@@ -13,12 +13,10 @@ extension ClientMachine {
             effects.deliveries.append((entry.buffer, .end(refusal)))
             return 0
         }
+        guard let deadline = beginOpening(entry.openWaiter, now: now, &effects) else { return 0 }
         var entry = entry
-        entry.phase = .waiting(deadline: now + settings.connectionWait)
+        entry.phase = .waiting(deadline: deadline)
         let number = subscriptions.add(entry)
-        if let openWaiter = entry.openWaiter, let timeout = openWaiter.timeout {
-            timeouts.add(.request(openWaiter), until: now + timeout)
-        }
         if connection.isReady {
             requestSubscription(number)
             requestAdded(now: now)

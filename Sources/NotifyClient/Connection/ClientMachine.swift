@@ -55,8 +55,8 @@ struct ClientMachine: ~Copyable {
     var timeouts: RequestTimeouts
     var probing = Probing.none
     var subscriptions = SubscriptionTable()
-    var servers = ServerTable()
-    var announcements = AnnouncementTable()
+    var servers = RegistrationTable<ServerRegistration>()
+    var announcements = RegistrationTable<AnnouncementRegistration>()
     var router = DeliveryRouter()
     var flow = FlowControl()
     var extender = DeadlineExtender()
