@@ -25,8 +25,9 @@ extension IntegrationTests {
             "durability": .text, "subscribers": .number, "durables": .number, "code": .text, "reason": .text,
             "skipped": .number, "state": .text, "states": .list, "dead_letter": .number, "may_have_been_seen": .flag,
             // Durable subscriptions.
-            "durable": .text, "patterns": .list, "sharing": .text, "members": .number, "cursor": .number,
-            "behind": .number, "behind_is_upper_bound": .flag, "acknowledged": .number, "in_flight": .number,
+            "kind": .text, "durable": .text, "patterns": .list, "concurrency": .number, "sharing": .text,
+            "members": .number, "cursor": .number, "behind": .number, "behind_is_upper_bound": .flag,
+            "acknowledged": .number, "in_flight": .number,
             "waiting": .number, "withheld": .number, "dead_letters_need_room": .flag,
             "pending_messages": .number, "pending_is_upper_bound": .flag, "pending_bytes": .number,
             "oldest_pending_seconds": .number, "lost_messages": .number, "lost_is_upper_bound": .flag,

@@ -30,6 +30,10 @@ extension IntegrationTests {
             let reply = try #require((json["payload_base64"] as? String).flatMap { Data(base64Encoded: $0) })
             #expect(Array(reply) == Array("in ".utf8) + [0, 255] + Array("\(Self.name) \(getuid()) v\n".utf8))
             #expect(json["uid"] as? Int == Int(getuid()) && json["pid"] as? Int == Int(server.pid))
+            let listed = try #require(try await notifyctl.run("subscriptions", "--json").objects.first)
+            #expect(listed["kind"] as? String == "server" && listed["pid"] as? Int == Int(server.pid))
+            #expect(listed["patterns"] as? [String] == [Self.name] && listed["durable"] is NSNull)
+            #expect(listed["concurrency"] as? Int == 1 && listed["in_flight"] as? Int == 0)
             server.send(SIGTERM)
             #expect(try await server.waitForExit() == .status(0))
         }

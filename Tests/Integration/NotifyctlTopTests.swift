@@ -66,8 +66,8 @@ extension IntegrationTests {
 
                 try await terminal.press("Tab")
                 try await terminal.wait("the subscriptions") { screen in
-                    let rows = screen.table("DURABLE")
-                    return rows?.compactMap(\.first) == ["billing", "-"] && rows?[1].last == "a.>" ? true : nil
+                    let rows = screen.table("KIND")
+                    return rows?.compactMap(\.first) == ["durable", "volatile"] && rows?[1].last == "a.>" ? true : nil
                 }
                 try await terminal.type("h")
                 try await terminal.waitForText("q: quit")
@@ -160,8 +160,8 @@ extension IntegrationTests {
             try #require(lines.count == 8)
             for start in [0, 4] {
                 #expect(lines[start].hasPrefix("notifyd ") && lines[start].contains("  connections 2  "))
-                #expect(lines[start + 1].hasPrefix("DURABLE  "))
-                #expect(lines[start + 2].hasPrefix("billing  "))
+                #expect(lines[start + 1].hasPrefix("KIND     DURABLE  "))
+                #expect(lines[start + 2].hasPrefix("durable  billing  "))
                 #expect(lines[start + 3] == "")
             }
             #expect(!result.output.contains("\u{1B}"))

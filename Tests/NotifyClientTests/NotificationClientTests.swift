@@ -293,13 +293,20 @@ import Testing
                         durableName: "billing", object: "shop", patterns: ["a"]))
                 connection.send(
                     SubscriptionEntry(request: list.request, uid: 7, pid: 5, client: 1, patterns: ["b.>"]))
+                connection.send(
+                    SubscriptionEntry(
+                        request: list.request, uid: 7, pid: 6, client: 2, unacknowledged: 3, concurrency: 4,
+                        patterns: ["c"]))
                 connection.send(ListEnd(request: list.request))
                 let all = try await listed
-                #expect(all.map(\.durable?.name) == ["billing", nil] && all.map(\.durable?.behind) == [10, nil])
+                #expect(all.map(\.durable?.name) == ["billing", nil, nil])
+                #expect(all.map(\.durable?.behind) == [10, nil, nil])
                 #expect(all.first?.durable?.cursor == 9 && all.first?.durable?.acknowledged == 11)
-                #expect(all.first?.durable?.unacknowledged == 12 && all.map(\.object) == ["shop", nil])
-                #expect(all.map(\.client) == [nil, 1] && all.map(\.pid) == [nil, 5])
-                #expect(all.map(\.patterns) == [["a"], ["b.>"]])
+                #expect(all.first?.durable?.unacknowledged == 12 && all.map(\.object) == ["shop", nil, nil])
+                #expect(all.map(\.client) == [nil, 1, 2] && all.map(\.pid) == [nil, 5, 6])
+                #expect(all.map(\.patterns) == [["a"], ["b.>"], ["c"]])
+                #expect(all.map(\.server?.concurrency) == [nil, nil, 4])
+                #expect(all.map(\.server?.heldRequests) == [nil, nil, 3])
             }
         }
     }

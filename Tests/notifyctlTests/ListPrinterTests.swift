@@ -41,23 +41,27 @@ import Testing
         let durable = SubscriptionEntry(
             request: 1, uid: 0, client: 7, cursor: 9, behind: 12, acknowledged: 30, unacknowledged: 2,
             durableName: "billing", object: "shop", patterns: ["a", "b.>"])
-        let items = [durable, SubscriptionEntry(request: 1, uid: 0, client: 7, patterns: ["c"])]
+        let items = [
+            durable, SubscriptionEntry(request: 1, uid: 0, client: 7, patterns: ["c"]),
+            SubscriptionEntry(request: 1, uid: 0, client: 7, unacknowledged: 1, concurrency: 4, patterns: ["jobs.*"]),
+        ]
         let look = Look(items: items.map { Administration.SubscriptionStatus($0) }, time: now)
         #expect(
             SubscriptionsCommand.table(look, since: nil, showsRates: false).lines().map(cells) == [
-                cells("DURABLE USER PID PROGRAM BEHIND PATTERNS UNACKED CLIENT OBJECT"),
-                cells("billing root 0 - 12 a b.> 2 7 shop"), cells("- root 0 - - c - 7 -"),
+                cells("KIND DURABLE USER PID PROGRAM BEHIND PATTERNS UNACKED CONCURRENCY CLIENT OBJECT"),
+                cells("durable billing root 0 - 12 a b.> 2 - 7 shop"), cells("volatile - root 0 - - c - - 7 -"),
+                cells("server - root 0 - - jobs.* 1 4 7 -"),
             ])
         var bound = durable
         bound.isBehindUpperBound = true
         let bounds = Look(items: [Administration.SubscriptionStatus(bound)], time: now)
-        #expect(cells(SubscriptionsCommand.table(bounds, since: nil, showsRates: false).lines()[1])[4] == "<=12")
+        #expect(cells(SubscriptionsCommand.table(bounds, since: nil, showsRates: false).lines()[1])[5] == "<=12")
         var grown = durable
         grown.acknowledged = 50
         let later = Look(items: [Administration.SubscriptionStatus(grown)], time: now + .seconds(2))
         #expect(
             cells(SubscriptionsCommand.table(later, since: look, showsRates: true).lines()[1])
-                == cells("billing root 0 - 12 10 a b.> 2 7 shop"))
+                == cells("durable billing root 0 - 12 10 a b.> 2 - 7 shop"))
     }
 
     @Test func `a name is one line, and the most posted name is the first`() {

@@ -56,6 +56,7 @@ extension Broker {
         case .client(let visited, let uid)?: listClient(visited, of: uid, for: slot, request: request)
         case .subscriber(let visited, let uid)?: visitSubscriber(visited, of: uid, for: slot)
         case .volatile(let number, let connection)?: listVolatile(number, of: connection, for: slot, request: request)
+        case .server(let server, let connection)?: listServer(server, of: connection, for: slot, request: request)
         case .subscription(let id)?:
             guard let durable = durables.slot(of: id) else { return }
             scheduler.spend(FairScheduler.Cost.listEntry)

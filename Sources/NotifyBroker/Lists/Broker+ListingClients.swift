@@ -2,7 +2,7 @@ import NotifyCenter
 import NotifyLog
 import NotifyWire
 
-/// The list entries of connections and of their volatile subscriptions.
+/// The list entries of connections, and of their volatile subscriptions and servers.
 extension Broker {
     mutating func listClient(_ visited: ConnectionSlot, of uid: UInt32?, for slot: ConnectionSlot, request: UInt64) {
         guard visit(visited, of: uid) != nil else { return }
@@ -10,14 +10,15 @@ extension Broker {
         answer(slot, clientEntry(visited, request: request))
     }
 
-    /// Prepares to list the volatile subscriptions of a connection.
+    /// Prepares to list the volatile subscriptions and the servers of a connection.
     mutating func visitSubscriber(_ visited: ConnectionSlot, of uid: UInt32?, for slot: ConnectionSlot) {
         guard let id = visit(visited, of: uid) else { return }
         let numbers = connections[visited].subscriptions.compactMap { number, subscription in
             if case .volatile = subscription { number } else { nil }
         }
-        scheduler.spend(connections[visited].subscriptions.count)
-        connections[slot].listing?.source.visited(id, subscriptions: numbers.sorted())
+        let servers = connections[visited].servers
+        scheduler.spend(connections[visited].subscriptions.count + servers.count)
+        connections[slot].listing?.source.visited(id, volatiles: numbers.sorted(), servers: servers)
     }
 
     /// Visits the connection in a slot.
@@ -41,6 +42,20 @@ extension Broker {
         else { return }
         scheduler.spend(FairScheduler.Cost.listEntry + links.count * FairScheduler.Cost.listPattern)
         answer(slot, entry(links, of: connection.slot, request: request))
+    }
+
+    mutating func listServer(
+        _ server: ServerID, of connection: ConnectionID, for slot: ConnectionSlot, request: UInt64
+    ) {
+        // The server may have ended since the connection was visited, and may still hold requests.
+        guard connections.contains(connection), let server = services[server], !server.isLeaving else { return }
+        let patterns = services.table[server.service].key.patterns
+        scheduler.spend(FairScheduler.Cost.listEntry + patterns.count * FairScheduler.Cost.listPattern)
+        let (pid, number) = (connections[connection.slot].pid, connections[connection.slot].number)
+        let entry = SubscriptionEntry(
+            request: request, uid: server.uid, pid: pid, client: number, unacknowledged: UInt32(server.calls.count),
+            concurrency: UInt32(server.concurrency), patterns: patterns.map(\.description))
+        answer(slot, entry)
     }
 
     private func entry(_ links: [SubscriptionLink], of slot: ConnectionSlot, request: UInt64) -> SubscriptionEntry {

@@ -8,7 +8,8 @@ import NotifyWire
 enum ListSource {
     /// The connections of a user, or of all users.
     case clients(Visits)
-    /// Durable subscriptions, then the volatile subscriptions on the connections of one user or of all users.
+    /// Durable subscriptions, then the volatile subscriptions and servers on the connections of one user or of all
+    /// users.
     case subscriptions(durables: ArraySlice<DurableID>, Visits)
     /// Durable subscriptions.
     case durables(ArraySlice<DurableID>)
@@ -32,8 +33,9 @@ enum ListSource {
         let uid: UInt32?
         /// The slots of connections still to be visited.
         var slots: Range<Int>
-        /// The connection that was visited last, and its volatile subscriptions that are still to be listed.
-        var volatiles: (connection: ConnectionID, numbers: ArraySlice<UInt32>)?
+        /// The connection that was visited last, and its volatile subscriptions and servers that are still to be
+        /// listed.
+        var registrations: (connection: ConnectionID, volatiles: ArraySlice<UInt32>, servers: ArraySlice<ServerID>)?
 
         init(of uid: UInt32?, slots: Range<Int>) {
             (self.uid, self.slots) = (uid, slots)
@@ -50,9 +52,10 @@ enum ListSource {
 
     enum Item {
         case client(ConnectionSlot, of: UInt32?)
-        /// A connection whose volatile subscriptions are to be listed next.
+        /// A connection whose volatile subscriptions and servers are to be listed next.
         case subscriber(ConnectionSlot, of: UInt32?)
         case volatile(UInt32, of: ConnectionID)
+        case server(ServerID, of: ConnectionID)
         case subscription(DurableID)
         case backlog(DurableID)
         case description(DurableID)
@@ -94,19 +97,20 @@ enum ListSource {
         }
     }
 
-    /// Lists the volatile subscriptions of a connection next.
-    mutating func visited(_ connection: ConnectionID, subscriptions numbers: [UInt32]) {
+    /// Lists the volatile subscriptions and the servers of a connection next.
+    mutating func visited(_ connection: ConnectionID, volatiles: [UInt32], servers: [ServerID]) {
         guard case .subscriptions(let durables, var visits) = self else { return }
-        visits.volatiles = (connection, numbers[...])
+        visits.registrations = (connection, volatiles[...], servers[...])
         self = .subscriptions(durables: durables, visits)
     }
 }
 
 extension ListSource.Visits {
     fileprivate mutating func nextSubscription() -> ListSource.Item? {
-        if let connection = volatiles?.connection {
-            if let number = volatiles?.numbers.popFirst() { return .volatile(number, of: connection) }
-            volatiles = nil
+        if let connection = registrations?.connection {
+            if let number = registrations?.volatiles.popFirst() { return .volatile(number, of: connection) }
+            if let server = registrations?.servers.popFirst() { return .server(server, of: connection) }
+            registrations = nil
         }
         return slots.popFirst().map { .subscriber(ConnectionSlot(Int32($0)), of: uid) }
     }

@@ -12,10 +12,10 @@ extension NotificationClient.Administration {
         try await ask(EntriesRequest<ClientEntry>()).map(ClientStatus.init)
     }
 
-    /// Lists the durable subscriptions of this user, and the volatile subscriptions of its connected clients. If this
-    /// user may manage everything, the list contains the subscriptions of all users.
+    /// Lists the durable subscriptions of this user, and the volatile subscriptions and servers of its connected
+    /// clients. If this user may manage everything, the list contains those of all users.
     ///
-    /// The daemon answers in pieces: subscriptions that begin or end meanwhile may be missing.
+    /// The daemon answers in pieces: subscriptions and servers that begin or end meanwhile may be missing.
     ///
     /// - Throws: ``NotifyError``.
     public nonisolated(nonsending) func subscriptions() async throws(NotifyError) -> [SubscriptionStatus] {

@@ -45,7 +45,7 @@ extension NotificationClient.Administration {
         }
     }
 
-    /// A subscription, as listed by the daemon.
+    /// A subscription, or the registration of a server, as listed by the daemon.
     public struct SubscriptionStatus: Hashable, Sendable {
         /// The state of a durable subscription.
         public struct Durable: Hashable, Sendable {
@@ -66,18 +66,29 @@ extension NotificationClient.Administration {
             public let unacknowledged: Int
         }
 
-        /// The state of a durable subscription; `nil` for a volatile one.
+        /// The state of a server, which answers requests to names that match the patterns.
+        public struct Server: Hashable, Sendable {
+            /// The number of requests that the server holds at most at the same time.
+            public let concurrency: Int
+            /// The number of requests that the server holds.
+            public let heldRequests: Int
+        }
+
+        /// The state of a durable subscription; `nil` for a volatile one and for a server.
         public let durable: Durable?
-        /// The uid of the subscription's owner.
+        /// The state of a server; `nil` for a subscription.
+        public let server: Server?
+        /// The uid of the owner.
         public let uid: UInt32
-        /// The ``ClientStatus/id`` of the subscribed client; `nil` if no client is attached to the durable
+        /// The ``ClientStatus/id`` of the client that has subscribed or serves; `nil` if no client is attached to the durable
         /// subscription.
         public let client: UInt64?
         /// The pid of that client.
         public let pid: UInt32?
-        /// The patterns of names that the subscription matches.
+        /// The patterns of names that the subscription or server matches.
         public let patterns: [String]
-        /// The object that the subscription matches; `nil` if it matches messages with any object or none.
+        /// The object that the subscription matches; `nil` if it matches messages with any object or
+        /// none, and for a server.
         public let object: String?
 
         init(_ entry: SubscriptionEntry) {
@@ -88,6 +99,9 @@ extension NotificationClient.Administration {
                     name: entry.durableName, cursor: entry.cursor, behind: entry.behind,
                     isBehindUpperBound: entry.isBehindUpperBound, acknowledged: entry.acknowledged,
                     unacknowledged: Int(entry.unacknowledged))
+            server =
+                entry.concurrency == 0
+                ? nil : Server(concurrency: Int(entry.concurrency), heldRequests: Int(entry.unacknowledged))
             uid = entry.uid
             client = entry.client == 0 ? nil : entry.client
             pid = entry.client == 0 ? nil : entry.pid

@@ -4,7 +4,8 @@ package import NIOCore
 package enum ListSubject: UInt8, CaseIterable, Sendable {
     /// Durable subscriptions, each as a `SubscriptionEntry`.
     case durables = 0
-    /// Durable subscriptions and the volatile subscriptions of connected clients, each as a `SubscriptionEntry`.
+    /// Durable subscriptions, and the volatile subscriptions and servers of connected clients, each as a
+    /// `SubscriptionEntry`.
     case subscriptions = 1
     /// Connected clients, each as a `ClientEntry`.
     case clients = 2

@@ -1,6 +1,6 @@
 package import NIOCore
 
-/// A subscription in the answer to a list.
+/// A subscription, or the registration of a server, in the answer to a list.
 package struct SubscriptionEntry: ListedEntry {
     package static let subject = ListSubject.subscriptions
     package static let kind = FrameKind.subscriptionEntry
@@ -15,19 +15,21 @@ package struct SubscriptionEntry: ListedEntry {
     package var pid: UInt32
     /// The number of the client, as in `ClientEntry`; 0 if no client is attached.
     package var client: UInt64
-    /// Every message up to this sequence is acknowledged, or waits for its next delivery; 0 for a volatile
-    /// subscription.
+    /// Every message up to this sequence is acknowledged, or waits for its next delivery; 0 unless the subscription is
+    /// durable.
     package var cursor: UInt64
-    /// The number of stored messages that a durable subscription has not acknowledged; nil if not known yet, and for a
-    /// volatile one.
+    /// The number of stored messages that a durable subscription has not acknowledged; nil if not known yet, and unless
+    /// the subscription is durable.
     package var behind: UInt64?
     /// Whether `behind` is an upper bound: some of the messages may be acknowledged, or might not match.
     package var isBehindUpperBound: Bool
     /// Messages acknowledged by the attached clients, since each of them attached.
     package var acknowledged: UInt64
-    /// Messages delivered to the attached clients and not answered.
+    /// Messages delivered to the attached clients and not answered. For a server, the requests that it holds.
     package var unacknowledged: UInt32
-    /// The name of a durable subscription; empty for a volatile one.
+    /// The number of requests that a server holds at most at the same time; 0 for a subscription.
+    package var concurrency: UInt32
+    /// The name of a durable subscription; empty for a volatile one and for a server.
     package var durableName: String
     package var object: String
     package var patterns: [String]
@@ -39,7 +41,7 @@ package struct SubscriptionEntry: ListedEntry {
     package init(
         request: UInt64, uid: UInt32, pid: UInt32 = 0, client: UInt64 = 0, cursor: UInt64 = 0, behind: UInt64? = nil,
         isBehindUpperBound: Bool = false, acknowledged: UInt64 = 0, unacknowledged: UInt32 = 0,
-        durableName: String = "", object: String = "", patterns: [String]
+        concurrency: UInt32 = 0, durableName: String = "", object: String = "", patterns: [String]
     ) {
         self.request = request
         self.uid = uid
@@ -50,6 +52,7 @@ package struct SubscriptionEntry: ListedEntry {
         self.isBehindUpperBound = isBehindUpperBound
         self.acknowledged = acknowledged
         self.unacknowledged = unacknowledged
+        self.concurrency = concurrency
         self.durableName = durableName
         self.object = object
         self.patterns = patterns
@@ -66,6 +69,7 @@ package struct SubscriptionEntry: ListedEntry {
         isBehindUpperBound = flags & Self.behindFlag != 0 && flags & Self.behindBoundFlag != 0
         acknowledged = try body.integer()
         unacknowledged = try body.integer()
+        concurrency = try body.integer()
         (durableName, object, patterns) = try body.subscriptionTexts()
     }
 
@@ -75,6 +79,7 @@ package struct SubscriptionEntry: ListedEntry {
         buffer.writeLE(pid)
         for field in [client, cursor, behind ?? 0, acknowledged] { buffer.writeLE(field) }
         buffer.writeLE(unacknowledged)
+        buffer.writeLE(concurrency)
         buffer.writeSubscriptionTexts(durableName, object, patterns)
     }
 }

@@ -4,12 +4,14 @@ import NotifyClient
 struct SubscriptionsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "subscriptions",
-        abstract: "List the subscriptions of this user or, with the right to manage everything, of every user.",
+        abstract: "List the subscriptions and servers of this user or, with the right to manage everything, of all.",
         discussion: """
-            Prints one line for each durable subscription and for each volatile subscription of a connected client: \
-            its durable name, its user, the process of its client and the program of that process, how far it is \
-            behind, and its patterns. The last columns, which --wide shows, are its delivered but unacknowledged \
-            messages, the number of its client (see 'notifyctl clients') and its object. '-' stands for no value.
+            Prints one line for each durable subscription, and for each volatile subscription and each server (see \
+            'notifyctl serve') of a connected client: its kind, its durable name, its user, the process of its client \
+            and the program of that process, how far it is behind, and its patterns. The last columns, which --wide \
+            shows, are its delivered but unacknowledged messages, for a server the requests that it holds and how many \
+            it may hold (CONCURRENCY), the number of its client (see 'notifyctl clients') and its object. '-' stands \
+            for no value.
 
             BEHIND is the number of messages that a durable subscription may receive and that are not acknowledged, \
             like PENDING of 'notifyctl durable list', or '?' if the daemon has not counted them yet. '<=' marks an \
@@ -48,17 +50,20 @@ struct SubscriptionsCommand: AsyncParsableCommand {
         showsRates: Bool
     ) -> Table {
         var columns: [Table.Column] = [
-            .text("DURABLE"), .text("USER"), .number("PID"), .text("PROGRAM"), .number("BEHIND"),
+            .text("KIND"), .text("DURABLE"), .text("USER"), .number("PID"), .text("PROGRAM"), .number("BEHIND"),
         ]
         if showsRates { columns.append(.number("ACKED/S")) }
-        columns += [.text("PATTERNS"), .number("UNACKED").wide, .number("CLIENT").wide, .text("OBJECT").wide]
+        columns += [
+            .text("PATTERNS"), .number("UNACKED").wide, .number("CONCURRENCY").wide, .number("CLIENT").wide,
+            .text("OBJECT").wide,
+        ]
         var table = Table(columns)
         let users = UserNames.names(of: look.items.map(\.uid))
         let counts = acknowledged(earlier?.items ?? [])
         for subscription in look.items {
             let durable = subscription.durable
             var cells = [
-                durable?.name ?? Table.none, users[subscription.uid] ?? "\(subscription.uid)",
+                kind(of: subscription), durable?.name ?? Table.none, users[subscription.uid] ?? "\(subscription.uid)",
                 text(subscription.pid),
                 subscription.pid.flatMap { ProcessNames.program(of: $0) } ?? Table.none,
                 durable.map(behind) ?? Table.none,
@@ -68,8 +73,8 @@ struct SubscriptionsCommand: AsyncParsableCommand {
                 cells.append(text(rate(of: subscription, from: before, look.time, since: earlier?.time)))
             }
             cells += [
-                subscription.patterns.joined(separator: " "), text(durable?.unacknowledged), text(subscription.client),
-                subscription.object ?? Table.none,
+                subscription.patterns.joined(separator: " "), text(inFlight(of: subscription)),
+                text(subscription.server?.concurrency), text(subscription.client), subscription.object ?? Table.none,
             ]
             table.append(cells)
         }
@@ -94,6 +99,16 @@ struct SubscriptionsCommand: AsyncParsableCommand {
         subscription.durable.map { Key(uid: subscription.uid, name: $0.name, client: subscription.client) }
     }
 
+    static func kind(of subscription: Administration.SubscriptionStatus) -> String {
+        if subscription.server != nil { return "server" }
+        return subscription.durable == nil ? "volatile" : "durable"
+    }
+
+    /// The delivered but unacknowledged messages of a durable subscription, or the requests that a server holds.
+    static func inFlight(of subscription: Administration.SubscriptionStatus) -> Int? {
+        subscription.server?.heldRequests ?? subscription.durable?.unacknowledged
+    }
+
     private static func behind(_ durable: Administration.SubscriptionStatus.Durable) -> String {
         durable.behind.map { durable.isBehindUpperBound ? "<=\($0)" : "\($0)" } ?? Table.unknown
     }
@@ -103,6 +118,7 @@ struct SubscriptionsCommand: AsyncParsableCommand {
     static func write(_ subscription: Administration.SubscriptionStatus, to json: inout JSONWriter) {
         let durable = subscription.durable
         json.object { json in
+            json.member("kind", kind(of: subscription))
             json.member("durable", durable?.name)
             json.member("uid", subscription.uid)
             json.member("user", UserNames.name(of: subscription.uid))
@@ -113,7 +129,8 @@ struct SubscriptionsCommand: AsyncParsableCommand {
             json.optionalMember("behind", durable.flatMap(\.behind))
             json.member("behind_is_upper_bound", durable?.isBehindUpperBound ?? false)
             json.optionalMember("acknowledged", durable?.acknowledged)
-            json.optionalMember("in_flight", durable?.unacknowledged)
+            json.optionalMember("in_flight", inFlight(of: subscription))
+            json.optionalMember("concurrency", subscription.server?.concurrency)
             json.member("object", subscription.object)
             json.key("patterns")
             json.array { json in

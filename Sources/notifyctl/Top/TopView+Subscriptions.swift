@@ -1,13 +1,13 @@
 import NotifyClient
 
 extension TopView {
-    /// The durable and volatile subscriptions.
+    /// The durable and volatile subscriptions, and the servers.
     static let subscriptions = TopView(
         "subscriptions", key: "s",
         columns: [
-            .text("DURABLE"), .text("USER"), .identifier("PID"), .text("PROGRAM"), .number("BEHIND"),
-            .number("ACKED/S"), .text("PATTERNS"), .number("UNACKED").wide, .identifier("CLIENT").wide,
-            .text("OBJECT").wide,
+            .text("KIND"), .text("DURABLE"), .text("USER"), .identifier("PID"), .text("PROGRAM"), .number("BEHIND"),
+            .number("ACKED/S"), .text("PATTERNS"), .number("UNACKED").wide, .number("CONCURRENCY").wide,
+            .identifier("CLIENT").wide, .text("OBJECT").wide,
         ],
         sortedBy: "BEHIND"
     ) { rows(of: try await $0.administration.subscriptions()) }
@@ -19,15 +19,17 @@ extension TopView {
             let durable = subscription.durable
             return TopRow(
                 // The id contains the client, because counts begin at 0 again when a client attaches. Volatile
-                // subscriptions have no counts, so they may share an id.
+                // subscriptions and servers have no such counts, so they may share an id.
                 id: "\(subscription.uid) \(durable?.name ?? "") \(subscription.client ?? 0)",
                 cells: [
-                    .text(durable?.name), .text(users[subscription.uid] ?? "\(subscription.uid)"),
+                    .text(SubscriptionsCommand.kind(of: subscription)), .text(durable?.name),
+                    .text(users[subscription.uid] ?? "\(subscription.uid)"),
                     .identifier(subscription.pid), .text(subscription.pid.flatMap { programs[$0] }),
                     behind(durable), durable.map { .total($0.acknowledged) } ?? .none,
                     .text(subscription.patterns.joined(separator: " ")),
-                    durable.map { .number(UInt64($0.unacknowledged)) } ?? .none, .identifier(subscription.client),
-                    .text(subscription.object),
+                    SubscriptionsCommand.inFlight(of: subscription).map { .number(UInt64($0)) } ?? .none,
+                    subscription.server.map { .number(UInt64($0.concurrency)) } ?? .none,
+                    .identifier(subscription.client), .text(subscription.object),
                 ])
         }
     }

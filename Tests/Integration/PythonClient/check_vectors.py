@@ -184,11 +184,11 @@ def decode(kind, flags, body):
         f = fields("request code subscription detail", "<QH2xIQ", body)
         return f | {"message": body[24:].decode(), "fatal": bool(flags & 1)}
     if kind == "subscriptionEntry":
-        f = fields("request uid pid client cursor behind acknowledged unacknowledged", "<QII4QI", body)
-        name, object, count = body[52:55]
-        f["durableName"], f["object"] = body[56:56 + name].decode(), body[56 + name:56 + name + object].decode()
+        f = fields("request uid pid client cursor behind acknowledged unacknowledged concurrency", "<QII4QII", body)
+        name, object, count = body[56:59]
+        f["durableName"], f["object"] = body[60:60 + name].decode(), body[60 + name:60 + name + object].decode()
         return f | {"behindKnown": bool(flags & 1), "behindBound": bool(flags & 2),
-                    "patterns": counted_texts(body, 56 + name + object, count)}
+                    "patterns": counted_texts(body, 60 + name + object, count)}
     if kind == "durableEntry":
         f = fields("request uid pid client cursor lost pending pendingBytes oldest inFlight members waiting",
                    "<QII6QIII", body)

@@ -5,7 +5,7 @@ import WireTestSupport
 
 @testable import NotifyBroker
 
-/// Lists of clients and subscriptions.
+/// Lists of clients, subscriptions and servers.
 struct ListingTests {
     private func list(_ subject: ListSubject, _ client: Client, _ host: TestHost) -> [Received] {
         _ = client.take()
@@ -165,6 +165,63 @@ struct ListingTests {
         #expect(list(.subscriptions, client, host).count == 2)
     }
 
+    // MARK: Servers
+
+    @Test func `servers follow the subscriptions of their client, with the requests that they hold`() {
+        let host = TestHost()
+        let (server, asker) = (host.connect(pid: 9), host.connect(pid: 10))
+        server.serve(1, ["user.1000.b", "user.1000.a.*"], concurrency: 2)
+        server.serve(2, ["user.1000.c"])
+        server.subscribe(1, ["a"])
+        asker.subscribe(1, ["b"])
+        for _ in 0..<3 { asker.ask("user.1000.b") }
+        host.run()
+        #expect(
+            subscriptions(server, host) == [
+                SubscriptionEntry(request: 4, uid: 1000, pid: 9, client: 1, patterns: ["a"]),
+                SubscriptionEntry(
+                    request: 4, uid: 1000, pid: 9, client: 1, unacknowledged: 2, concurrency: 2,
+                    patterns: ["user.1000.a.*", "user.1000.b"]),
+                SubscriptionEntry(request: 4, uid: 1000, pid: 9, client: 1, concurrency: 1, patterns: ["user.1000.c"]),
+                SubscriptionEntry(request: 4, uid: 1000, pid: 10, client: 2, patterns: ["b"]),
+            ])
+    }
+
+    @Test func `a server that has ended is not listed, although it holds a request`() {
+        let host = TestHost()
+        let server = host.connect()
+        server.serve(1, ["user.1000.b"])
+        server.serve(2, ["user.1000.c"])
+        server.ask("user.1000.b")
+        server.endServing(1)
+        host.run()
+        #expect(subscriptions(server, host).map(\.patterns) == [["user.1000.c"]])
+    }
+
+    @Test func `a list of servers is answered in pieces, and skips those that end meanwhile`() {
+        var configuration = BrokerConfiguration()
+        configuration.answerBytesPerConnection = 4096
+        let host = TestHost(configuration)
+        let (lister, server) = (host.connect(), host.connect())
+        for number in 1...1_000 as ClosedRange<UInt32> { server.serve(number, ["user.1000.\(number)"]) }
+        host.run()
+        lister.stopTaking()
+        lister.send(ListRequest(request: lister.nextRequest(), subject: .subscriptions))
+        host.run()
+        for number in 1...999 as ClosedRange<UInt32> { server.endServing(number) }
+        host.run()
+        lister.makeRoom()
+        host.run()
+        let answer = lister.take()
+        #expect(answer.count > 10 && answer.count < 500)
+        #expect(answer.last == .listEnd(ListEnd(request: 1)))
+        guard case .subscriptionEntry(let last)? = answer.dropLast().last else {
+            Issue.record("the last entry is \(answer)")
+            return
+        }
+        #expect(last.patterns == ["user.1000.1000"])
+    }
+
     // MARK: Rights
 
     @Test(arguments: [ListSubject.clients, .subscriptions])
@@ -175,6 +232,7 @@ struct ListingTests {
             client.subscribe(1, ["a"])
             client.subscribe(2, ["b"], durable: "d")
         }
+        for (uid, client) in [(1000, owner), (2000, stranger), (0, root)] { client.serve(1, ["user.\(uid).x"]) }
         host.run()
         func uids(_ client: Client) -> Set<UInt32> {
             let uids = list(subject, client, host).map { entry in

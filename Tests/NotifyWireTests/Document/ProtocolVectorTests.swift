@@ -514,8 +514,8 @@ import WireTestSupport
             "request": entry.request, "uid": entry.uid, "pid": entry.pid, "client": entry.client,
             "cursor": entry.cursor, "behind": entry.behind ?? 0, "behindKnown": entry.behind != nil,
             "behindBound": entry.isBehindUpperBound, "acknowledged": entry.acknowledged,
-            "unacknowledged": entry.unacknowledged, "durableName": entry.durableName, "object": entry.object,
-            "patterns": entry.patterns,
+            "unacknowledged": entry.unacknowledged, "concurrency": entry.concurrency,
+            "durableName": entry.durableName, "object": entry.object, "patterns": entry.patterns,
         ]
     }
 

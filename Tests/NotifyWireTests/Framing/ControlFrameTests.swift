@@ -128,6 +128,9 @@ struct Sample: Sendable, CustomTestStringConvertible {
                 acknowledged: 23, unacknowledged: 24, durableName: "mail", object: "ø", patterns: ["a", ">"])),
         Sample(SubscriptionEntry(request: 17, uid: 18, behind: 22, durableName: "mail", patterns: ["a"])),
         Sample(SubscriptionEntry(request: 17, uid: 18, patterns: [])),
+        Sample(
+            SubscriptionEntry(
+                request: 17, uid: 18, pid: 19, client: 20, unacknowledged: 21, concurrency: .max, patterns: ["a"])),
         Sample(ListRequest(request: 17, subject: .backlogs)),
         Sample(
             DurableEntry(

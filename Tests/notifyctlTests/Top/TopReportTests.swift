@@ -76,7 +76,7 @@ import Testing
         #expect(TopView.rows(of: [client(7, connected: 1, posts: 6)])[0].id == rows[0].id)
     }
 
-    @Test func `durable and volatile subscriptions are rows`() {
+    @Test func `durable and volatile subscriptions and servers are rows`() {
         let entries = [
             SubscriptionEntry(
                 request: 1, uid: 0, client: 7, cursor: 9, behind: 12, acknowledged: 30, unacknowledged: 2,
@@ -86,19 +86,26 @@ import Testing
             SubscriptionEntry(
                 request: 1, uid: 0, behind: 12, isBehindUpperBound: true, durableName: "shop", object: "shop",
                 patterns: ["c"]),
+            SubscriptionEntry(request: 1, uid: 0, client: 9, unacknowledged: 2, concurrency: 4, patterns: ["d"]),
         ]
         let rows = TopView.rows(of: entries.map { Administration.SubscriptionStatus($0) })
         #expect(
             rows[0].cells == [
-                .text("billing"), .text("root"), .identifier(0), .none, .number(12), .total(30), .text("a b.>"),
-                .number(2), .identifier(7), .text("shop"),
+                .text("durable"), .text("billing"), .text("root"), .identifier(0), .none, .number(12), .total(30),
+                .text("a b.>"), .number(2), .none, .identifier(7), .text("shop"),
             ])
         #expect(
             rows[1].cells == [
-                .none, .text("root"), .identifier(0), .none, .none, .none, .text("c"), .none, .identifier(8), .none,
+                .text("volatile"), .none, .text("root"), .identifier(0), .none, .none, .none, .text("c"), .none, .none,
+                .identifier(8), .none,
             ])
-        #expect([2, 3, 8].map { rows[2].cells[$0] } == [.none, .none, .none])
-        #expect(rows[3].cells[4] == .atMost(12) && rows[3].cells[4].text == "<=12")
+        #expect([3, 4, 10].map { rows[2].cells[$0] } == [.none, .none, .none])
+        #expect(rows[3].cells[5] == .atMost(12) && rows[3].cells[5].text == "<=12")
+        #expect(
+            rows[4].cells == [
+                .text("server"), .none, .text("root"), .identifier(0), .none, .none, .none, .text("d"), .number(2),
+                .number(4), .identifier(9), .none,
+            ])
         #expect(rows[0].cells.count == TopView.subscriptions.columns.count)
     }
 }
