@@ -82,6 +82,13 @@ import Testing
                     let managed = Self.names(matching: text, .manage, identity.uid)
                     #expect(managed.allSatisfy { model.permits(.manage, $0.tokens, identity) }, "\(pattern) \(own)")
                 }
+                guard !text.contains("$") else { continue }
+                let served = Self.names(matching: text, .serve, identity.uid).filter {
+                    model.permits(.serve, $0.tokens, identity)
+                }
+                let mayServe = policy.mayServeSome(pattern, identity)
+                #expect(mayServe || served.isEmpty, "\(pattern) \(own)")
+                if pattern.isExact { #expect(mayServe == policy.serveDecision(pattern, identity).isAllowed) }
             }
         }
     }

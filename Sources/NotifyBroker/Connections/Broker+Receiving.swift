@@ -234,7 +234,7 @@ extension Broker {
     mutating func release(_ slot: ConnectionSlot, now: BrokerTime) {
         endSubscriptions(of: slot, now: now)
         endAsks(of: slot)
-        endServers(of: slot)
+        endServers(of: slot, now: now)
         endAnnouncements(of: slot, now: now)
         endMonitor(of: slot)
         endPageRequests(of: slot)

@@ -87,7 +87,7 @@ extension Broker {
         case .check: try check(CheckRequest(frame), slot)
         case .find: try find(Find(frame), slot, now: now)
         case .serve: try serve(Serve(frame), slot, now: now)
-        case .endServing: try endServing(EndServing(frame), slot)
+        case .endServing: try endServing(EndServing(frame), slot, now: now)
         case .announce: try announceReceived(frame, from: slot, now: now)
         case .withdraw: try withdraw(Withdraw(frame), slot, now: now)
         case .ask: try askReceived(frame, from: slot, now: now)

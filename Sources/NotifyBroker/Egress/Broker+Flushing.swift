@@ -54,7 +54,7 @@ extension Broker {
             actions.append(.scheduleTick)
         }
         if connections[slot].isInputEnded, connections[slot].turn == .none, !connections[slot].servers.isEmpty {
-            endServers(of: slot)
+            endServers(of: slot, now: now)
             actions.append(.scheduleTick)
         }
         if connections[slot].hasBlockedServers, resumeServers(of: slot, now: now) { actions.append(.scheduleTick) }

@@ -112,12 +112,20 @@ extension Broker {
         }
     }
 
-    /// Answers a waiting call if no server is left that may get it. Other services have the call in their queues.
-    mutating func failIfOrphaned(_ call: CallID) {
+    /// Answers a waiting call if no server is left that may get it. Sends it to the servers of another user if they have
+    /// its name now. Other services of the same user have the call in their queues.
+    ///
+    /// - Parameter uid: The user whose server has ended.
+    mutating func handOver(_ call: CallID, from uid: UInt32, now: BrokerTime) {
         guard let frame = services[call]?.frame, services[call]?.state == .waiting else { return }
         frame.withUnsafeReadableBytes { bytes in
             let name = ServiceCall.name(inFrame: bytes)
-            if !services.maySend(call, toOneOf: resolveServices(name)) { fail(call, .noResponders(name)) }
+            let resolution = resolveServices(name)
+            if !services.maySend(call, toOneOf: resolution) {
+                fail(call, .noResponders(name))
+            } else if services.belong(resolution, toOtherThan: uid) {
+                send(call, now: now)
+            }
         }
     }
 

@@ -25,8 +25,8 @@ extension Broker {
         scheduler.spend(
             FairScheduler.Cost.subscribe + patterns.count * (FairScheduler.Cost.pattern + services.table.patternCount))
         for pattern in patterns { try access.checkServe(pattern, identity) }
-        let holder = services.holder(overlapping: patterns, uid: uid) { key in
-            key.patterns.allSatisfy { access.policy.serveDecision($0, access.identity(key.identity)).isAllowed }
+        let holder = services.holder(overlapping: patterns, uid: uid) {
+            access.policy.mayServeSome($0, access.identity($1))
         }
         if let holder {
             let pid = connections[holder.connection].pid
@@ -67,14 +67,14 @@ extension Broker {
         sendWaitingCalls(to: server, now: now)
     }
 
-    mutating func endServing(_ frame: EndServing, _ slot: ConnectionSlot) throws(WireError) {
+    mutating func endServing(_ frame: EndServing, _ slot: ConnectionSlot, now: BrokerTime) throws(WireError) {
         let server = connections[slot].servers.first {
             services[$0].map { $0.number == frame.server && !$0.isLeaving } ?? false
         }
         guard let server else {
             throw WireError(.unknownSubscription, "this connection has no server \(frame.server)")
         }
-        for call in end(server, of: slot) { failIfOrphaned(call) }
+        for call in end(server, of: slot) { handOver(call, from: connections[slot].uid, now: now) }
         answer(slot, ServingEnded(request: frame.request, server: frame.server))
     }
 
@@ -111,7 +111,7 @@ extension Broker {
 
     /// Ends the servers of a connection that ends. The askers of the calls that they hold get
     /// `serverGone`.
-    mutating func endServers(of slot: ConnectionSlot) {
+    mutating func endServers(of slot: ConnectionSlot, now: BrokerTime) {
         guard !connections[slot].servers.isEmpty else { return }
         // All servers end first, so that no call is handed from one to another.
         var orphans: Set<CallID> = []
@@ -126,7 +126,9 @@ extension Broker {
                 end(heldCall: call)
             }
         }
-        for call in orphans.sorted(by: { $0.generation < $1.generation }) { failIfOrphaned(call) }
+        for call in orphans.sorted(by: { $0.generation < $1.generation }) {
+            handOver(call, from: connections[slot].uid, now: now)
+        }
         connections[slot].servers = []
     }
 }

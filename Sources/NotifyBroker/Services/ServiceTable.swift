@@ -4,8 +4,9 @@ import NotifyWire
 
 /// The services, and the center that resolves the name of a request to those that match.
 ///
-/// The services that match a name all belong to one user, because ``service(overlapping:uid:where:)`` finds those of
-/// others before a service is added. Each user has a scope in the center, which bounds the work of matching and measures
+/// The services that a name resolves to all belong to one user. ``service(overlapping:uid:where:)`` finds those of others
+/// before a service is added. After a change of rights, services of several users may match: then the user of the service
+/// that was added first has the name. Each user has a scope in the center, which bounds the work of matching and measures
 /// the memory of the user's services.
 struct ServiceTable: ~Copyable {
     private struct Scope {
@@ -58,8 +59,8 @@ struct ServiceTable: ~Copyable {
     /// Drops all cached resolutions, because rights have changed.
     mutating func rightsChanged() { center.dropResolutions() }
 
-    /// The services that match a valid name. Unless the resolution is cached, `isPermitted` is called with the identity
-    /// of each service that matches.
+    /// The services of one user that match a valid name. Unless the resolution is cached, `isPermitted` is called with
+    /// the identities of services that match.
     mutating func resolve(_ name: UnsafeRawBufferPointer, where isPermitted: (IdentityID) -> Bool) -> Resolution {
         Self.resolve(name, &center, services, where: isPermitted)
     }
@@ -70,21 +71,29 @@ struct ServiceTable: ~Copyable {
     ) -> Resolution {
         let key = PostKey(name: name, object: nil)
         if let cached = center.cachedResolution(of: key) { return cached.resolution }
-        return center.resolve(key) { isPermitted(services[Int($0.slot)].key.identity) }
+        var user: UInt32?
+        return center.resolve(key) { registration in
+            let service = services[Int(registration.slot)]
+            guard service.uid == user ?? service.uid, isPermitted(service.key.identity) else { return false }
+            user = service.uid
+            return true
+        }
     }
 
-    /// A service of another user with a pattern that matches some of the names that `patterns` match; nil if there is
-    /// none.
+    /// A service of another user that serves some of the names that `patterns` match; nil if there is none.
     ///
-    /// - Parameter isPermitted: Whether the servers with this identity and these patterns still have the right to serve.
+    /// - Parameter isPermitted: Whether an identity still has the right to serve some of the names of a pattern.
     func service(
-        overlapping patterns: [NamePattern], uid: UInt32, where isPermitted: (Service.Key) -> Bool
+        overlapping patterns: [NamePattern], uid: UInt32, where isPermitted: (NamePattern, IdentityID) -> Bool
     ) -> Service? {
-        for service in services.values where service.uid != uid {
-            let isOverlapping = service.key.patterns.contains { held in patterns.contains { $0.overlaps(held) } }
-            if isOverlapping, isPermitted(service.key) { return service }
+        services.values.first { service in
+            service.uid != uid
+                && service.key.patterns.contains { held in
+                    patterns.contains { pattern in
+                        pattern.intersection(held).map { isPermitted($0, service.key.identity) } ?? false
+                    }
+                }
         }
-        return nil
     }
 
     // MARK: Adding and removing

@@ -65,9 +65,9 @@ struct Services: ~Copyable {
 extension Services {
     /// A server of another user that serves some of the names that the patterns match; nil if there is none.
     ///
-    /// - Parameter isPermitted: Whether the servers with this identity and these patterns still have the right to serve.
+    /// - Parameter isPermitted: Whether an identity still has the right to serve some of the names of a pattern.
     func holder(
-        overlapping patterns: [NamePattern], uid: UInt32, where isPermitted: (Service.Key) -> Bool
+        overlapping patterns: [NamePattern], uid: UInt32, where isPermitted: (NamePattern, IdentityID) -> Bool
     ) -> Server? {
         table.service(overlapping: patterns, uid: uid, where: isPermitted)?.servers.first.flatMap { servers[$0] }
     }
@@ -185,6 +185,11 @@ extension Services {
         }
         assign(call, to: best.id)
         return best.id
+    }
+
+    /// Whether services that a name resolves to belong to another user.
+    func belong(_ resolution: Resolution, toOtherThan uid: UInt32) -> Bool {
+        resolution.registrations.first.map { table[$0.slot].uid != uid } ?? false
     }
 
     /// Whether a server of the services may get the call, now or later.

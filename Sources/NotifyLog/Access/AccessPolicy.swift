@@ -170,6 +170,15 @@ extension AccessPolicy {
         wholeDecision(.serve, pattern, identity)
     }
 
+    /// Whether `identity` may serve some of the names that `pattern` matches. True in doubt, if several rules together
+    /// deny all of them.
+    package func mayServeSome(_ pattern: NamePattern, _ identity: borrowing Identity) -> Bool {
+        let trie = rules.trie(.serve)
+        let covering = trie.rules(covering: pattern).rule(for: identity, trie.ends)
+        if rules.decision(covering).isAllowed { return true }
+        return trie.rule(above: covering ?? -1, .allow, overlapping: pattern, for: identity, in: rules.rules) != nil
+    }
+
     /// The decision about a right to all names that `pattern` matches.
     private func wholeDecision(
         _ right: AccessRight, _ pattern: NamePattern, _ identity: borrowing Identity

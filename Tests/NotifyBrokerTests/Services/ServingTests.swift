@@ -107,6 +107,93 @@ struct ServingTests {
         #expect(host.holdsNothing(1000) && host.counter("servers") == 0)
     }
 
+    // MARK: Rights that change
+
+    private static func may(_ uids: Set<UInt32>, _ names: NamePattern...) -> [AccessRule] {
+        [AccessRule(.allow, [.serve], names: names, uids: uids)]
+    }
+
+    @Test func `a server that may serve some of its names only holds these`() {
+        let host = TestHost(policy: AccessPolicy(rules: Self.may([1000, 1001], "jobs.>", "mail", "news.*")))
+        let (first, second) = (host.connect(uid: 1000), host.connect(uid: 1001))
+        first.serve(1, ["jobs.*", "mail", "news.*"])
+        host.run()
+        let denied: [NamePattern] = ["jobs.a", "news.*"]
+        let denial = AccessRule(.deny, [.serve], names: denied, uids: [1000])
+        let rules = Self.may([1000, 1001], "jobs.>", "mail", "news.*") + [denial]
+        host.core.broker.policyChanged(to: AccessPolicy(generation: 1, rules: rules))
+        for (number, pattern) in zip((1 as UInt32)..., ["mail", "jobs.b", "jobs.*", "*.b"]) {
+            second.serve(number, [pattern])
+        }
+        host.run()
+        let held = ErrorCode.serviceHeld.rawValue
+        #expect(second.takeErrors().map(\.code) == [held, held, held, ErrorCode.forbidden.rawValue])
+        second.serve(1, ["jobs.a", "jobs.a.>", "news.*"])
+        host.run()
+        #expect(second.take() == [.serving(Serving(request: 5, server: 1))])
+        for name in ["jobs.a", "jobs.b", "news.x", "mail"] { second.ask(name) }
+        host.run()
+        #expect(first.takeCalls().map(\.name) == ["jobs.b"], "its concurrency is 1")
+        #expect(second.takeCalls().map(\.name) == ["jobs.a"])
+    }
+
+    @Test func `if servers of two users may serve a name, the first one has it until it ends`() {
+        let rules = Self.may([1000, 1001], "jobs")
+        let host = TestHost(policy: AccessPolicy(rules: rules))
+        let (first, second, asker) = (host.connect(uid: 1000), host.connect(uid: 1001), host.connect(uid: 1002))
+        first.serve(1, ["jobs"], concurrency: 2)
+        host.run()
+        _ = first.take()
+        host.core.broker.policyChanged(to: AccessPolicy(generation: 1, rules: Self.may([1001], "jobs")))
+        second.serve(1, ["jobs"])
+        for _ in 0..<2 { asker.ask("jobs") }
+        host.run()
+        #expect(first.takeCalls().isEmpty)
+        #expect(second.takeCalls().count == 1)
+        // The waiting request goes back to the first user, and the one in progress stays.
+        host.core.broker.policyChanged(to: AccessPolicy(generation: 2, rules: rules))
+        host.run()
+        for _ in 0..<2 { asker.ask("jobs") }
+        host.run()
+        let calls = first.takeCalls()
+        #expect(calls.count == 2 && second.takeCalls().isEmpty)
+        // The third request waits for the first user's server. When it ends, the second user's may get it.
+        first.endServing(1)
+        host.run()
+        #expect(second.takeCalls().isEmpty, "it holds a request")
+        for call in calls { first.respond(call.call, .replied) }
+        host.closed(second)
+        host.run()
+        let errors = asker.takeErrors().map { ErrorCode(rawValue: $0.code) }
+        #expect(errors == [.serverGone, .noResponders])
+    }
+
+    @Test(arguments: [false, true])
+    func `requests that wait for a server that ends go to the server of another user`(_ closes: Bool) {
+        let rules = Self.may([1000, 1001], "jobs")
+        let host = TestHost(policy: AccessPolicy(rules: rules))
+        let (first, second, asker) = (host.connect(uid: 1000), host.connect(uid: 1001), host.connect(uid: 1002))
+        first.serve(1, ["jobs"])
+        host.run()
+        host.core.broker.policyChanged(to: AccessPolicy(generation: 1, rules: Self.may([1001], "jobs")))
+        second.serve(1, ["jobs"], concurrency: 2)
+        host.run()
+        host.core.broker.policyChanged(to: AccessPolicy(generation: 2, rules: rules))
+        for number in 1...3 as ClosedRange<UInt8> { asker.ask("jobs", payload: [number]) }
+        host.run()
+        #expect(first.takeCalls().map(\.payload) == [[1]])
+        #expect(second.takeCalls().isEmpty)
+        if closes { host.closed(first) } else { first.endServing(1) }
+        host.run()
+        #expect(second.takeCalls().map(\.payload) == [[2], [3]])
+        asker.ask("jobs", payload: [4])
+        host.run()
+        #expect(first.takeCalls().isEmpty)
+        for client in closes ? [second, asker] : [second, first, asker] { host.closed(client) }
+        host.run()
+        #expect(host.holdsNothing(1000) && host.holdsNothing(1001) && host.holdsNothing(1002))
+    }
+
     @Test func `a server that loses the right gets no further requests`() {
         let rules = [AccessRule(.allow, [.serve], names: ["jobs"], uids: [1000])]
         let host = TestHost(policy: AccessPolicy(rules: rules))
