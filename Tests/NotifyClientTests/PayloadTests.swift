@@ -1,5 +1,6 @@
 import Foundation
 import NIOCore
+import NotifyWire
 import Testing
 
 @testable import NotifyClient
@@ -59,6 +60,36 @@ import Testing
         }
         let texts = payloads.map { String(decoding: $0, as: UTF8.self) }
         #expect(texts == ["text", "ext", "\"text\"", "[1,2]", "text", "ext", "\u{2}", ""])
+    }
+
+    @Test func `a value is set to a text or to JSON, if the present one has the expected sequence`() async throws {
+        let received = try await FakeDaemon.run { daemon in
+            let served = Task {
+                let connection = try await daemon.accept()
+                var received: [(post: FakeConnection.ReceivedPost, ifSequence: UInt64?)] = []
+                for _ in 0..<3 {
+                    let set = try await connection.expectSetValue()
+                    received.append(set)
+                    connection.sendReceipt(set.post.request, durability: set.post.durability)
+                }
+                return received
+            }
+            try await withNotificationClient(configuration: .test(daemon.path)) { client in
+                try await client.setValue("text", for: "a")
+                try await client.setValue(json: "text", for: "a", object: "o", headers: ["k": "v"], ifSequence: 7)
+                try await client.setValue(json: Order(number: 3), for: "a", ifSequence: 0, isSynced: true)
+                let error = await #expect(throws: NotifyError.self) {
+                    try await client.setValue(json: Double.nan, for: "a")
+                }
+                #expect(error?.code == .coding)
+            }
+            return try await served.value
+        }
+        #expect(received.map(\.post.text) == ["text", "\"text\"", "{\"number\":3}"])
+        #expect(received.map(\.ifSequence) == [nil, 7, 0])
+        #expect(received.map(\.post.object) == ["", "o", ""])
+        #expect(received.map(\.post.durability) == [.stored, .stored, .synced])
+        #expect(received[1].post.headers.map(\.key) == ["k"])
     }
 
     @Test func `a message can be made from any collection of bytes`() throws {

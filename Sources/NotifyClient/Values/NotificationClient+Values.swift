@@ -46,6 +46,23 @@ extension NotificationClient {
             timeout: timeout)
     }
 
+    /// Sets a value to a Swift value as JSON, as the overload with bytes does. ``Message/decode(as:)`` decodes it.
+    ///
+    /// ```swift
+    /// try await client.setValue(json: Progress(done: 3, of: 10), for: "jobs.backup")
+    /// ```
+    ///
+    /// - Throws: As the overload with bytes; `coding` if the value can't be encoded.
+    @discardableResult
+    public nonisolated(nonsending) func setValue(
+        json value: some Encodable, for name: String, object: String? = nil, headers: Headers = [:],
+        ifSequence sequence: UInt64? = nil, isSynced: Bool = false, timeout: Duration? = nil
+    ) async throws(NotifyError) -> Receipt {
+        try await setValue(
+            encodeJSON(value), for: name, object: object, headers: headers, ifSequence: sequence, isSynced: isSynced,
+            timeout: timeout)
+    }
+
     /// Returns the value of a name and object; `nil` if there is none.
     ///
     /// - Parameters:
@@ -95,10 +112,11 @@ extension NotificationClient {
     /// }
     /// ```
     ///
-    /// A watch shows committed and announced values, and never an older state after a newer one. If it is read slowly, it gets the
-    /// latest state of each value, and skips those between. If the connection is lost, it continues with what has changed
-    /// since; if that is unknown, it begins anew with `reset`. One page of values at most is held in memory,
-    /// and the names of the reported announced values. Each iterator begins anew. The sequence ends in a cancelled task, and when the service of the task is shut down gracefully.
+    /// A watch shows committed and announced values, and never an older state after a newer one. If it is read slowly,
+    /// it gets the latest state of each value, and skips those between. If the connection is lost, it continues with
+    /// what has changed since; if that is unknown, it begins anew with `reset`. One page of values at most is held in
+    /// memory, and the names of the reported announced values. Each iterator begins anew. The sequence ends in a
+    /// cancelled task, and when the service of the task is shut down gracefully.
     ///
     /// - Parameters:
     ///   - patterns: The patterns of names to match, 1 to 64.

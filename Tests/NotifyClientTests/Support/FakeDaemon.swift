@@ -113,16 +113,24 @@ final class FakeConnection: Sendable {
         }
 
         func readPost() throws -> ReceivedPost {
-            try #require(kind == .post, "\(kind) came instead of a post")
+            try readFrame(.post) { frame in try ReceivedPost(Post(frame)) }
+        }
+
+        func readSetValue() throws -> (post: ReceivedPost, ifSequence: UInt64?) {
+            try readFrame(.setValue) { frame in
+                let set = try SetValue(frame)
+                return (try ReceivedPost(set.post), set.ifSequence)
+            }
+        }
+
+        private func readFrame<Value>(
+            _ kind: FrameKind, _ read: (FrameDecoder.Frame) throws -> Value
+        ) throws -> Value {
+            try #require(self.kind == kind, "\(self.kind) came instead of \(kind)")
             var bytes = ByteBuffer()
-            bytes.writeFrame(.post, flags: flags) { $0.writeBytes(body) }
+            bytes.writeFrame(kind, flags: flags) { $0.writeBytes(body) }
             return try bytes.withUnsafeReadableBytes { bytes in
-                let post = try Post(#require(try FrameDecoder(maximumBodyBytes: body.count).next(in: bytes)))
-                return ReceivedPost(
-                    request: post.request, name: String(decoding: post.parts.name, as: UTF8.self),
-                    object: String(decoding: post.parts.object, as: UTF8.self), payload: Array(post.parts.payload),
-                    durability: post.durability, wantsReceipt: post.wantsReceipt,
-                    headers: try HeaderList.decode(post.parts.headers))
+                try read(#require(try FrameDecoder(maximumBodyBytes: body.count).next(in: bytes)))
             }
         }
     }
@@ -137,6 +145,16 @@ final class FakeConnection: Sendable {
         var headers: [(key: String, value: String)]
 
         var text: String { String(decoding: payload, as: UTF8.self) }
+
+        fileprivate init(_ post: Post) throws {
+            request = post.request
+            name = String(decoding: post.parts.name, as: UTF8.self)
+            object = String(decoding: post.parts.object, as: UTF8.self)
+            payload = Array(post.parts.payload)
+            durability = post.durability
+            wantsReceipt = post.wantsReceipt
+            headers = try HeaderList.decode(post.parts.headers)
+        }
     }
 
     private let channel: any Channel
@@ -162,6 +180,10 @@ final class FakeConnection: Sendable {
 
     func expectPost() async throws -> ReceivedPost {
         try #require(try await next(), "the connection ended before a post").readPost()
+    }
+
+    func expectSetValue() async throws -> (post: ReceivedPost, ifSequence: UInt64?) {
+        try #require(try await next(), "the connection ended before a value").readSetValue()
     }
 
     func expectEnd() async throws {
