@@ -169,8 +169,8 @@ func observeLessOften(_ feed: Feed, in center: LocalCenter) {
 
 // snippet
 func signIn(_ user: String, in center: LocalCenter) -> [UserDidFollow] {
-    center.postRetained(UserDidFollow(user: user), last: 3)
-    return center.retainedMessages(of: UserDidFollow.self)
+    center.setValue(UserDidFollow(user: user), last: 3)
+    return center.values(of: UserDidFollow.self)
 }
 // end
 

@@ -31,7 +31,7 @@ public struct Buffering: Sendable, Hashable {
         Buffering(.dropNewest, limit: limit)
     }
 
-    /// Makes ``LocalCenter/postWaiting(_:object:payload:retaining:)-(NotificationName,_,_,_)`` wait for room if the
+    /// Makes ``LocalCenter/postWaiting(_:object:payload:asValues:)-(NotificationName,_,_,_)`` wait for room if the
     /// buffer is full. Other post methods do not wait: their new notification is dropped.
     public static func wait(limit: Int = defaultLimit) -> Buffering {
         Buffering(.wait, limit: limit)

@@ -19,8 +19,8 @@ extension LocalCenter {
     ///   - line: The source line, for diagnostics.
     ///   - body: Runs after the observation has begun and before the wait.
     /// - Returns: The message; nil after the timeout or if the task is cancelled. A message that was posted while the
-    ///   closure ran is returned immediately, unless the task is cancelled. So is a retained message, unless the
-    ///   options contain `.withoutRetained`.
+    ///   closure ran is returned immediately, unless the task is cancelled. So is a value, unless the
+    ///   options contain `.withoutValues`.
     /// - Throws: The errors of the closure.
     nonisolated(nonsending) public func nextMessage<Message: NotificationMessage, Failure: Error>(
         of type: Message.Type, object: NotificationObject? = nil, options: ObservationOptions = ObservationOptions(),

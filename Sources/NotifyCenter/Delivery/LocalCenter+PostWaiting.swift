@@ -18,40 +18,40 @@ extension LocalCenter {
     ///   - name: The name of the notification.
     ///   - object: The object that the notification concerns.
     ///   - payload: Passed to the observers unchanged.
-    ///   - count: The number of notifications of this name and object to retain for later observers, as with
-    ///     ``postRetained(_:object:payload:last:)-(NotificationName,_,_,_)``. 0 for none.
+    ///   - count: The number of values of this name and object to keep, including this notification, as with
+    ///     ``setValue(_:for:object:last:)-(_,NotificationName,_,_)``. 0 to set no value.
     nonisolated(nonsending) public func postWaiting(
         _ name: NotificationName, object: NotificationObject? = nil, payload: (any Sendable)? = nil,
-        retaining count: Int = 0
+        asValues count: Int = 0
     ) async {
-        await postWaiting(LocalNotification(name: name, object: object, payload: payload), retaining: count)
+        await postWaiting(LocalNotification(name: name, object: object, payload: payload), asValues: count)
     }
 
     /// Checks the name, posts a notification and waits for room. See
-    /// ``postWaiting(_:object:payload:retaining:)-(NotificationName,_,_,_)``.
+    /// ``postWaiting(_:object:payload:asValues:)-(NotificationName,_,_,_)``.
     ///
     /// - Throws: ``NameError`` if the name is not valid.
     nonisolated(nonsending) public func postWaiting(
-        _ name: String, object: NotificationObject? = nil, payload: (any Sendable)? = nil, retaining count: Int = 0
+        _ name: String, object: NotificationObject? = nil, payload: (any Sendable)? = nil, asValues count: Int = 0
     ) async throws(NameError) {
-        await postWaiting(try NotificationName(name), object: object, payload: payload, retaining: count)
+        await postWaiting(try NotificationName(name), object: object, payload: payload, asValues: count)
     }
 
-    /// Posts a message and waits for room. See ``postWaiting(_:object:payload:retaining:)-(NotificationName,_,_,_)``.
+    /// Posts a message and waits for room. See ``postWaiting(_:object:payload:asValues:)-(NotificationName,_,_,_)``.
     nonisolated(nonsending) public func postWaiting<Message: NotificationMessage>(
-        _ message: Message, object: NotificationObject? = nil, retaining count: Int = 0
+        _ message: Message, object: NotificationObject? = nil, asValues count: Int = 0
     ) async {
-        await postWaiting(LocalNotification(message, object: object), retaining: count)
+        await postWaiting(LocalNotification(message, object: object), asValues: count)
     }
 
     /// Posts a notification and waits for room. See
-    /// ``postWaiting(_:object:payload:retaining:)-(NotificationName,_,_,_)``.
-    nonisolated(nonsending) public func postWaiting(_ notification: LocalNotification, retaining count: Int = 0) async {
+    /// ``postWaiting(_:object:payload:asValues:)-(NotificationName,_,_,_)``.
+    nonisolated(nonsending) public func postWaiting(_ notification: LocalNotification, asValues count: Int = 0) async {
         let post = WaitingPost()
         intercepted(notification) { notification in
             let list =
                 if count > 0 {
-                    storeRetained(notification, last: count)
+                    storeValue(notification, last: count)
                 } else {
                     observers(of: notification.name, object: notification.object)
                 }

@@ -25,9 +25,9 @@ extension LocalCenter {
     }
 
     private func finish(_ others: DeferredWork.Others, for observer: Observer) {
-        // An entry that is no longer retained may have been replaced by a newer notification, which reached the
-        // observer as a post. The older one must not follow it.
-        for entry in others.retained where state.withLock({ $0.retained.contains(entry) }) {
+        // A value that is no longer kept may have been replaced by a newer one, which reached the observer as a post.
+        // The older one must not follow it.
+        for entry in others.values where state.withLock({ $0.values.contains(entry) }) {
             observer.deliver(entry.notification, in: self)
         }
         for observer in others.ofReleasedOwner { end(observer) }
@@ -47,7 +47,7 @@ extension LocalCenter {
     struct DeferredWork {
         /// Work that only few registrations need.
         struct Others {
-            var retained: [RetainedNotifications.Entry] = []
+            var values: [KeptValues.Entry] = []
             var ofReleasedOwner: [Observer] = []
             /// An earlier observer of the owner, which the new one may repeat.
             var earlier: Observer?
@@ -76,10 +76,10 @@ extension LocalCenter.State {
                 deferred.replaced = remove(earlier, cache: cache, &deferred.dropped)
             }
         }
-        if !retained.isEmpty && observer.options.retainedLimit > 0 {
+        if !values.isEmpty && observer.options.valueLimit > 0 {
             deferred.others = .init(
-                retained: retained.matching(
-                    observer.names, object: object, limit: observer.options.retainedLimit))
+                values: values.matching(
+                    observer.names, object: object, limit: observer.options.valueLimit))
         }
         if let owner { add(observer, of: owner, &deferred) }
         additionsUntilPruning -= 1

@@ -57,7 +57,8 @@ extension LocalCenter {
         var hooks = CenterHooks()
         var interceptors = InterceptorChain()
         var lastInterceptor: UInt64 = 0
-        var retained = RetainedNotifications()
+        var values = KeptValues()
+        var watches = ValueWatches()
         var attachments: [ObjectIdentifier: any AnyObject & Sendable] = [:]
     }
 

@@ -23,7 +23,7 @@ public struct NotificationObject: Sendable {
     /// Creates an object that is equal to objects with an equal value.
     ///
     /// The value's `==` and `hash(into:)` must not use a center or a ``PostQueue``. A center compares the objects of
-    /// retained notifications under its lock, and a queue compares those of pending notifications under its own lock,
+    /// values under its lock, and a queue compares those of pending notifications under its own lock,
     /// so such a use traps or deadlocks. Other code of the value, such as a deinitializer, may use centers and queues.
     public init(value: some Hashable & Sendable) {
         self.init(unsafeValue: value)

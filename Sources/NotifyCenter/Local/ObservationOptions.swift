@@ -3,8 +3,8 @@ public struct ObservationOptions: Sendable {
     private var statedPriority: Int32?
     var key: String?
     var isOnce = false
-    /// The maximum number of retained notifications to deliver at the registration.
-    var retainedLimit = Int.max
+    /// The maximum number of values to deliver at the registration.
+    var valueLimit = Int.max
     var rateLimit: RateLimit?
     /// A notification is delivered only if all filters accept it.
     var filters: [@Sendable (LocalNotification) -> Bool] = []
@@ -44,13 +44,13 @@ public struct ObservationOptions: Sendable {
         return options
     }
 
-    /// Delivers no retained notifications at the registration.
-    public static var withoutRetained: ObservationOptions { .retained(atMost: 0) }
+    /// Delivers no values at the registration. See ``LocalCenter/setValue(_:for:object:last:)-(_,NotificationName,_,_)``.
+    public static var withoutValues: ObservationOptions { .values(atMost: 0) }
 
-    /// Delivers at most the last `limit` retained notifications at the registration. The default is all.
-    public static func retained(atMost limit: Int) -> ObservationOptions {
+    /// Delivers at most the last `limit` values at the registration. The default is all.
+    public static func values(atMost limit: Int) -> ObservationOptions {
         var options = ObservationOptions()
-        options.retainedLimit = max(limit, 0)
+        options.valueLimit = max(limit, 0)
         return options
     }
 }
@@ -90,14 +90,14 @@ extension ObservationOptions {
 }
 
 extension ObservationOptions: ExpressibleByArrayLiteral {
-    /// Combines options. The last priority, key and rate limit apply, and the smallest limit of retained notifications.
+    /// Combines options. The last priority, key and rate limit apply, and the smallest limit of values.
     /// All filters must accept a notification.
     public init(arrayLiteral elements: ObservationOptions...) {
         for element in elements {
             statedPriority = element.statedPriority ?? statedPriority
             if let key = element.key { self.key = key }
             isOnce = isOnce || element.isOnce
-            retainedLimit = min(retainedLimit, element.retainedLimit)
+            valueLimit = min(valueLimit, element.valueLimit)
             if let rateLimit = element.rateLimit { self.rateLimit = rateLimit }
             filters += element.filters
         }

@@ -302,9 +302,9 @@ import Testing
         #expect(tokens.map(\.observation.isActive) == [false, true])
     }
 
-    @Test func `retained messages go through the mailbox`() async throws {
-        center.postRetained(name, object: "1", payload: 1)
-        center.postRetained(name, object: "2", payload: 2)
+    @Test func `values go through the mailbox`() async throws {
+        center.setValue(1, for: name, object: "1")
+        center.setValue(2, for: name, object: "2")
         let token = try center.observe("orders.*") { [journal] in
             await Task.yield()
             journal.add($0.payload as? Int ?? -1)

@@ -149,10 +149,10 @@ import Testing
         observing.end()
     }
 
-    @Test(arguments: Place.allCases) func `retained messages are delivered first`(place: Place) async {
-        center.postRetained(name, payload: 1)
+    @Test(arguments: Place.allCases) func `values are delivered first`(place: Place) async {
+        center.setValue(1, for: name)
         let observing = observe(place)
-        let without = observe(place, .withoutRetained, adding: 10)
+        let without = observe(place, .withoutValues, adding: 10)
         center.post(name, payload: 2)
         #expect(await journal.values(3).sorted() == [1, 2, 12])
         observing.end()
@@ -160,8 +160,8 @@ import Testing
     }
 
     @Test(arguments: Place.allCases)
-    func `a retained message ends a once observation`(place: Place) async {
-        center.postRetained(name, payload: 1)
+    func `a value ends a once observation`(place: Place) async {
+        center.setValue(1, for: name)
         let observing = observe(place, .once)
         center.post(name, payload: 2)
         #expect(await journal.values(1) == [1])

@@ -84,10 +84,10 @@ import Testing
         #expect(await read(min(5, count), waiting) == Array(all.prefix(5)))
     }
 
-    @Test func `retained messages are delivered first`() async {
-        center.postRetained(name, payload: 1)
+    @Test func `values are delivered first`() async {
+        center.setValue(1, for: name)
         let sequence = center.notifications(for: name)
-        let without = center.notifications(for: name, options: .withoutRetained)
+        let without = center.notifications(for: name, options: .withoutValues)
         post(2..<3)
         #expect(await read(2, sequence) == [1, 2])
         #expect(await read(1, without) == [2])

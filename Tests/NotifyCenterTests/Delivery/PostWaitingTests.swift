@@ -114,7 +114,7 @@ import Testing
         #expect(await paid.next()?.order == 3)
     }
 
-    @Test func `interceptors, hooks and retained values apply to waiting posts`() async {
+    @Test func `interceptors, hooks and values apply to waiting posts`() async {
         let unobserved = Collector<Int>()
         center.hooks.unobserved = { unobserved.add($0.payload as? Int ?? -1) }
         let interception = center.intercept { notification, next in
@@ -124,8 +124,8 @@ import Testing
         await center.postWaiting(name, payload: 0)
         await center.postWaiting(name, payload: 1)
         #expect(unobserved.values == [2])
-        await center.postWaiting(name, payload: 2, retaining: 1)
-        #expect(number(center.retainedNotification(name)) == 3)
+        await center.postWaiting(name, payload: 2, asValues: 1)
+        #expect(number(center.value(of: name)) == 3)
         let sequence = center.notifications(for: name, buffering: .wait(limit: 1))
         let posting = Task { await center.postWaiting(name, payload: 9) }
         var iterator = sequence.makeAsyncIterator()

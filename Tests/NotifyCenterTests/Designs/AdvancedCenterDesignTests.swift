@@ -108,7 +108,7 @@ import Testing
         try center.post(name.string, payload: "by string")
         center.post(LocalNotification(name: name, payload: "by value"))
         center.post(OrderPaid(amount: 1))
-        center.postRetained(name, payload: "retained")
+        center.setValue("retained", for: name)
         // As NotifyFoundation posts a message.
         center.post(name, object: nil, message: "of a type without a name")
         #expect(

@@ -28,7 +28,7 @@ import Testing
         try center.post("orders.lost")
         center.post(LocalNotification(name: name))
         center.post(OrderPaid(amount: 7))
-        center.postRetained(name, payload: 2)
+        center.setValue(2, for: name)
         #expect(
             journal.take() == [
                 "orders.paid 18 1", "orders.lost - -", "orders.paid - -",
@@ -286,11 +286,11 @@ import Testing
         }
         var careful: Careful? = Careful(center)
         let gone = Weak(careful)
-        center.hooks.failed = { [careful] failure in careful?.center.removeAllRetained() }
+        center.hooks.failed = { [careful] failure in careful?.center.clear(matching: .every) }
         careful = nil
         let token = center.observe(name) { _ in throw Failure(description: "") }
-        center.postRetained(name)
-        #expect(center.retainedNotification(name) == nil)
+        center.setValue(nil, for: name)
+        #expect(center.value(of: name) == nil)
         #expect(center.observationCount == 1)
         center.hooks = CenterHooks()
         #expect(gone.isGone)

@@ -130,7 +130,7 @@ import Testing
     // MARK: Every method of posting
 
     enum PostMethod: CaseIterable {
-        case byName, byString, byValue, typed, retainedByName, retainedValue, retainedTyped, ofAnotherLibrary, later
+        case byName, byString, byValue, typed, valueByName, value, typedValue, ofAnotherLibrary, later
 
         func post(in center: LocalCenter) throws {
             let name = OrderPaid.notificationName
@@ -141,9 +141,9 @@ import Testing
             case .byString: try center.post(name.string, object: "17", payload: message)
             case .byValue: center.post(notification)
             case .typed: center.post(message)
-            case .retainedByName: center.postRetained(name, object: "17", payload: message)
-            case .retainedValue: center.postRetained(notification)
-            case .retainedTyped: center.postRetained(message)
+            case .valueByName: center.setValue(message, for: name, object: "17")
+            case .value: center.setValue(notification)
+            case .typedValue: center.setValue(message)
             case .ofAnotherLibrary: center.post(name, object: "17", message: message)
             case .later:
                 let executor = ManualExecutor()
@@ -175,12 +175,12 @@ import Testing
         try method.post(in: center)
         #expect(journal.take().suffix(1) == ["typed 8"])
 
-        center.removeAllRetained()
+        center.clear(matching: .every)
         let stopping = center.intercept { _, _ in }
         try method.post(in: center)
         #expect(journal.take() == ["watched orders.paid 17 7"])
-        #expect(center.retainedNotification(name, object: "17") == nil)
-        #expect(center.retainedNotification(name, object: "18") == nil)
+        #expect(center.value(of: name, object: "17") == nil)
+        #expect(center.value(of: name, object: "18") == nil)
         withExtendedLifetime((observers, watching, changing, stopping)) {}
     }
 

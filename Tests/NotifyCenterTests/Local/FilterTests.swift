@@ -70,8 +70,8 @@ import Testing
         token.cancel()
     }
 
-    @Test func `retained messages are filtered`() {
-        center.postRetained(OrderPaid(amount: 1))
+    @Test func `values are filtered`() {
+        center.setValue(OrderPaid(amount: 1))
         let token = center.observe(OrderPaid.self, options: large) { [journal] in journal.note("\($0.amount)") }
         #expect(journal.take() == [])
         token.cancel()

@@ -86,7 +86,7 @@ import Testing
         let calls = Atomic(0)
         let priorities: [ObservationOptions] = [.priority(1), .priority(-1), .priority(0)]
         let steady = priorities.map { options in
-            center.observe(.every, options: [options, .withoutRetained]) { _ in
+            center.observe(.every, options: [options, .withoutValues]) { _ in
                 calls.wrappingAdd(1, ordering: .relaxed)
             }
         }
@@ -97,7 +97,11 @@ import Testing
                 let name = names[(round + thread) % names.count]
                 switch thread {
                 case 0..<posters:
-                    if round % 2 == 0 { center.post(name, object: "\(round % 3)") } else { center.postRetained(name) }
+                    if round % 2 == 0 {
+                        center.post(name, object: "\(round % 3)")
+                    } else {
+                        center.setValue(nil, for: name)
+                    }
                 case posters:
                     let token = center.observe(NamePattern(literal: "n.*"), options: .once) { _ in }
                     token.pause()
@@ -113,8 +117,8 @@ import Testing
                     let interception = center.intercept { notification, next in next(notification) }
                     if round % 2 == 0 { interception.cancel() }
                 case posters + 4:
-                    if round % 8 == 0 { center.removeAllRetained() } else { center.removeRetained(name) }
-                    _ = center.retainedNotification(name)
+                    if round % 8 == 0 { center.clear(matching: .every) } else { center.clear(name) }
+                    _ = center.value(of: name)
                 default:
                     if round % 2 == 0 { center.hooks.unobserved = nil } else { center.hooks.unobserved = { _ in } }
                     _ = center.observations
@@ -125,7 +129,7 @@ import Testing
         #expect(calls.load(ordering: .relaxed) == steady.count * posters * rounds)
         #expect(center.observationCount == steady.count + 2)
         center.removeObservations(of: shared)
-        center.removeAllRetained()
+        center.clear(matching: .every)
         for token in steady { token.cancel() }
         #expect(center.observationCount == 0)
         #expect(center.state.withLock { $0.core.footprint } == 0)

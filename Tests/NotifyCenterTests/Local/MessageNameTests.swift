@@ -65,9 +65,9 @@ struct Undeclared: NotificationMessage {
         }
         center.post(OrderPaid(amount: 1, order: "17"), object: "18")
         #expect(journal.take() == ["18: 1"])
-        center.postRetained(OrderPaid(amount: 2, order: "17"), object: "18")
+        center.setValue(OrderPaid(amount: 2, order: "17"), object: "18")
         #expect(journal.take() == ["18: 2"])
-        #expect(center.retainedMessage(OrderPaid.self, object: "18")?.amount == 2)
+        #expect(center.value(of: OrderPaid.self, object: "18")?.amount == 2)
         withExtendedLifetime(tokens) {}
     }
 }

@@ -147,7 +147,7 @@ import Testing
     // MARK: Posting from inside
 
     enum PostMethod: CaseIterable {
-        case byName, typed, retained, intercepted
+        case byName, typed, value, intercepted
     }
 
     @Test(arguments: PostMethod.allCases)
@@ -158,7 +158,7 @@ import Testing
             switch method {
             case .byName, .intercepted: center.post(name)
             case .typed: center.post(OrderPaid(amount: 0))
-            case .retained: center.postRetained(name)
+            case .value: center.setValue(nil, for: name)
             }
         }
         let interceptor = method == .intercepted ? center.intercept { $1($0) } : nil

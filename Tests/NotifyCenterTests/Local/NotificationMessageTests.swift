@@ -40,7 +40,7 @@ import Testing
         center.post(name, payload: OrderPaid(amount: 5))
         try center.post(name.string, payload: OrderPaid(amount: 6))
         center.post(LocalNotification(name: name, payload: OrderPaid(amount: 7)))
-        center.postRetained(OrderPaid(amount: 8))
+        center.setValue(OrderPaid(amount: 8))
         #expect(
             journal.take() == [
                 "type 5", "name - 5", "type 6", "name - 6", "type 7", "name - 7", "type 8", "name - 8",

@@ -237,11 +237,11 @@ import Testing
 
     @Test func `an array combines options`() {
         let low = observe("low", [])
-        let both = observe("both", [.once, .priority(1), .key("k"), .withoutRetained])
+        let both = observe("both", [.once, .priority(1), .key("k"), .withoutValues])
         #expect(posting() == ["both", "low"])
         #expect(posting() == ["low"])
-        let options: ObservationOptions = [.once, .priority(1), .key("k"), .withoutRetained]
-        #expect(options.isOnce && options.priority == 1 && options.key == "k" && options.retainedLimit == 0)
+        let options: ObservationOptions = [.once, .priority(1), .key("k"), .withoutValues]
+        #expect(options.isOnce && options.priority == 1 && options.key == "k" && options.valueLimit == 0)
         withExtendedLifetime((low, both)) {}
     }
 
@@ -250,14 +250,14 @@ import Testing
         #expect(options.priority == 0)
         #expect(options.key == "b")
         #expect(options.isOnce)
-        let nested: ObservationOptions = [[.priority(5), .key("a")], [.once], .withoutRetained]
-        #expect(nested.priority == 5 && nested.key == "a" && nested.isOnce && nested.retainedLimit == 0)
-        let others: ObservationOptions = [.withoutRetained, .once, .priority(1)]
-        #expect(others.priority == 1 && others.isOnce && others.retainedLimit == 0)
+        let nested: ObservationOptions = [[.priority(5), .key("a")], [.once], .withoutValues]
+        #expect(nested.priority == 5 && nested.key == "a" && nested.isOnce && nested.valueLimit == 0)
+        let others: ObservationOptions = [.withoutValues, .once, .priority(1)]
+        #expect(others.priority == 1 && others.isOnce && others.valueLimit == 0)
     }
 
     @Test func `an empty array has the default options`() {
         let options: ObservationOptions = []
-        #expect(options.priority == 0 && options.key == nil && !options.isOnce && options.retainedLimit == .max)
+        #expect(options.priority == 0 && options.key == nil && !options.isOnce && options.valueLimit == .max)
     }
 }

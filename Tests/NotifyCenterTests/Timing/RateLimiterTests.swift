@@ -286,9 +286,9 @@ import Testing
         token.cancel()
     }
 
-    @Test func `retained notifications count as a burst`() async {
-        center.postRetained(name, payload: 1)
-        center.postRetained(other, payload: 2)
+    @Test func `values count as a burst`() async {
+        center.setValue(1, for: name)
+        center.setValue(2, for: other)
         let token = center.observe(.every, options: debounced) { [calls] in calls.note($0) }
         await waitForSleeper(until: 100)
         #expect(calls.values == [])

@@ -1,15 +1,15 @@
-/// The retained notifications: the last ones of each name and object.
-struct RetainedNotifications {
-    /// A retained notification and its position in the order of posts.
+/// The values: the last notifications of each name and object that were set as values.
+struct KeptValues {
+    /// A value and its position in the order of posts.
     struct Entry {
         let notification: LocalNotification
         fileprivate let serial: UInt64
     }
 
-    /// The retained notifications of one name and object, the oldest first. Never empty.
+    /// The values of one name and object, the oldest first. Never empty.
     typealias Series = [Entry]
 
-    /// The retained notifications by name and object. The key is the very object of the newest notification, not an
+    /// The values by name and object. The key is the very object of the newest notification, not an
     /// equal one of an earlier notification. So removing a key never releases the last reference to its object: the
     /// newest notification holds it, in the series or at the caller. A release under the center's lock could run a
     /// deinitializer that calls the center.
@@ -26,7 +26,7 @@ struct RetainedNotifications {
         series[name]?[object]?.last?.notification
     }
 
-    /// Retains a notification, and removes the earliest ones of its name and object that exceed the limit.
+    /// Keeps a notification, and removes the earliest ones of its name and object that exceed the limit.
     ///
     /// - Returns: The removed notifications.
     mutating func store(_ notification: LocalNotification, limit: Int) -> [LocalNotification] {
@@ -46,19 +46,27 @@ struct RetainedNotifications {
         return old?.map(\.notification) ?? []
     }
 
-    /// Removes all notifications.
+    /// Removes the values that match.
     ///
-    /// - Returns: The previous contents.
-    mutating func removeAll() -> RetainedNotifications {
-        defer { series = [:] }
-        return self
+    /// - Returns: The removed notifications of each name and object, in the order of their latest posts.
+    mutating func removeAll(matching names: ObservedNames, object: NotificationObject?) -> [[LocalNotification]] {
+        var removed: [Series] = []
+        for (name, all) in series where names.matches(name) {
+            for (key, entries) in all where object == nil || object == key {
+                removed.append(entries)
+                series[name]?[key] = nil
+            }
+            if series[name]?.isEmpty == true { series[name] = nil }
+        }
+        removed.sort { ($0.last?.serial ?? 0) < ($1.last?.serial ?? 0) }
+        return removed.map { $0.map(\.notification) }
     }
 }
 
-// MARK: - For new observers
+// MARK: - Matching
 
-extension RetainedNotifications {
-    /// Returns the notifications that match an observer, in the order of their posts. If more notifications match than
+extension KeptValues {
+    /// Returns the values that match, in the order of their posts. If more match than
     /// the limit, returns only the latest ones.
     func matching(_ names: ObservedNames, object: NotificationObject?, limit: Int) -> [Entry] {
         let found =
@@ -70,7 +78,7 @@ extension RetainedNotifications {
         return found.sorted { $0.serial < $1.serial }.suffix(limit)
     }
 
-    /// Checks whether an entry is still retained.
+    /// Checks whether an entry is still kept.
     func contains(_ entry: Entry) -> Bool {
         let entries = series[entry.notification.name]?[entry.notification.object]
         return entries?.contains { $0.serial == entry.serial } ?? false

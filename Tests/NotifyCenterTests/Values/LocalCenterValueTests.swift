@@ -5,7 +5,7 @@ import Testing
 
 @_spi(Package) @testable import NotifyCenter
 
-@Suite struct LocalCenterRetainedTests {
+@Suite struct LocalCenterValueTests {
     private let center = LocalCenter()
     private let journal = Journal()
     private let name = NotificationName(literal: "battery.level")
@@ -19,50 +19,50 @@ import Testing
 
     // MARK: Delivery
 
-    @Test func `a retained post reaches existing observers once`() {
+    @Test func `a value reaches existing observers once`() {
         let token = center.observe(name, using: note("early"))
-        center.postRetained(name, payload: 80)
+        center.setValue(80, for: name)
         #expect(journal.take() == ["early 80"])
         token.cancel()
     }
 
-    @Test func `a retained post reaches existing observers of its object`() {
+    @Test func `a value reaches existing observers of its object`() {
         let tokens = [
             center.observe(name, object: "left", using: note("left's")),
             center.observe(name, object: "right", using: note("right's")), center.observe(name, using: note("any")),
         ]
-        center.postRetained(name, object: "left", payload: 80)
+        center.setValue(80, for: name, object: "left")
         #expect(journal.take() == ["left's left 80", "any left 80"])
-        center.postRetained(name, payload: 79)
+        center.setValue(79, for: name)
         #expect(journal.take() == ["any 79"])
         withExtendedLifetime(tokens) {}
     }
 
-    @Test func `a new observer gets the last retained message and later posts`() {
-        center.postRetained(name, payload: 80)
-        center.postRetained(name, payload: 79)
+    @Test func `a new observer gets the value and later posts`() {
+        center.setValue(80, for: name)
+        center.setValue(79, for: name)
         let token = center.observe(name, using: note("new"))
         #expect(journal.take() == ["new 79"])
-        center.postRetained(name, payload: 78)
+        center.setValue(78, for: name)
         #expect(journal.take() == ["new 78"])
         token.cancel()
     }
 
-    @Test func `plain posts are not retained and do not replace retained messages`() {
-        center.postRetained(name, payload: 80)
+    @Test func `plain posts set no values and replace none`() {
+        center.setValue(80, for: name)
         center.post(name, payload: 1)
         let token = center.observe(name, using: note("new"))
         #expect(journal.take() == ["new 80"])
         token.cancel()
     }
 
-    @Test func `the last message is retained per name and object`() {
+    @Test func `each name and object has a value`() {
         let other = NotificationName(literal: "battery.state")
-        center.postRetained(name, payload: 1)
-        center.postRetained(name, object: "left", payload: 2)
-        center.postRetained(name, object: "right", payload: 3)
-        center.postRetained(other, object: "left", payload: 4)
-        center.postRetained(name, object: "left", payload: 5)
+        center.setValue(1, for: name)
+        center.setValue(2, for: name, object: "left")
+        center.setValue(3, for: name, object: "right")
+        center.setValue(4, for: other, object: "left")
+        center.setValue(5, for: name, object: "left")
         let any = center.observe(name, using: note("any"))
         #expect(journal.take() == ["any 1", "any right 3", "any left 5"])
         let left = center.observe(name, object: "left", using: note("left"))
@@ -74,7 +74,7 @@ import Testing
 
     @Test func `an observer of patterns gets matching messages once each, in order of posting`() throws {
         for (index, name) in ["a.1", "b.1", "a.2", "a.2.x"].enumerated() {
-            center.postRetained(try NotificationName(name), payload: index)
+            center.setValue(index, for: try NotificationName(name))
         }
         let tokens = [
             try center.observe("a.*", using: note("star")),
@@ -89,36 +89,36 @@ import Testing
     @Test func `an observer of patterns and an object gets messages that match both`() throws {
         for (index, name) in ["a.1", "b.1", "a.2"].enumerated() {
             let name = try NotificationName(name)
-            center.postRetained(name, object: "left", payload: index)
-            center.postRetained(name, object: "right", payload: index)
-            center.postRetained(name, payload: index)
+            center.setValue(index, for: name, object: "left")
+            center.setValue(index, for: name, object: "right")
+            center.setValue(index, for: name)
         }
         let token = try center.observe("a.*", object: "left", using: note("a"))
         #expect(journal.take() == ["a left 0", "a left 2"])
         token.cancel()
     }
 
-    @Test func `an observer may opt out of retained messages`() {
-        center.postRetained(name, payload: 80)
-        let token = center.observe(name, options: .withoutRetained, using: note("without"))
+    @Test func `an observer may opt out of values`() {
+        center.setValue(80, for: name)
+        let token = center.observe(name, options: .withoutValues, using: note("without"))
         #expect(journal.take() == [])
-        center.postRetained(name, payload: 79)
+        center.setValue(79, for: name)
         #expect(journal.take() == ["without 79"])
         token.cancel()
     }
 
-    @Test func `a once observation ends with its retained message`() {
-        center.postRetained(name, object: "left", payload: 1)
-        center.postRetained(name, object: "right", payload: 2)
+    @Test func `a once observation ends with its value`() {
+        center.setValue(1, for: name, object: "left")
+        center.setValue(2, for: name, object: "right")
         let token = center.observe(name, options: .once, using: note("once"))
         #expect(!token.observation.isActive)
         center.post(name)
         #expect(journal.take() == ["once left 1"])
     }
 
-    @Test func `an owner's closure gets the retained message with the owner`() {
+    @Test func `an owner's closure gets the value with the owner`() {
         let owner = Thing()
-        center.postRetained(name, payload: 80)
+        center.setValue(80, for: name)
         center.observe(name, owner: owner) { [journal, id = ObjectIdentifier(owner)] handed, notification in
             #expect(ObjectIdentifier(handed) == id)
             journal.note("\(notification.payload as? Int ?? 0)")
@@ -126,19 +126,19 @@ import Testing
         #expect(journal.take() == ["80"])
     }
 
-    @Test func `each of an owner's observations gets the retained message`() {
+    @Test func `each of an owner's observations gets the value`() {
         center.hooks.repeated = { [journal] _ in journal.note("repeated") }
         let owner = Thing()
-        center.postRetained(name)
+        center.setValue(nil, for: name)
         for _ in 0..<100 { center.observe(name, owner: owner) { [journal] _, _ in journal.note("owner") } }
         let notes = journal.take()
         #expect(notes.count { $0 == "owner" } == 100)
         #expect(notes.count { $0 == "repeated" } == 1)
     }
 
-    @Test func `an error thrown for a retained message is reported`() {
+    @Test func `an error thrown for a value is reported`() {
         center.hooks.failed = { [journal] in journal.note("\($0.notification.name) \($0.error)") }
-        center.postRetained(name)
+        center.setValue(nil, for: name)
         let token = center.observe(name) { _ in throw NameError(.empty, byteOffset: 0, tokenIndex: 0, isPattern: false)
         }
         #expect(journal.take() == ["battery.level the name is empty"])
@@ -150,8 +150,8 @@ import Testing
     /// Retains notifications for "left" and "right", and registers an observer. The observer calls `change` when it
     /// receives the first notification, which is for "left".
     private func observe(changingAtLeft change: @escaping @Sendable () -> Void) -> ObservationToken {
-        center.postRetained(name, object: "left", payload: 1)
-        center.postRetained(name, object: "right", payload: 1)
+        center.setValue(1, for: name, object: "left")
+        center.setValue(1, for: name, object: "right")
         return center.observe(name) { [note = note("new")] notification in
             note(notification)
             if notification.object == "left" { change() }
@@ -159,7 +159,7 @@ import Testing
     }
 
     @Test func `a message replaced before its delivery is skipped, so that the newest comes last`() {
-        let token = observe { [center, name] in center.postRetained(name, object: "right", payload: 2) }
+        let token = observe { [center, name] in center.setValue(2, for: name, object: "right") }
         #expect(journal.take() == ["new left 1", "new right 2"])
         token.cancel()
     }
@@ -168,7 +168,7 @@ import Testing
         let token = observe { [center, name] in
             let isPosted = DispatchSemaphore(value: 0)
             Thread.detachNewThread {
-                center.postRetained(name, object: "right", payload: 2)
+                center.setValue(2, for: name, object: "right")
                 isPosted.signal()
             }
             #expect(isPosted.wait(timeout: .now() + 300) == .success)
@@ -178,21 +178,21 @@ import Testing
     }
 
     @Test func `a message removed before its delivery is skipped`() {
-        let token = observe { [center, name] in center.removeRetained(name, object: "right") }
+        let token = observe { [center, name] in center.clear(name, object: "right") }
         #expect(journal.take() == ["new left 1"])
         token.cancel()
     }
 
     @Test func `all messages removed before their delivery are skipped`() {
-        let token = observe { [center] in center.removeAllRetained() }
+        let token = observe { [center] in center.clear(matching: .every) }
         #expect(journal.take() == ["new left 1"])
         token.cancel()
     }
 
     @Test func `a message removed and posted again before its delivery is delivered once`() {
         let token = observe { [center, name] in
-            center.removeRetained(name, object: "right")
-            center.postRetained(name, object: "right", payload: 1)
+            center.clear(name, object: "right")
+            center.setValue(1, for: name, object: "right")
         }
         #expect(journal.take() == ["new left 1", "new right 1"])
         token.cancel()
@@ -201,9 +201,9 @@ import Testing
     // MARK: Messages
 
     @Test func `a typed observer gets the last message of its type`() {
-        center.postRetained(OrderPaid(amount: 1))
-        center.postRetained(OrderPaid(amount: 2))
-        center.postRetained(OrderPaid(amount: 3, order: "17"))
+        center.setValue(OrderPaid(amount: 1))
+        center.setValue(OrderPaid(amount: 2))
+        center.setValue(OrderPaid(amount: 3, order: "17"))
         let all = center.observe(OrderPaid.self) { [journal] in journal.note("all \($0.amount)") }
         #expect(journal.take() == ["all 2", "all 3"])
         let one = center.observe(OrderPaid.self, object: "17") { [journal] in journal.note("17 \($0.amount)") }
@@ -213,43 +213,43 @@ import Testing
         withExtendedLifetime((all, one, abroad)) {}
     }
 
-    @Test func `retained messages are read and removed by type`() {
-        center.postRetained(OrderPaid(amount: 1))
-        center.postRetained(OrderPaid(amount: 2, order: "17"))
-        #expect(center.retainedMessage(OrderPaid.self)?.amount == 1)
-        #expect(center.retainedMessage(OrderPaid.self, object: "17")?.amount == 2)
-        #expect(center.retainedMessage(OrderPaid.self, object: "18") == nil)
-        #expect(center.retainedMessage(OrderPaidAbroad.self) == nil)
-        #expect(center.removeRetained(OrderPaid.self)?.amount == 1)
-        #expect(center.removeRetained(OrderPaid.self) == nil)
-        #expect(center.retainedMessage(OrderPaid.self, object: "17")?.amount == 2)
-        #expect(center.removeRetained(OrderPaid.self, object: "17")?.amount == 2)
-        #expect(center.retainedMessage(OrderPaid.self, object: "17") == nil)
+    @Test func `values are read and removed by type`() {
+        center.setValue(OrderPaid(amount: 1))
+        center.setValue(OrderPaid(amount: 2, order: "17"))
+        #expect(center.value(of: OrderPaid.self)?.amount == 1)
+        #expect(center.value(of: OrderPaid.self, object: "17")?.amount == 2)
+        #expect(center.value(of: OrderPaid.self, object: "18") == nil)
+        #expect(center.value(of: OrderPaidAbroad.self) == nil)
+        #expect(center.clear(OrderPaid.self)?.amount == 1)
+        #expect(center.clear(OrderPaid.self) == nil)
+        #expect(center.value(of: OrderPaid.self, object: "17")?.amount == 2)
+        #expect(center.clear(OrderPaid.self, object: "17")?.amount == 2)
+        #expect(center.value(of: OrderPaid.self, object: "17") == nil)
     }
 
     // MARK: Reading, removing and releasing
 
-    @Test func `retained messages are read without observing`() {
-        #expect(center.retainedNotification(name) == nil)
-        center.postRetained(name, payload: 80)
-        center.postRetained(name, object: "left", payload: 70)
-        #expect(center.retainedNotification(name)?.payload as? Int == 80)
-        #expect(center.retainedNotification(name, object: "left")?.payload as? Int == 70)
-        #expect(center.retainedNotification(name, object: "right") == nil)
+    @Test func `values are read without observing`() {
+        #expect(center.value(of: name) == nil)
+        center.setValue(80, for: name)
+        center.setValue(70, for: name, object: "left")
+        #expect(center.value(of: name)?.payload as? Int == 80)
+        #expect(center.value(of: name, object: "left")?.payload as? Int == 70)
+        #expect(center.value(of: name, object: "right") == nil)
     }
 
     @Test func `removed messages are not delivered`() {
-        center.postRetained(name, payload: 80)
-        center.postRetained(name, object: "left", payload: 70)
-        #expect(center.removeRetained(name)?.payload as? Int == 80)
-        #expect(center.removeRetained(name) == nil)
+        center.setValue(80, for: name)
+        center.setValue(70, for: name, object: "left")
+        #expect(center.clear(name)?.payload as? Int == 80)
+        #expect(center.clear(name) == nil)
         let first = center.observe(name, using: note("first"))
         #expect(journal.take() == ["first left 70"])
-        center.removeRetained(name, object: "left")
-        #expect(center.state.withLock { $0.retained.isEmpty })
-        center.postRetained(name, payload: 80)
+        center.clear(name, object: "left")
+        #expect(center.state.withLock { $0.values.isEmpty })
+        center.setValue(80, for: name)
         #expect(journal.take() == ["first 80"])
-        center.removeAllRetained()
+        center.clear(matching: .every)
         let second = center.observe(name, using: note("second"))
         #expect(journal.take() == [])
         withExtendedLifetime((first, second)) {}
@@ -257,18 +257,18 @@ import Testing
 
     @Test func `payloads and objects are released when replaced, removed or cleared`() {
         func post(_ payload: Thing?, object: Thing? = nil) -> Weak<Thing> {
-            center.postRetained(name, object: object.map { NotificationObject(instance: $0) }, payload: payload)
+            center.setValue(payload, for: name, object: object.map { NotificationObject(instance: $0) })
             return Weak(payload ?? object)
         }
         let replaced = post(Thing())
         #expect(!replaced.isGone)
         let removed = post(Thing())
         #expect(replaced.isGone)
-        center.removeRetained(name)
+        center.clear(name)
         #expect(removed.isGone)
         let object = post(nil, object: Thing())
         #expect(!object.isGone)
-        center.removeAllRetained()
+        center.clear(matching: .every)
         #expect(object.isGone)
     }
 
@@ -276,40 +276,40 @@ import Testing
         final class Careful: Sendable {
             let center: LocalCenter
             init(_ center: LocalCenter) { self.center = center }
-            deinit { center.removeAllRetained() }
+            deinit { center.clear(matching: .every) }
         }
-        center.postRetained(name, payload: Careful(center))
-        center.postRetained(name, payload: Careful(center))
-        center.removeRetained(name)
-        center.postRetained(name, payload: Careful(center))
-        center.removeAllRetained()
-        #expect(center.retainedNotification(name) == nil)
+        center.setValue(Careful(center), for: name)
+        center.setValue(Careful(center), for: name)
+        center.clear(name)
+        center.setValue(Careful(center), for: name)
+        center.clear(matching: .every)
+        #expect(center.value(of: name) == nil)
     }
 
     @Test func `a value is released with its notification`() {
         let account = Account(1, in: center)
         func post() -> Weak<Account> {
             let equal = Account(1, in: center)
-            center.postRetained(name, object: NotificationObject(value: equal))
+            center.setValue(nil, for: name, object: NotificationObject(value: equal))
             return Weak(equal)
         }
         let replaced = post()
         let last = post()
         #expect(replaced.isGone)
         #expect(!last.isGone)
-        center.removeRetained(name, object: NotificationObject(value: account))
+        center.clear(name, object: NotificationObject(value: account))
         #expect(last.isGone)
     }
 
     @Test func `a value may use the center while it is released`() {
-        func post() { center.postRetained(name, object: NotificationObject(value: Account(1, in: center))) }
+        func post() { center.setValue(nil, for: name, object: NotificationObject(value: Account(1, in: center))) }
         post()
         post()
-        center.removeRetained(name, object: NotificationObject(value: Account(1, in: center)))
+        center.clear(name, object: NotificationObject(value: Account(1, in: center)))
         post()
         post()
-        center.removeAllRetained()
-        #expect(center.retainedNotification(name, object: NotificationObject(value: Account(1, in: center))) == nil)
+        center.clear(matching: .every)
+        #expect(center.value(of: name, object: NotificationObject(value: Account(1, in: center))) == nil)
     }
 
     // MARK: Concurrency
@@ -320,13 +320,13 @@ import Testing
             let seen = Lock<[Int]>([])
             await onThreads(2) { [name] thread in
                 if thread == 0 {
-                    for value in 1...20 { center.postRetained(name, payload: value) }
+                    for value in 1...20 { center.setValue(value, for: name) }
                 } else {
                     let token = center.observe(name) { notification in
                         seen.withLock { $0.append(notification.payload as? Int ?? 0) }
                     }
                     // Keeps the token until all values have been posted.
-                    while (center.retainedNotification(name)?.payload as? Int ?? 0) < 20 {}
+                    while (center.value(of: name)?.payload as? Int ?? 0) < 20 {}
                     withExtendedLifetime(token) {}
                 }
             }
@@ -349,7 +349,7 @@ private final class Account: Hashable, Sendable {
         self.center = center
     }
 
-    deinit { _ = center.retainedNotification(NotificationName(literal: "account.closed")) }
+    deinit { _ = center.value(of: NotificationName(literal: "account.closed")) }
 
     static func == (left: Account, right: Account) -> Bool { left.number == right.number }
 

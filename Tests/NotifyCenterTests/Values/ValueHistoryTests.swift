@@ -3,13 +3,13 @@ import Testing
 
 @testable import NotifyCenter
 
-/// Tests of retaining several notifications of a name and object for later observers.
-@Suite(.timeLimit(.minutes(25))) struct RetainedHistoryTests {
+/// Tests of keeping several values of a name and object.
+@Suite(.timeLimit(.minutes(25))) struct ValueHistoryTests {
     private let center = LocalCenter()
     private let journal = Journal()
 
     private func post(_ amounts: ClosedRange<Int>, order: String? = nil, last count: Int) {
-        for amount in amounts { center.postRetained(OrderPaid(amount: amount, order: order), last: count) }
+        for amount in amounts { center.setValue(OrderPaid(amount: amount, order: order), last: count) }
     }
 
     private func observed(_ options: ObservationOptions = []) -> [String] {
@@ -21,11 +21,11 @@ import Testing
     @Test func `a later observer gets the last messages, the oldest first`() {
         post(1...5, last: 3)
         #expect(observed() == ["3", "4", "5"])
-        #expect(center.retainedMessage(OrderPaid.self)?.amount == 5)
-        #expect(center.retainedMessages(of: OrderPaid.self).map(\.amount) == [3, 4, 5])
+        #expect(center.value(of: OrderPaid.self)?.amount == 5)
+        #expect(center.values(of: OrderPaid.self).map(\.amount) == [3, 4, 5])
     }
 
-    @Test func `fewer messages than the limit are all retained`() {
+    @Test func `fewer messages than the limit are all kept`() {
         post(1...2, last: 3)
         #expect(observed() == ["1", "2"])
     }
@@ -42,27 +42,27 @@ import Testing
         post(1...3, order: "a", last: 3)
         post(4...6, order: "b", last: 3)
         #expect(observed() == ["1", "2", "3", "4", "5", "6"])
-        #expect(observed(.retained(atMost: 4)) == ["3", "4", "5", "6"])
-        #expect(observed(.withoutRetained) == [])
+        #expect(observed(.values(atMost: 4)) == ["3", "4", "5", "6"])
+        #expect(observed(.withoutValues) == [])
     }
 
-    @Test func `a waiting post retains its message`() async {
-        for amount in 1...3 { await center.postWaiting(OrderPaid(amount: amount), retaining: 2) }
+    @Test func `a waiting post may set values`() async {
+        for amount in 1...3 { await center.postWaiting(OrderPaid(amount: amount), asValues: 2) }
         #expect(observed() == ["2", "3"])
     }
 
     @Test func `removed messages are not delivered`() {
         post(1...3, last: 3)
-        #expect(center.removeRetained(OrderPaid.self)?.amount == 3)
+        #expect(center.clear(OrderPaid.self)?.amount == 3)
         #expect(observed() == [])
-        #expect(center.retainedMessages(of: OrderPaid.self).isEmpty)
+        #expect(center.values(of: OrderPaid.self).isEmpty)
     }
 
     @Test func `messages replaced by an observer during its calls are not delivered`() {
         post(1...3, last: 3)
         let token = center.observe(OrderPaid.self) { [center, journal] in
             journal.note("\($0.amount)")
-            if $0.amount == 1 { center.postRetained(OrderPaid(amount: 4), last: 2) }
+            if $0.amount == 1 { center.setValue(OrderPaid(amount: 4), last: 2) }
         }
         #expect(journal.take() == ["1", "4", "3"])
         token.cancel()
@@ -72,16 +72,16 @@ import Testing
         final class Value: Sendable, Hashable {
             let center: LocalCenter
             init(_ center: LocalCenter) { self.center = center }
-            deinit { center.postRetained(NotificationName(literal: "released")) }
+            deinit { center.setValue(nil, for: NotificationName(literal: "released")) }
             static func == (left: Value, right: Value) -> Bool { true }
             func hash(into hasher: inout Hasher) {}
         }
         for _ in 0..<4 {
-            center.postRetained(
-                NotificationName(literal: "value"), object: NotificationObject(value: Value(center)), last: 2)
+            center.setValue(
+                nil, for: NotificationName(literal: "value"), object: NotificationObject(value: Value(center)), last: 2)
         }
-        #expect(center.retainedNotification("released") != nil)
-        center.removeAllRetained()
-        #expect(center.retainedNotification("value", object: NotificationObject(value: Value(center))) == nil)
+        #expect(center.value(of: "released") != nil)
+        center.clear(matching: .every)
+        #expect(center.value(of: "value", object: NotificationObject(value: Value(center))) == nil)
     }
 }
