@@ -89,12 +89,76 @@ size_t put_acknowledge(char *at, uint32_t subscription, uint64_t through) {
     return frame_size(at);
 }
 
-size_t put_post(char *at, const char *name, size_t payload, enum durability durability, bool has_receipt) {
+static size_t put_message(char *at, uint8_t kind, size_t fixed, const char *name, size_t payload,
+                          enum durability durability) {
     size_t size = strlen(name);
-    char *body = begin(at, POST, POST_FIXED, size + payload);
-    at[HEADER_FLAGS] = has_receipt ? POST_RECEIPT : 0;
+    char *body = begin(at, kind, fixed, size + payload);
     body[POST_NAME_LENGTH] = size;
     body[POST_DURABILITY] = durability;
-    memcpy(body + POST_FIXED, name, size);
+    memcpy(body + fixed, name, size);
+    return frame_size(at);
+}
+
+size_t put_post(char *at, const char *name, size_t payload, enum durability durability, bool has_receipt) {
+    size_t size = put_message(at, POST, POST_FIXED, name, payload, durability);
+    at[HEADER_FLAGS] = has_receipt ? POST_RECEIPT : 0;
+    return size;
+}
+
+size_t put_set_value(char *at, const char *name, size_t payload, enum durability durability, bool has_receipt) {
+    size_t size = put_message(at, SET_VALUE, SET_VALUE_FIXED, name, payload, durability);
+    at[HEADER_FLAGS] = has_receipt ? SET_VALUE_RECEIPT : 0;
+    return size;
+}
+
+size_t put_ping(char *at, uint64_t request) {
+    put64(begin(at, PING, sizeof request, 0), request);
+    return PING_SIZE;
+}
+
+// Writes a pattern with its length.
+static void put_pattern(char *at, const char *pattern) {
+    size_t size = strlen(pattern);
+    *at = size;
+    memcpy(at + 1, pattern, size);
+}
+
+size_t put_serve(char *at, uint64_t request, uint32_t server, uint32_t concurrency, const char *pattern) {
+    char *body = begin(at, SERVE, SERVE_FIXED, 1 + strlen(pattern));
+    put64(body + SERVE_REQUEST, request);
+    put32(body + SERVE_SERVER, server);
+    put32(body + SERVE_CONCURRENCY, concurrency);
+    body[SERVE_PATTERNS] = 1;
+    put_pattern(body + SERVE_FIXED, pattern);
+    return frame_size(at);
+}
+
+size_t put_ask(char *at, const char *name, size_t payload, uint32_t milliseconds) {
+    size_t size = strlen(name);
+    char *body = begin(at, ASK, ASK_FIXED, size + payload);
+    put32(body + ASK_LIMIT, milliseconds);
+    body[ASK_NAME_LENGTH] = size;
+    memcpy(body + ASK_FIXED, name, size);
+    return frame_size(at);
+}
+
+size_t put_reply(char *at, uint64_t call, const char *payload, size_t size) {
+    char *body = begin(at, RESPOND, RESPOND_FIXED, size);
+    put64(body + RESPOND_CALL, call);
+    memcpy(body + RESPOND_FIXED, payload, size);
+    return frame_size(at);
+}
+
+size_t put_read_values(char *at, struct reading reading) {
+    char *body = begin(at, READ_VALUES, READ_VALUES_FIXED, 1 + strlen(reading.pattern));
+    put64(body + READ_VALUES_REQUEST, reading.request);
+    put64(body + READ_VALUES_EPOCH, reading.epoch);
+    put64(body + READ_VALUES_RUN, reading.run);
+    put64(body + READ_VALUES_POSITION, reading.position);
+    put64(body + READ_VALUES_LAST, reading.last);
+    put32(body + READ_VALUES_MESSAGES, reading.messages);
+    body[READ_VALUES_OPTIONS] = reading.options;
+    body[READ_VALUES_PATTERNS] = 1;
+    put_pattern(body + READ_VALUES_FIXED, reading.pattern);
     return frame_size(at);
 }

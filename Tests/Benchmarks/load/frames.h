@@ -55,12 +55,53 @@ enum {
     ACKNOWLEDGE_COUNT = 4,         // 4: number of ranges
     ACKNOWLEDGE_RANGES = 8,        // …: each range: first sequence (8), last sequence (8)
 
+    PING = 0x08,
+
+    SERVE = 0x18,
+    SERVE_FIXED = 17,
+    SERVE_REQUEST = 0,             // 8: request
+    SERVE_SERVER = 8,              // 4: server
+    SERVE_CONCURRENCY = 12,        // 4: concurrency
+    SERVE_PATTERNS = 16,           // 1: number of patterns
+
+    ASK = 0x1A,
+    ASK_FIXED = 16,
+    ASK_REQUEST = 0,               // 8: request
+    ASK_LIMIT = 8,                 // 4: time limit in milliseconds
+    ASK_NAME_LENGTH = 14,          // 1: length of the name
+
+    RESPOND = 0x1C,
+    RESPOND_FIXED = 12,
+    RESPOND_CALL = 0,              // 8: call
+
+    SET_VALUE = 0x1D,
+    SET_VALUE_FIXED = 24,
+    SET_VALUE_RECEIPT = 1,         // flag: asks for a receipt
+
+    READ_VALUES = 0x1F,
+    READ_VALUES_FIXED = 48,
+    READ_VALUES_REQUEST = 0,       // 8: request
+    READ_VALUES_EPOCH = 8,         // 8: epoch of the log
+    READ_VALUES_RUN = 16,          // 8: run of the daemon
+    READ_VALUES_POSITION = 24,     // 8: position
+    READ_VALUES_LAST = 32,         // 8: last key to read
+    READ_VALUES_MESSAGES = 40,     // 4: maximum number of messages in the page
+    READ_VALUES_OPTIONS = 44,      // 1: options: 1 read changes
+    READ_VALUES_PATTERNS = 46,     // 1: number of patterns
+
     WELCOME = 0x41,
     RECEIPT = 0x42,
     RECEIPT_REQUEST = 0,           // 8: request
     SUBSCRIBED = 0x43,
     DETACHED = 0x44,
     REMOVED = 0x45,
+    PONG = 0x48,
+    SERVING = 0x4D,
+
+    SERVICE_REPLY = 0x4F,
+    SERVICE_REPLY_FIXED = 24,
+    SERVICE_REPLY_REQUEST = 0,         // 8: request
+    SERVICE_REPLY_HEADERS_LENGTH = 20, // 2: length of the headers
 
     DELIVER = 0x50,
     DELIVER_FIXED = 36,
@@ -72,6 +113,25 @@ enum {
 
     GAP = 0x53,
     GAP_DROPPED = 8,               // 8: number of messages dropped
+
+    SERVICE_CALL = 0x54,
+    SERVICE_CALL_FIXED = 40,
+    SERVICE_CALL_CALL = 0,             // 8: call
+    SERVICE_CALL_HEADERS_LENGTH = 36,  // 2: length of the headers
+    SERVICE_CALL_NAME_LENGTH = 38,     // 1: length of the name
+
+    VALUE_PAGE = 0x5E,
+    VALUE_PAGE_FIXED = 72,
+    VALUE_PAGE_REQUEST = 0,        // 8: request
+    VALUE_PAGE_COUNT = 8,          // 4: number of deliver frames that follow
+    VALUE_PAGE_FLAGS = 12,         // 1: flags: 1 the page reaches the end
+    VALUE_PAGE_EPOCH = 16,         // 8: epoch of the log
+    VALUE_PAGE_RUN = 24,           // 8: run of the daemon
+    VALUE_PAGE_POSITION = 32,      // 8: position after which the next page continues
+    VALUE_PAGE_ANNOUNCED = 40,     // 8: the second position
+    VALUE_PAGE_SEQUENCE = 48,      // 8: without option 1: the sequence after which changes are to be read
+    VALUE_PAGE_LAST = 56,          // 8: without option 1: the last key
+    VALUE_PAGE_DAMAGED = 64,       // 8: number of damaged values
 
     ERROR = 0x60,
     ERROR_FIXED = 24,
@@ -123,7 +183,31 @@ size_t put_acknowledge(char *at, uint32_t subscription, uint64_t through);
 // The payload follows the name, and is not written.
 size_t put_post(char *at, const char *name, size_t payload, enum durability durability, bool has_receipt);
 static inline size_t post_name_offset(void) { return HEADER_FIXED + POST_FIXED; }
-// Sets the request number of a post.
+// A set value, whose first fields are those of a post.
+size_t put_set_value(char *at, const char *name, size_t payload, enum durability durability, bool has_receipt);
+static inline size_t set_value_name_offset(void) { return HEADER_FIXED + SET_VALUE_FIXED; }
+// Sets the request number of a post or set value.
 static inline void set_request(char *post, uint64_t request) {
     memcpy(post + HEADER_FIXED + POST_REQUEST, &request, sizeof request);
 }
+
+enum { PING_SIZE = HEADER_FIXED + sizeof(uint64_t) };
+size_t put_ping(char *at, uint64_t request);
+
+// Requests to servers. The payload follows the name of an ask, and is not written.
+enum { SERVE_MOST = HEADER_FIXED + SERVE_FIXED + 1 + 255 };
+size_t put_serve(char *at, uint64_t request, uint32_t server, uint32_t concurrency, const char *pattern);
+size_t put_ask(char *at, const char *name, size_t payload, uint32_t milliseconds);
+// A reply without headers. The payload is written.
+size_t put_reply(char *at, uint64_t call, const char *payload, size_t size);
+
+struct reading {
+    uint64_t request, epoch, run, position;
+    uint64_t last;                     // the last key, or the second position
+    uint32_t messages;
+    uint8_t options;
+    const char *pattern;
+};
+enum { READ_VALUES_MOST = HEADER_FIXED + READ_VALUES_FIXED + 1 + 255, READ_CHANGES = 1, REACHES_END = 1 };
+#define LAST_STORED_KEY ((uint64_t)INT64_MAX)
+size_t put_read_values(char *at, struct reading reading);
