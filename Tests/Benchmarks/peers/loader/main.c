@@ -9,6 +9,9 @@
 // are in flight, and fewer if those exceed 2 MiB for one subscriber or 32 MiB for all. A line is printed for each
 // measurement. It has the 99th percentile of round trips only if there were 100 or more.
 //
+// Requests are answered by one subscriber, and are complete when the poster has the reply. They are measured only one at
+// a time.
+//
 // With --names, messages are posted under NAMES names in turn, to subscriptions with one pattern for all of these names.
 // Each name is posted once before the measurement, which is only pipelined.
 #include "peers.h"
@@ -19,8 +22,8 @@
 enum { LEAST_MESSAGES = 3, MOST_IN_FLIGHT = 1000, BYTES_EACH = 2 << 20, BYTES_TOTAL = 32 << 20, OVERHEAD = 64 };
 
 static const struct protocol *const protocols[] = {
-    &notifyd_volatile, &notifyd_receipts, &notifyd_stored, &notifyd_synced, &nats_core, &nats_jetstream, &redis_pubsub,
-    &redis_streams, &mqtt_qos0, &mqtt_qos1,
+    &notifyd_volatile, &notifyd_receipts, &notifyd_stored, &notifyd_synced, &notifyd_request, &nats_core,
+    &nats_jetstream, &nats_request, &redis_pubsub, &redis_streams, &mqtt_qos0, &mqtt_qos1,
 };
 enum { PROTOCOLS = sizeof protocols / sizeof *protocols };
 
@@ -62,6 +65,7 @@ int main(int count, char **arguments) {
     double seconds = atof(arguments[5]);
     if (subscribers < 0 || (!subscribers && !protocol->has_receipts) || seconds <= 0)
         fail("SUBSCRIBERS and SECONDS are positive; SUBSCRIBERS may be 0 where posts have receipts");
+    if (protocol->is_request && subscribers != 1) fail("one subscriber answers requests");
     struct session session = open_session(arguments[2], subscribers);
     for (int i = 6; i < count; i++) {
         payload_bytes = atol(arguments[i]);
@@ -71,7 +75,8 @@ int main(int count, char **arguments) {
             measure(&session, pid, 0, names, window);
         else
             print(measure(&session, pid, seconds, LEAST_MESSAGES, 1), subscribers, "single");
-        print(measure(&session, pid, seconds, LEAST_MESSAGES, window), subscribers, "pipelined");
+        if (!protocol->is_request)
+            print(measure(&session, pid, seconds, LEAST_MESSAGES, window), subscribers, "pipelined");
     }
     return 0;
 }

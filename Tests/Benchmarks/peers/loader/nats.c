@@ -1,6 +1,7 @@
-// NATS in two modes: core subjects without receipts, and JetStream. The stream of JetStream is in files, and its
-// acknowledgements are the receipts. Each subscriber has a durable push consumer, and acknowledges all messages up to
-// the last one that it received.
+// NATS in three modes: core subjects without receipts, requests, and JetStream. A request is a message with the subject
+// of its reply, which is the inbox of the client and a token of the request, as the clients of NATS make it. The stream
+// of JetStream is in files, and its acknowledgements are the receipts. Each subscriber has a durable push consumer, and
+// acknowledges all messages up to the last one that it received.
 #define _GNU_SOURCE
 #include "peers.h"
 #include <stdio.h>
@@ -8,6 +9,8 @@
 #include <string.h>
 
 enum { LINE_BYTES = 2048 };
+
+static const char INBOX[] = "_INBOX.abcdefghijklmnopqrstuv";
 
 static void send_text(struct connection *c, const char *text) { send_all(c->fd, text, strlen(text)); }
 
@@ -70,6 +73,48 @@ static size_t write_post(char *at, long payload, size_t *payload_at, const char 
     return *payload_at + payload + 2;
 }
 
+static void open_inbox(struct connection *c) {
+    char text[LINE_BYTES];
+    snprintf(text, sizeof text, "SUB %s.* 1\r\nPING\r\n", INBOX);
+    send_text(c, text);
+    expect_pong(c);
+}
+
+static void subscribe_replying(struct connection *c) {
+    subscribe_core(c);
+    c->state = malloc(LINE_BYTES + KEPT_BYTES);    // a reply
+}
+
+static size_t request_offset(void) { return strlen("PUB ") + strlen(post_name()) + 1 + strlen(INBOX) + 1; }
+
+static size_t post_request(char *at, long payload, size_t *payload_at) {
+    char reply[64];
+    snprintf(reply, sizeof reply, "%s.%08lx ", INBOX, 0L);
+    return write_post(at, payload, payload_at, reply);
+}
+
+static void number_request(char *at, uint64_t number) {
+    char digits[DIGITS + 1];
+    snprintf(digits, sizeof digits, "%08lx", number & UINT32_MAX);
+    memcpy(at + request_offset(), digits, DIGITS);
+}
+
+// Replies with the payload of the request, to the subject between the words.
+static void reply(struct connection *c, const char *subject, size_t subject_size, const char *payload, size_t size) {
+    char *text = c->state;
+    size_t at = snprintf(text, LINE_BYTES, "PUB %.*s %zu\r\n", (int)subject_size, subject, size);
+    memcpy(text + at, payload, size);
+    memcpy(text + at + size, "\r\n", 2);
+    send_all(c->fd, text, at + size + 2);
+}
+
+// Checks that the reply is to the next request.
+static void take_reply(struct connection *c, const char *line, const char *payload, size_t size) {
+    long number = strtol(line + strlen("MSG ") + strlen(INBOX) + 1, NULL, 16);
+    if (number != (c->count & UINT32_MAX)) fail("reply %ld instead of %ld", number, c->count);
+    delivered(c, payload, size);
+}
+
 static size_t post_core(char *at, long payload, size_t *payload_at) { return write_post(at, payload, payload_at, ""); }
 static size_t post_stored(char *at, long payload, size_t *payload_at) {
     return write_post(at, payload, payload_at, "receipts ");
@@ -86,6 +131,15 @@ static size_t take_message(struct connection *c, const char *line, const char *e
     const char *word = memrchr(line, ' ', end - line), *before = memrchr(line, ' ', word - line);
     size_t size = strtoul(word + 1, NULL, 10);
     if (left < size + 2) return 0;
+    if (protocol->is_request) {
+        if (c->number < 0)
+            take_reply(c, line, end + 1, size);
+        else {
+            delivered(c, end + 1, size);
+            reply(c, before + 1, word - before - 1, end + 1, size);
+        }
+        return end + 1 + size + 2 - line;
+    }
     if (c->number < 0)
         take_receipt(c, end + 1, size);
     else
@@ -115,4 +169,8 @@ const struct protocol nats_core = {
 const struct protocol nats_jetstream = {
     .name = "nats-jetstream", .has_receipts = true, .greet = greet, .open_poster = create_stream,
     .subscribe = subscribe_durable, .post = post_stored, .take = take, .acknowledge = acknowledge,
+};
+const struct protocol nats_request = {
+    .name = "nats-request", .has_receipts = true, .is_request = true, .greet = greet, .open_poster = open_inbox,
+    .subscribe = subscribe_replying, .post = post_request, .number = number_request, .take = take,
 };

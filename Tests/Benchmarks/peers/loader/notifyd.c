@@ -1,11 +1,11 @@
-// notifyd: volatile posts to volatile subscriptions, with or without receipts, and stored or synced posts with receipts
-// to durable subscriptions.
+// notifyd: volatile posts to volatile subscriptions, with or without receipts, stored or synced posts with receipts to
+// durable subscriptions, and requests to a server.
 #include "peers.h"
 #include "../../load/frames.h"
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { DURABLE_WINDOW = 1000 };
+enum { DURABLE_WINDOW = 1000, CONCURRENCY = 16, LIMIT_MILLISECONDS = 60000 };
 
 struct cursor {
     uint64_t delivered, acknowledged;
@@ -58,6 +58,33 @@ static size_t post_receipts(char *at, long size, size_t *payload_at) {
 static size_t post_stored(char *at, long size, size_t *payload_at) { return post(at, size, payload_at, STORED, true); }
 static size_t post_synced(char *at, long size, size_t *payload_at) { return post(at, size, payload_at, SYNCED, true); }
 
+static void serve(struct connection *c) {
+    char bytes[SERVE_MOST];
+    send_all(c->fd, bytes, put_serve(bytes, 1, 1, CONCURRENCY, post_pattern()));
+    expect(c->fd, SERVING);
+    c->state = malloc(HEADER_FIXED + RESPOND_FIXED + KEPT_BYTES);      // a reply
+}
+
+static size_t ask(char *at, long payload, size_t *payload_at) {
+    size_t size = put_ask(at, post_name(), payload, LIMIT_MILLISECONDS);
+    *payload_at = size - payload;
+    return size;
+}
+
+// Replies with the payload of the call.
+static void answer(struct connection *c, const char *body, size_t size) {
+    size_t at = SERVICE_CALL_FIXED + (uint8_t)body[SERVICE_CALL_NAME_LENGTH] + u16(body + SERVICE_CALL_HEADERS_LENGTH);
+    delivered(c, body + at, size - at);
+    send_all(c->fd, c->state, put_reply(c->state, u64(body + SERVICE_CALL_CALL), body + at, size - at));
+}
+
+static void take_reply(struct connection *c, const char *body, size_t size) {
+    long request = u64(body + SERVICE_REPLY_REQUEST);
+    if (request != c->count + 1) fail("reply %ld instead of %ld", request, c->count + 1);
+    size_t at = SERVICE_REPLY_FIXED + u16(body + SERVICE_REPLY_HEADERS_LENGTH);
+    delivered(c, body + at, size - at);
+}
+
 static void number(char *at, uint64_t number) { set_request(at, number + 1); }
 
 static void deliver(struct connection *c, const char *body, size_t size) {
@@ -77,6 +104,8 @@ static size_t take(struct connection *c, const char *bytes, size_t size) {
     switch (kind_of(bytes)) {
     case DELIVER: deliver(c, bytes + HEADER_FIXED, body_size(bytes)); break;
     case RECEIPT: take_receipt(c, bytes + HEADER_FIXED); break;
+    case SERVICE_CALL: answer(c, bytes + HEADER_FIXED, body_size(bytes)); break;
+    case SERVICE_REPLY: take_reply(c, bytes + HEADER_FIXED, body_size(bytes)); break;
     default: check(bytes);
     }
     return frame_size(bytes);
@@ -106,4 +135,8 @@ const struct protocol notifyd_stored = {
 const struct protocol notifyd_synced = {
     .name = "notifyd-synced", .has_receipts = true, .greet = greet, .subscribe = subscribe_durable,
     .post = post_synced, .number = number, .take = take, .acknowledge = acknowledge,
+};
+const struct protocol notifyd_request = {
+    .name = "notifyd-request", .has_receipts = true, .is_request = true, .greet = greet, .subscribe = serve,
+    .post = ask, .number = number, .take = take,
 };

@@ -23,6 +23,7 @@ struct protocol {
     const char *name;
     bool has_receipts;    // each post is answered, and is complete only then
     bool has_names;       // posts and subscriptions use post_name and post_pattern
+    bool is_request;      // the one subscriber replies to each post, and the reply is the receipt
     void (*greet)(struct connection *);                       // blocking
     void (*open_poster)(struct connection *);                 // blocking; may be null
     void (*subscribe)(struct connection *);                   // blocking
@@ -37,8 +38,8 @@ struct protocol {
     void (*acknowledge)(struct connection *);
 };
 
-extern const struct protocol notifyd_volatile, notifyd_receipts, notifyd_stored, notifyd_synced, nats_core,
-    nats_jetstream, redis_pubsub, redis_streams, mqtt_qos0, mqtt_qos1;
+extern const struct protocol notifyd_volatile, notifyd_receipts, notifyd_stored, notifyd_synced, notifyd_request,
+    nats_core, nats_jetstream, nats_request, redis_pubsub, redis_streams, mqtt_qos0, mqtt_qos1;
 
 // connection.c
 
