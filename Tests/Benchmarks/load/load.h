@@ -13,8 +13,10 @@ struct load {
     long names;           // how many names the posts have; 0: all have NAME
     long members;         // of the group that gets the messages; 0: one client alone gets them
     long each;            // the subscriptions of each subscriber's connection; all after the first are to '>'
+    uint64_t seed;        // of a random order of the names; 0: they take turns
     int pid;
     bool receipts, rounds;
+    bool values;          // each post sets the value of its name
 };
 
 // connection.c
@@ -73,6 +75,16 @@ struct result replay(struct load *load);
 // Stores the messages once. For each line of the standard input, delivers them to a client that attaches and acknowledges
 // nothing, and prints a line after each round.
 void replay_rounds(struct load *load);
+
+// values.c
+
+// Sets the values of the load's names. Then stores messages of these names, and sets their values, in turns and in a
+// random order of the names, and prints a line after each of the rounds.
+void set_values(struct load *load, long rounds);
+// Reads random values of the names one by one, each after a ping, and prints the times.
+void read_values(const char *socket, long names, long reads);
+// Reads the values of all names page by page as a watch does, until there is no further change, and prints the rate.
+void watch_values(const char *socket, long names);
 
 // spawn.c
 

@@ -5,6 +5,9 @@
 //   load durable SOCKET MESSAGES PAYLOAD WINDOW stored|synced PID [--rounds]
 //   load replay SOCKET MESSAGES PAYLOAD WINDOW PID [--group MEMBERS | --rounds]
 //   load subscriptions SOCKET SUBSCRIPTIONS
+//   load values SOCKET NAMES MESSAGES PAYLOAD ROUNDS PID
+//   load get SOCKET NAMES READS
+//   load watch SOCKET NAMES
 //   load spawn SECONDS PAYLOAD PROGRAM
 //
 // With --each, every subscriber's connection has SUBSCRIPTIONS matching subscriptions, and still gets each message
@@ -15,7 +18,9 @@
 // At most WINDOW messages are in flight, written BATCH at a time. With a WINDOW of 1, and for `durable`, load prints
 // the times from the write of a message to its receipt. `replay` stores the messages first, and measures their delivery
 // to a durable subscription with that window after a client attaches. With --group, MEMBERS clients attach and share
-// the messages. `subscriptions` creates durable subscriptions without clients. `spawn` needs no daemon: it runs PROGRAM
+// the messages. `subscriptions` creates durable subscriptions without clients. `values` sets the values of NAMES names,
+// and then stores MESSAGES and sets as many values in turns, in a random order of the names. `get` reads one random value
+// after the other, and `watch` all of them, after `values`. `spawn` needs no daemon: it runs PROGRAM
 // repeatedly with a payload on its standard input, and prints the runs per second. PID is the process id of the daemon,
 // whose processor time and memory are read from /proc.
 //
@@ -86,6 +91,13 @@ static struct load parse(int count, char **arguments) {
     } else if (count == 4 && load.receipts && !strcmp(mode, "subscriptions")) {
         load.messages = atol(arguments[3]);
         load.payload = 8, load.window = load.batch = 1;
+    } else if (count == 8 && load.receipts && !strcmp(mode, "values")) {
+        load.names = atol(arguments[3]);
+        load.messages = atol(arguments[4]);
+        load.payload = atol(arguments[5]);
+        load.window = 2000, load.batch = 100;
+        load.durability = STORED;
+        if (load.names < 1 || atol(arguments[6]) < 1) fail("NAMES and ROUNDS are at least 1");
     } else {
         fail("fanout SOCKET SUBSCRIBERS MESSAGES PAYLOAD WINDOW BATCH PID [--each SUBSCRIPTIONS] [--no-receipts]"
              " [--rounds]\n"
@@ -93,6 +105,9 @@ static struct load parse(int count, char **arguments) {
              "   or durable SOCKET MESSAGES PAYLOAD WINDOW stored|synced PID [--rounds]\n"
              "   or replay SOCKET MESSAGES PAYLOAD WINDOW PID [--group MEMBERS | --rounds]\n"
              "   or subscriptions SOCKET SUBSCRIPTIONS\n"
+             "   or values SOCKET NAMES MESSAGES PAYLOAD ROUNDS PID\n"
+             "   or get SOCKET NAMES READS\n"
+             "   or watch SOCKET NAMES\n"
              "   or spawn SECONDS PAYLOAD PROGRAM");
     }
     load.pid = atoi(arguments[count - 1]);
@@ -112,7 +127,19 @@ int main(int count, char **arguments) {
         printf("commands/s %.0f\n", spawn_all(atol(arguments[2]), payload, arguments[4]));
         return 0;
     }
+    if (count == 5 && !strcmp(arguments[1], "get") && atol(arguments[3]) > 0 && atol(arguments[4]) > 0) {
+        read_values(arguments[2], atol(arguments[3]), atol(arguments[4]));
+        return 0;
+    }
+    if (count == 4 && !strcmp(arguments[1], "watch") && atol(arguments[3]) > 0) {
+        watch_values(arguments[2], atol(arguments[3]));
+        return 0;
+    }
     struct load load = parse(count, arguments);
+    if (!strcmp(arguments[1], "values")) {
+        set_values(&load, atol(arguments[6]));
+        return 0;
+    }
     if (load.rounds) {
         (!strcmp(arguments[1], "replay") ? replay_rounds : post_rounds)(&load);
         return 0;

@@ -12,28 +12,37 @@
 struct poster {
     struct connection *connection;
     char *frames;         // a batch of posts
-    size_t frame_size, at, size;
+    size_t frame_size, name_at, at, size;
     long sent;
     double *written;      // when each message was written; null if the times are not needed
 };
 
+// Spreads numbers evenly, in an order without a pattern (the finalizer of SplitMix64).
+static uint64_t shuffled(uint64_t number) {
+    number += 0x9e3779b97f4a7c15;
+    number = (number ^ number >> 30) * 0xbf58476d1ce4e5b9;
+    number = (number ^ number >> 27) * 0x94d049bb133111eb;
+    return number ^ number >> 31;
+}
+
 // The payload of a post begins with the number of the message, which subscribers check.
-static void number_post(char *at, uint64_t number, struct load *load) {
-    char *name = at + post_name_offset();
+static void number_post(char *at, size_t name_at, uint64_t number, struct load *load) {
+    char *name = at + name_at;
     set_request(at, number + 1);
-    if (load->names) number_name(name, number % load->names);
+    if (load->names) number_name(name, (load->seed ? shuffled(load->seed + number) : number) % load->names);
     memcpy(name + (load->names ? NUMBERED_NAME_BYTES : NAME_BYTES), &number, sizeof number);
 }
 
 static struct poster poster_on(struct connection *connection, struct load *load) {
     struct poster p = {.connection = connection};
     const char *name = load->names ? NUMBERED_NAME : NAME;
-    size_t payload_at = post_name_offset() + strlen(name);
+    p.name_at = load->values ? set_value_name_offset() : post_name_offset();
+    size_t payload_at = p.name_at + strlen(name);
     p.frame_size = payload_at + load->payload;
     p.frames = malloc(p.frame_size * load->batch);
     for (long i = 0; i < load->batch; i++) {
         char *at = p.frames + i * p.frame_size;
-        put_post(at, name, load->payload, load->durability, load->receipts);
+        (load->values ? put_set_value : put_post)(at, name, load->payload, load->durability, load->receipts);
         memset(at + payload_at, 'x', load->payload);
     }
     return p;
@@ -55,7 +64,7 @@ static bool post(struct poster *p, struct load *load, long done) {
         if (p->at == p->size) {
             long count = next_batch(p, load, done);
             if (count <= 0) return false;
-            for (long i = 0; i < count; i++) number_post(p->frames + i * p->frame_size, p->sent + i, load);
+            for (long i = 0; i < count; i++) number_post(p->frames + i * p->frame_size, p->name_at, p->sent + i, load);
             p->at = 0;
             p->size = count * p->frame_size;
             double written = p->written ? now() : 0;
