@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test func `a large batch takes a few writes, and a single message takes one`() async throws {
-        let store = try Store.open(path: folder.database)
+        let store = try Store.open(path: folder.database, options: .withoutTimer)
         await store.commit(messages(1...1, bytes: 100))
         let single = await operations { await store.commit(messages(2...2, bytes: 100)) }
         #expect(single == 1)
@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test func `a commit that writes headers again is complete in the files`() async throws {
-        let store = try Store.open(path: folder.database)
+        let store = try Store.open(path: folder.database, options: .withoutTimer)
         // The first commit after the start is flushed to disk; the second one is not.
         await store.commit(messages(1...1, bytes: 100))
         // SQLite's cache has room for 2 MB, so pages are written before the commit. One of them has the names, and the
