@@ -23,6 +23,8 @@ struct OpenCall {
     /// call is abandoned.
     var frame: ByteBuffer
     var state = State.waiting
+    /// The user whose services the call was sent to. Queues of other users' services may still contain the call.
+    var servedBy: UInt32?
     /// The servers that have returned the call. It is not handed to them again.
     var returnedBy: [ServerID] = []
 
@@ -44,6 +46,9 @@ struct OpenCall {
         case .handed(let server), .abandoned(let server): server
         }
     }
+
+    /// Whether the call waits for a server of the user.
+    func waits(for user: UInt32) -> Bool { state == .waiting && servedBy == user }
 
     /// Whether the asker waits for the answer.
     var isAwaited: Bool {

@@ -17,7 +17,8 @@ struct Service {
     /// The registration in the center of services.
     let registration: UInt64
     var servers: [ServerID] = []
-    /// The calls that wait, in order. Some may be answered, or handed to a server of another service that matches, too.
+    /// The calls that wait, in order. Some may be answered, handed to a server of another service that matches, too, or
+    /// sent to services of another user.
     private(set) var waiting: Deque<CallID> = []
     /// The number of waiting calls at which those that do not wait any more are removed.
     private var waitingLimit = 64

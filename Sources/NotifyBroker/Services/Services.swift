@@ -115,10 +115,10 @@ extension Services {
         visits += table[server.service].waiting.count
         guard left.isEmpty, let service = table.remove(server.service) else {
             return waitingCalls(in: table[server.service].waiting) { open in
-                left.allSatisfy { open.returnedBy.contains($0) }
+                open.waits(for: server.uid) && left.allSatisfy { open.returnedBy.contains($0) }
             }
         }
-        return waitingCalls(in: service.waiting) { _ in true }
+        return waitingCalls(in: service.waiting) { $0.waits(for: server.uid) }
     }
 
     /// The calls that wait and satisfy the predicate, each once, in order.
@@ -165,6 +165,7 @@ extension Services {
     ) -> ServerID? {
         var best: (id: ServerID, room: Int, turn: UInt64)?
         let returnedBy = calls[call.index].returnedBy
+        calls[call.index].servedBy = resolution.registrations.first.map { table[$0.slot].uid }
         for registration in resolution.registrations {
             visits += table[registration.slot].servers.count
             for id in table[registration.slot].servers where !returnedBy.contains(id) {
@@ -177,14 +178,18 @@ extension Services {
         }
         guard let best else {
             for registration in resolution.registrations {
-                table[registration.slot].append(call, isReturned: !returnedBy.isEmpty) {
-                    calls[$0]?.state == .waiting
-                }
+                queue(call, for: registration.slot, isReturned: !returnedBy.isEmpty)
             }
             return nil
         }
         assign(call, to: best.id)
         return best.id
+    }
+
+    /// Adds a call to the queue of a service.
+    private mutating func queue(_ call: CallID, for slot: Int32, isReturned: Bool) {
+        let uid = table[slot].uid
+        table[slot].append(call, isReturned: isReturned) { calls[$0]?.waits(for: uid) == true }
     }
 
     /// Whether services that a name resolves to belong to another user.
@@ -216,20 +221,21 @@ extension Services {
         for other in table.indices where other != slot && table[other].uid == uid { queued += table[other].waiting }
         visits += queued.count
         let matching = waitingCalls(in: queued) { open in
-            open.frame.withUnsafeReadableBytes { frame in
-                let name = ServiceCall.name(inFrame: frame)
-                return patterns.contains { $0.matches(utf8: name) && ReservedNames.isVisible(name, to: $0) }
-                    && isPermitted(name)
-            }
+            open.waits(for: uid)
+                && open.frame.withUnsafeReadableBytes { frame in
+                    let name = ServiceCall.name(inFrame: frame)
+                    return patterns.contains { $0.matches(utf8: name) && ReservedNames.isVisible(name, to: $0) }
+                        && isPermitted(name)
+                }
         }
-        for call in matching { table[slot].append(call, isReturned: false) { calls[$0]?.state == .waiting } }
+        for call in matching { queue(call, for: slot, isReturned: false) }
     }
 
     /// Hands the next waiting call to a server that has room.
     mutating func nextCall(for id: ServerID) -> CallID? {
         guard let server = servers[id], server.room > 0 else { return nil }
         let (call, visited) = table[server.service].takeFirst {
-            calls[$0]?.state == .waiting
+            calls[$0]?.waits(for: server.uid) == true
         } where: {
             calls[$0.index].returnedBy.isEmpty || !calls[$0.index].returnedBy.contains(id)
         }

@@ -194,6 +194,40 @@ struct ServingTests {
         #expect(host.holdsNothing(1000) && host.holdsNothing(1001) && host.holdsNothing(1002))
     }
 
+    @Test func `a request that was sent to another user's server does not go back to the first user's`() throws {
+        let rules = Self.may([1000, 1001], "jobs.*")
+        let host = TestHost(policy: AccessPolicy(rules: rules))
+        let (first, second, asker) = (host.connect(uid: 1000), host.connect(uid: 1001), host.connect(uid: 1002))
+        // Each user serves while the other one may not, so that the second user's service is between the first user's.
+        first.serve(1, ["jobs.*"])
+        host.run()
+        host.core.broker.policyChanged(to: AccessPolicy(generation: 1, rules: Self.may([1001], "jobs.*")))
+        second.serve(1, ["jobs.a"])
+        host.run()
+        host.core.broker.policyChanged(to: AccessPolicy(generation: 2, rules: Self.may([1000], "jobs.*")))
+        first.serve(2, ["jobs.a"])
+        host.run()
+        host.core.broker.policyChanged(to: AccessPolicy(generation: 3, rules: rules))
+        for number in 1...4 as ClosedRange<UInt8> { asker.ask("jobs.a", payload: [number]) }
+        host.run()
+        let held = first.takeCalls()
+        #expect(held.map(\.payload) == [[1], [2]])
+        #expect(second.takeCalls().isEmpty)
+        // Now the second user's service is the first one that matches.
+        first.endServing(1)
+        host.run()
+        let call = try #require(second.takeCalls().first)
+        #expect(call.payload == [3])
+        for call in held { first.respond(call.call) }
+        host.run()
+        #expect(first.takeCalls().isEmpty)
+        second.respond(call.call, .returned)
+        host.run()
+        #expect(second.takeCalls().map(\.payload) == [[4]])
+        #expect(first.takeCalls().isEmpty)
+        #expect(asker.takeErrors().map(\.code) == [ErrorCode.noResponders.rawValue], "no other server may get it")
+    }
+
     @Test func `a server that loses the right gets no further requests`() {
         let rules = [AccessRule(.allow, [.serve], names: ["jobs"], uids: [1000])]
         let host = TestHost(policy: AccessPolicy(rules: rules))
