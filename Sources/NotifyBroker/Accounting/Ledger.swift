@@ -48,17 +48,33 @@ struct Ledger {
         case socketBytes
 
         /// The first resource that counts as memory. All cases after it count as memory, too.
-        static let firstBytes = Resource.connectionBytes
+        private static let firstBytes = Resource.connectionBytes
+
+        var countsAsMemory: Bool { rawValue >= Self.firstBytes.rawValue }
     }
 
     private struct Account {
-        var amounts = SIMD32<Int>.zero
+        /// The usage of each resource.
+        private(set) var amounts = [Int](repeating: 0, count: Resource.allCases.count)
+        /// The number of resources in use.
+        private var usedResources = 0
         /// The sum of the resources that count as memory.
-        var bytes = 0
+        private(set) var bytes = 0
+
+        /// - Returns: Whether any resource is in use now.
+        mutating func add(_ amount: Int, of resource: Resource) -> Bool {
+            let old = amounts[resource.rawValue]
+            let new = old + amount
+            amounts[resource.rawValue] = new
+            usedResources += (new == 0 ? 0 : 1) - (old == 0 ? 0 : 1)
+            if resource.countsAsMemory { bytes += amount }
+            return usedResources > 0
+        }
     }
 
     private(set) var memoryLimit: Int
-    private var limits: SIMD32<Int>
+    /// The limit of each resource.
+    private var limits: [Int]
     private var accounts: [UInt32: Account] = [:]
     private var storedNames: StoredNames
     /// The messages of each user in the log.
@@ -90,8 +106,8 @@ struct Ledger {
         storedNames.limit = configuration.namesPerUser
     }
 
-    private static func limits(_ configuration: BrokerConfiguration) -> SIMD32<Int> {
-        var limits = SIMD32<Int>(repeating: .max)
+    private static func limits(_ configuration: BrokerConfiguration) -> [Int] {
+        var limits = [Int](repeating: .max, count: Resource.allCases.count)
         limits[Resource.connections.rawValue] = configuration.connectionsPerUser
         limits[Resource.subscriptions.rawValue] = configuration.subscriptionsPerUser
         limits[Resource.durableSubscriptions.rawValue] = configuration.durableSubscriptionsPerUser
@@ -133,13 +149,9 @@ struct Ledger {
     /// Adds `amount`, which may be negative, to the usage. Limits are not checked.
     mutating func change(_ resource: Resource, by amount: Int, uid: UInt32) {
         guard amount != 0 else { return }
-        var account = accounts[uid] ?? Account()
-        account.amounts[resource.rawValue] += amount
-        if resource.rawValue >= Resource.firstBytes.rawValue {
-            account.bytes += amount
-            totalBytes += amount
-        }
-        accounts[uid] = account.amounts == .zero ? nil : account
+        if resource.countsAsMemory { totalBytes += amount }
+        let isUsed = accounts[uid, default: Account()].add(amount, of: resource)
+        if !isUsed { accounts[uid] = nil }
     }
 
     /// Sets the usage. Limits are not checked.
