@@ -25,7 +25,6 @@ extension Broker {
 
     /// Lets the waiting requests whose values have changed in a committed batch read their page.
     mutating func wakeValueReads(_ batch: InFlightBatch) {
-        guard !pages.values.atEnd.isEmpty else { return }
         let last = commits.persistedThrough
         wakeValueReads(
             batch.values, isSelected: { batch.log.matches($0.sequence, $1) },

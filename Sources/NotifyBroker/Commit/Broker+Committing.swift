@@ -7,8 +7,11 @@ extension Broker {
     mutating func beginCommit(now: BrokerTime) {
         guard var batch = Self.beginBatch(&commits, &durables, now: now.monotonic) else { return }
         batch.copyBytes = ledger.stored.copies
-        (batch.values, batch.forgottenValues) = values.beginBatch(now: now.wallMicroseconds)
-        commits.began(batch.values)
+        let (changes, forgotten) = values.beginBatch(now: now.wallMicroseconds)
+        if !changes.isEmpty || !forgotten.numbers.isEmpty {
+            (batch.values, batch.forgottenValues) = (changes, forgotten)
+            commits.began(changes)
+        }
         actions.append(.commit(batch))
     }
 
@@ -26,7 +29,7 @@ extension Broker {
         statistics.store = outcome.statistics
         durables.setTime(now)
         warnings.schedule(now: now.monotonic)
-        release(batch)
+        release(batch.log.charges)
         switch outcome.result {
         case .success:
             for (id, sequences) in outcome.missingCopies.sorted(by: { $0.key < $1.key }) {
@@ -38,9 +41,9 @@ extension Broker {
         resumePausedConnections()
     }
 
-    /// Ends the charges for the content of a batch.
-    private mutating func release(_ batch: InFlightBatch) {
-        for (uid, bytes) in batch.log.charges { ledger.change(.pendingBytes, by: -bytes, uid: uid) }
+    /// Ends the charges of users for the content of a batch.
+    private mutating func release(_ charges: [UInt32: Int]) {
+        for (uid, bytes) in charges { ledger.change(.pendingBytes, by: -bytes, uid: uid) }
     }
 
     private mutating func succeeded(_ batch: InFlightBatch, _ remaining: StorageFailure?, now: BrokerTime) {
@@ -52,7 +55,7 @@ extension Broker {
         }
         commits.persisted(batch)
         values.persisted(now: now.wallMicroseconds)
-        wakeValueReads(batch)
+        if !pages.values.atEnd.isEmpty { wakeValueReads(batch) }
         durables.forgotten(batch.passedLosses)
         if !batch.redeliveries.isEmpty {
             durables.saved(batch.redeliveries)
@@ -157,7 +160,7 @@ extension Broker {
         egress.openBlockEnded(commits.sealOpenBlock())
         charge(values.nextFailed())
         let next = commits.takeNext(now: now.monotonic)
-        release(next)
+        release(next.log.charges)
         failed(next, failure, now: now)
     }
 

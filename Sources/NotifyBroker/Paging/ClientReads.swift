@@ -59,6 +59,7 @@ struct ClientReads<Read: ClientRead> {
     ///
     /// - Parameter isDone: Whether a request that waits for a commit needs a page now. May change the request.
     mutating func committed(where isDone: (inout Read) -> Bool = { _ in true }) {
+        guard !atEnd.isEmpty else { return }
         var waiting: [Read] = []
         for var read in exchange(&atEnd, with: []) {
             if isDone(&read) { queue.append(read) } else { waiting.append(read) }

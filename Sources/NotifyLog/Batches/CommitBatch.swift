@@ -21,10 +21,14 @@ package struct CommitBatch: Sendable {
     /// batch. The copies count towards the limit of the bytes that a user may hold back. Users without copies are left
     /// out.
     package var copyBytes: [UInt32: Int] = [:]
-    /// The values that the messages of the batch set or clear, in ascending order of sequence.
-    package var values: [ValueChange] = []
-    /// The numbers of cleared values whose marks are deleted, and the highest of their sequences.
-    package var forgottenValues = ForgottenValues()
+    /// What the batch changes about values; nil for nothing. One optional, because it costs less in each copy of a batch
+    /// than two empty arrays.
+    private var valueChanges: ValueChanges?
+
+    private struct ValueChanges {
+        var values: [ValueChange] = []
+        var forgotten = ForgottenValues()
+    }
 
     package init(
         id: UInt64, blocks: [LogBlock] = [], changes: [DurableChange] = [], reserveBelow: UInt64? = nil,
@@ -36,6 +40,18 @@ package struct CommitBatch: Sendable {
         self.reserveBelow = reserveBelow
         self.isSynced = isSynced
         self.isProbe = isProbe
+    }
+
+    /// The values that the messages of the batch set or clear, in ascending order of sequence.
+    package var values: [ValueChange] {
+        get { valueChanges?.values ?? [] }
+        set { valueChanges = ValueChanges(values: newValue, forgotten: forgottenValues) }
+    }
+
+    /// The numbers of cleared values whose marks are deleted, and the highest of their sequences.
+    package var forgottenValues: ForgottenValues {
+        get { valueChanges?.forgotten ?? ForgottenValues() }
+        set { valueChanges = ValueChanges(values: values, forgotten: newValue) }
     }
 }
 
