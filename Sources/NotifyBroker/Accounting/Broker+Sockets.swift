@@ -34,6 +34,7 @@ extension Broker {
 
     /// Whether more may be written to a connection: unread bytes in its socket must not grow beyond the user's share of
     /// the memory.
+    @inline(__always)
     func mayWrite(_ slot: ConnectionSlot) -> Bool {
         connections[slot].socketBytes == 0 || ledger.room(of: connections[slot].uid) >= 0
     }

@@ -192,6 +192,9 @@ struct Announcements {
     /// Records a message that has changed a value.
     mutating func noteChange(_ message: LogBlock) { changed.append(message) }
 
+    /// Whether recorded messages wait to be taken.
+    var haveChanged: Bool { !changed.isEmpty }
+
     /// Takes the messages that have changed values since the last call.
-    mutating func takeChanges() -> [LogBlock] { changed.isEmpty ? [] : exchange(&changed, with: []) }
+    mutating func takeChanges() -> [LogBlock] { exchange(&changed, with: []) }
 }

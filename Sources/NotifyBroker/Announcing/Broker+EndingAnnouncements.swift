@@ -21,7 +21,6 @@ extension Broker {
 
     /// Clears values whose connection has ended.
     mutating func continueAnnouncements(now: BrokerTime) {
-        guard announcements.hasEndings else { return }
         announcements.endDeliveries = 0
         for _ in 0..<Self.endedPerTick where announcements.endDeliveries < Self.deliveriesPerTick {
             guard isReady, let ended = announcements.nextEnding() else { return }

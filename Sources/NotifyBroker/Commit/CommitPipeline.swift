@@ -273,6 +273,7 @@ struct CommitPipeline {
 
     /// The time by which the store must respond; nil if nothing waits for the store. The store serves requests in
     /// order, so the time for a page is counted from the last outcome of a batch if that is later than the request.
+    @inline(__always)
     func responseDeadline(pageStarted: Duration?) -> Duration? {
         health.responseDeadline(since: .earlier(inFlight?.started, pageStarted.map { max($0, lastOutcome) }))
     }
@@ -292,6 +293,7 @@ struct CommitPipeline {
 
     /// The time of the next retry, commit of progress or response timeout; nil for none. Only the response timeout
     /// applies while a batch is in flight, because no other batch can begin.
+    @inline(__always)
     func nextDeadline(pageStarted: Duration?) -> Duration? {
         .earlier(inFlight == nil ? deadline : nil, responseDeadline(pageStarted: pageStarted))
     }

@@ -34,9 +34,8 @@ extension Broker {
         connections.contains(id) ? connections[id.slot].receivedBytes : 0
     }
 
-    /// Whether the peer sends nothing more and waits for nothing more. Must be evaluated after every answer.
+    /// Whether a peer that sends nothing more waits for nothing more. Must be evaluated after every answer.
     func isAllAnswered(_ slot: ConnectionSlot) -> Bool {
-        guard connections[slot].isInputEnded else { return false }
         let connection = connections[slot]
         guard connection.turn == .none, connection.postsAwaitingReceipts == 0,
             connection.pendingAnswers == 0, connection.unansweredAttaches.isEmpty, connection.historyReads == 0,

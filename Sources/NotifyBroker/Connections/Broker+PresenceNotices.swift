@@ -39,7 +39,6 @@ extension Broker {
 
     /// Posts the recorded notices, unless the daemon is draining.
     mutating func postPresenceNotices(now: BrokerTime) {
-        guard !presenceNotices.isEmpty else { return }
         let notices = presenceNotices
         presenceNotices.removeAll()
         guard connections.drain == .notBegun else { return }

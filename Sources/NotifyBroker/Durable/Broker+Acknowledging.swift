@@ -83,6 +83,7 @@ extension Broker {
         durables.redeliveryReads.wake(slot, isNeeded: durables[slot].mayNeedCopies)
     }
 
+    @inline(__always)
     private func member(
         _ number: UInt32, of slot: ConnectionSlot
     ) throws(WireError) -> (durable: DurableSlot, index: Int) {

@@ -53,13 +53,21 @@ extension Broker {
             wakeReaders(of: slot)
             actions.append(.scheduleTick)
         }
-        if connections[slot].isInputEnded, connections[slot].turn == .none, !connections[slot].servers.isEmpty {
+        if !connections[slot].servers.isEmpty { settleServers(of: slot, now: now) }
+        // `isAllAnswered` is called for few connections only, because the call copies all fields of the broker.
+        guard egress[slot].isEmpty,
+            connections[slot].session.isClosing || connections[slot].isInputEnded && isAllAnswered(slot)
+        else { return .open }
+        return mayClose(slot) ? .closed : .open
+    }
+
+    /// Ends the servers of a peer that sends nothing more. Hands waiting calls to those of a peer that reads again.
+    private mutating func settleServers(of slot: ConnectionSlot, now: BrokerTime) {
+        if connections[slot].isInputEnded, connections[slot].turn == .none {
             endServers(of: slot, now: now)
             actions.append(.scheduleTick)
         }
         if connections[slot].hasBlockedServers, resumeServers(of: slot, now: now) { actions.append(.scheduleTick) }
-        guard egress[slot].isEmpty, connections[slot].session.isClosing || isAllAnswered(slot) else { return .open }
-        return mayClose(slot) ? .closed : .open
     }
 
     /// Charges the budget of the turn for closing a connection. If the budget is used up, the connection is settled

@@ -56,6 +56,7 @@ extension Broker {
         return call
     }
 
+    @inline(__always)
     private func encodedCall(_ parts: MessageParts, from slot: ConnectionSlot, now: BrokerTime) -> ByteBuffer {
         let connection = connections[slot]
         let stamp = Stamp(
@@ -110,6 +111,11 @@ extension Broker {
             for slot in blocked { connections[slot].hasBlockedServers = true }
             if let server { write(call, to: server, now: now) }
         }
+    }
+
+    /// Sends the waiting calls again, because rights have changed.
+    mutating func sendUnmatchedCalls(now: BrokerTime) {
+        for call in services.takeUnmatched() { send(call, now: now) }
     }
 
     /// Answers a waiting call if no server is left that may get it. Sends it to the servers of another user if they have

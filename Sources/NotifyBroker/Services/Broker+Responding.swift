@@ -41,6 +41,7 @@ extension Broker {
 
     /// Whether a reply of this size may wait for the asker. An asker that does not read its replies needs memory for
     /// them, because they can't be dropped like messages.
+    @inline(__always)
     private func hasRoom(for bytes: Int, _ asker: ConnectionSlot) -> Bool {
         let unread = egress[asker].unreadAnswerBytes
         if bytes <= Self.smallReplyBytes, unread <= configuration.answerBytesPerConnection { return true }

@@ -31,7 +31,8 @@ struct Services: ~Copyable {
 
     /// The number of servers and waiting calls that were visited.
     private(set) var visits = 0
-    private var isRematchDue = false
+    /// Whether the services of waiting calls must be found again, because rights have changed.
+    private(set) var isRematchDue = false
     /// The number of servers that have not ended.
     private(set) var serverCount = 0
 
@@ -47,9 +48,8 @@ struct Services: ~Copyable {
         isRematchDue = true
     }
 
-    /// Takes the waiting calls whose services must be found again because rights have changed.
+    /// Takes the waiting calls whose services must be found again.
     mutating func takeUnmatched() -> [CallID] {
-        guard isRematchDue else { return [] }
         isRematchDue = false
         return takeWaiting()
     }

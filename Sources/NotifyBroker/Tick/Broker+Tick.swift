@@ -4,13 +4,13 @@ extension Broker {
     /// chunks for the host.
     package mutating func finishTick(now: BrokerTime) {
         turnEnded()
-        postPresenceNotices(now: now)
+        if !presenceNotices.isEmpty { postPresenceNotices(now: now) }
         durables.setTime(now)
-        for call in services.takeUnmatched() { send(call, now: now) }
-        wakeValueReadsForAnnouncements()
+        if services.isRematchDue { sendUnmatchedCalls(now: now) }
+        if announcements.haveChanged { wakeValueReadsForAnnouncements() }
         continueReaders(now: now)
         requestRedeliveries(now: now)
-        continueAnnouncements(now: now)
+        if announcements.hasEndings { continueAnnouncements(now: now) }
         beginStoreRequests(now: now)
         finishDrain()
         if egress.usesOpenBlock { egress.openBlockEnded(commits.sealOpenBlock()) }

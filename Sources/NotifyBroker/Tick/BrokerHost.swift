@@ -54,7 +54,7 @@ package final class BrokerCore {
     }
 
     // Queries that hosts make in every turn of the event loop. `BrokerCore` has them because a nonmutating method of
-    // `Broker`, called from another module, is not inlined, and the call copies all fields (1.9 KB).
+    // `Broker`, called from another module, is not inlined, and the call copies all fields (over 4 KB).
 
     /// The memory charged to all users together, in bytes.
     package var chargedBytes: Int { broker.ledger.totalBytes }
