@@ -8,20 +8,24 @@ package struct ValueKey: Hashable, Sendable {
 
     /// - Parameter object: The object; empty for none.
     package init(name: UnsafeRawBufferPointer, object: UnsafeRawBufferPointer) {
-        high = Self.hash(name, object, salt: 0)
-        low = Self.hash(name, object, salt: 1)
-    }
-
-    private static func hash(
-        _ name: UnsafeRawBufferPointer, _ object: UnsafeRawBufferPointer, salt: UInt8
-    ) -> UInt64 {
         var hasher = Hasher()
-        hasher.combine(salt)
         hasher.combine(name.count)
         hasher.combine(bytes: name)
         hasher.combine(bytes: object)
-        return UInt64(bitPattern: Int64(hasher.finalize()))
+        // Both hashes continue the same state of 256 bits, so that the texts are read only once.
+        var other = hasher
+        other.combine(UInt8(0))
+        self.init(high: hasher.finalize(), low: other.finalize())
     }
+
+    /// Makes a key of two hashes, for tests.
+    init(high: Int, low: Int) {
+        self.high = UInt64(bitPattern: Int64(high))
+        self.low = UInt64(bitPattern: Int64(low))
+    }
+
+    /// A part of the key for hash tables. The key is a keyed hash, so it needs no further hashing.
+    package var hash: UInt32 { UInt32(truncatingIfNeeded: low) }
 
     package func hash(into hasher: inout Hasher) {
         hasher.combine(low)
