@@ -42,10 +42,10 @@ extension Broker {
         var (name, object) = (name, object)
         let result = name.withUTF8 { name in
             object.withUTF8 { object in
-                Result { () throws(WireError) in
-                    try clearValue(
-                        UnsafeRawBufferPointer(name), UnsafeRawBufferPointer(object), ifSequence: clear.ifSequence,
-                        clear.request, slot, now: now)
+                Result { () throws(WireError) -> (sequence: UInt64, key: ValueKey)? in
+                    let value = ValueName(name: UnsafeRawBufferPointer(name), object: UnsafeRawBufferPointer(object))
+                    let sequence = try clearValue(value, ifSequence: clear.ifSequence, clear.request, slot, now: now)
+                    return sequence.map { ($0, value.key) }
                 }
             }
         }
@@ -57,30 +57,29 @@ extension Broker {
 
     /// Clears the value of a name and object, if its sequence is the expected one.
     ///
-    /// - Returns: The sequence of the message that clears the value, 0 if there is none, and the value's key; nil if the
-    ///   request is refused.
+    /// - Returns: The sequence of the message that clears the value, 0 if there is none; nil if the request is refused.
     private mutating func clearValue(
-        _ name: UnsafeRawBufferPointer, _ object: UnsafeRawBufferPointer, ifSequence: UInt64?, _ request: UInt64,
-        _ slot: ConnectionSlot, now: BrokerTime
-    ) throws(WireError) -> (sequence: UInt64, key: ValueKey)? {
-        _ = try access.checkPost(name, connections[slot].identity)
-        let value = ValueName(name: name, object: object)
+        _ value: ValueName, ifSequence: UInt64?, _ request: UInt64, _ slot: ConnectionSlot, now: BrokerTime
+    ) throws(WireError) -> UInt64? {
+        _ = try access.checkPost(value.name, connections[slot].identity)
         if let pid = announcer(of: value.key, now: now) {
             refuse(slot, request: request, .valueInUse(by: pid), detail: UInt64(pid))
             return nil
         }
-        guard meets(ifSequence, value.key) else {
+        let record = values.find(value.key)
+        let current = values.current(record)
+        guard current.meets(ifSequence) else {
             try refuseChanged(value.key, slot, request: request)
             return nil
         }
-        guard values.current(value.key).sequence > 0 else {
+        guard current.sequence > 0 else {
             values.noteDependence(on: value.key)
-            return (0, value.key)
+            return 0
         }
-        let sequence = try publish(clearOf: name, object, from: slot, now: now)
-        let uid = connections[slot].uid
-        changeValue(value, sequence: sequence, uid: uid, bytes: 0, isConditional: ifSequence != nil)
-        return (sequence, value.key)
+        let sequence = try publish(clearOf: value.name, value.object, from: slot, now: now)
+        let mark = ValueEntry(sequence: sequence, uid: connections[slot].uid, bytes: 0)
+        charge(values.change(value, record, to: mark, isConditional: ifSequence != nil))
+        return sequence
     }
 
     // MARK: Patterns
@@ -117,14 +116,14 @@ extension Broker {
         _ entry: LogBlock.Entry, of block: LogBlock, _ slot: ConnectionSlot, now: BrokerTime
     ) throws(WireError) -> UInt64 {
         let result = block.withMessage(entry) { message in
-            Result { () throws(WireError) -> (sequence: UInt64, key: ValueKey)? in
+            Result { () throws(WireError) -> UInt64? in
+                let value = ValueName(name: message.parts.name, object: message.parts.object)
                 // The value was cleared since, and another one is announced.
-                let key = ValueKey(name: message.parts.name, object: message.parts.object)
-                guard announcer(of: key, now: now) == nil else { return nil }
-                return try clearValue(message.parts.name, message.parts.object, ifSequence: nil, 0, slot, now: now)
+                guard announcer(of: value.key, now: now) == nil else { return nil }
+                return try clearValue(value, ifSequence: nil, 0, slot, now: now)
             }
         }
-        return try result.get()?.sequence ?? 0
+        return try result.get() ?? 0
     }
 
     /// Answers a request whose values are cleared, or reads its next page.

@@ -28,43 +28,48 @@ extension Broker {
         let admission = try admit(post, from: slot)
         let name = ValueName(name: post.parts.name, object: post.parts.object)
         if let pid = announcer(of: name.key, now: now) { return refuse(post, becauseOf: pid, slot, now: now) }
-        guard meets(request.ifSequence, name.key) else {
-            if !recorder.monitors.isEmpty {
-                recordRefused(post, from: slot, .valueChanged(values.current(name.key)), now: now)
-            }
+        let record = values.find(name.key)
+        let current = values.current(record)
+        guard current.meets(request.ifSequence) else {
+            if !recorder.monitors.isEmpty { recordRefused(post, from: slot, .valueChanged(current), now: now) }
             return try refuseChanged(name.key, slot, request: post.request)
         }
         let bytes = StoredValue.bytes(
             name: post.parts.name.count, object: post.parts.object.count, headers: post.parts.headers.count,
             payload: post.parts.payload.count)
         let uid = connections[slot].uid
-        try checkRoom(forValue: name.key, bytes: bytes, uid: uid)
+        try checkRoom(forBytes: bytes, replacing: current, uid: uid)
         let receipt = try accept(post, admission, from: slot, now: now)
-        changeValue(
-            name, sequence: receipt.sequence, uid: uid, bytes: bytes, isConditional: request.ifSequence != nil)
-    }
-
-    /// Changes a value with the message that was added to the next batch.
-    mutating func changeValue(
-        _ name: ValueName, sequence: UInt64, uid: UInt32, bytes: Int, isConditional: Bool
-    ) {
-        charge(
-            values.change(name, sequence: sequence, uid: uid, bytes: bytes, isConditional: isConditional))
+        let value = ValueEntry(sequence: receipt.sequence, uid: uid, bytes: bytes)
+        charge(values.change(name, record, to: value, isConditional: request.ifSequence != nil))
     }
 
     /// Charges users for changes of their values.
-    mutating func charge(_ changes: some Sequence<ValueUsage>) {
-        for change in changes {
-            ledger.change(.values, by: change.values, uid: change.uid)
-            ledger.change(.valueBytes, by: change.bytes, uid: change.uid)
+    mutating func charge(_ replacements: some Sequence<ValueReplacement>) {
+        for replacement in replacements { charge(replacement) }
+    }
+
+    mutating func charge(_ replacement: ValueReplacement) {
+        let (old, new) = (replacement.old, replacement.new)
+        // Most values are replaced by the same user, and many by one of the same size, which needs no change at all.
+        if let old, let new, old.uid == new.uid {
+            ledger.change(.values, by: new.count - old.count, uid: new.uid)
+            return ledger.change(.valueBytes, by: new.bytes - old.bytes, uid: new.uid)
+        }
+        if let old {
+            ledger.change(.values, by: -old.count, uid: old.uid)
+            ledger.change(.valueBytes, by: -old.bytes, uid: old.uid)
+        }
+        if let new {
+            ledger.change(.values, by: new.count, uid: new.uid)
+            ledger.change(.valueBytes, by: new.bytes, uid: new.uid)
         }
     }
 
     /// - Throws: `limitReached` if the user, or all users together, would have too many values or bytes of values.
-    private func checkRoom(forValue key: ValueKey, bytes: Int, uid: UInt32) throws(WireError) {
-        let old = values.current(key).map(\.usage)
+    private func checkRoom(forBytes bytes: Int, replacing old: ValueEntry?, uid: UInt32) throws(WireError) {
         let own = old?.uid == uid ? old : nil
-        try ledger.check(.values, adding: 1 - (own?.values ?? 0), uid: uid)
+        try ledger.check(.values, adding: 1 - (own?.count ?? 0), uid: uid)
         try ledger.check(.valueBytes, adding: bytes - (own?.bytes ?? 0), uid: uid)
         let limit = configuration.valueBytes
         guard values.totalBytes + bytes - (old?.bytes ?? 0) <= limit else {
@@ -76,11 +81,6 @@ extension Broker {
     }
 
     // MARK: Conditions
-
-    /// Whether the present value has the expected sequence.
-    func meets(_ ifSequence: UInt64?, _ key: ValueKey) -> Bool {
-        ifSequence.map { $0 == values.current(key).sequence } ?? true
-    }
 
     /// Refuses a change whose condition is not met. If the present value is not committed yet, the refusal waits for
     /// the outcome of its batch: otherwise a client could learn a sequence that the log does not have after a crash.
@@ -96,6 +96,9 @@ extension Broker {
 extension ValueEntry? {
     /// The sequence that a condition compares: that of the value, or 0 if there is none.
     var sequence: UInt64 { self.map { $0.isCleared ? 0 : $0.sequence } ?? 0 }
+
+    /// Whether this is the value that a condition expects.
+    func meets(_ ifSequence: UInt64?) -> Bool { ifSequence.map { $0 == sequence } ?? true }
 }
 
 extension WireError {

@@ -1,17 +1,14 @@
 import NotifyLog
 
-/// The value of a name and object, without its content, or the mark of a cleared value.
+/// A state of the value of a name and object, without its content, or the mark of a cleared value.
 struct ValueEntry: Equatable {
-    /// See `ValueChange.number`.
-    let number: UInt64
     let sequence: UInt64
     /// The user that has set or cleared the value.
     let uid: UInt32
     /// The size that is charged to the user, in bytes; 0 for a mark.
     private let chargedBytes: UInt32
 
-    init(number: UInt64, sequence: UInt64, uid: UInt32, bytes: Int) {
-        self.number = number
+    init(sequence: UInt64, uid: UInt32, bytes: Int) {
         self.sequence = sequence
         self.uid = uid
         chargedBytes = UInt32(clamping: bytes)
@@ -19,35 +16,32 @@ struct ValueEntry: Equatable {
 
     var bytes: Int { Int(chargedBytes) }
     var isCleared: Bool { chargedBytes == 0 }
-
-    /// The usage that is charged to the user.
-    var usage: ValueUsage { ValueUsage(uid: uid, values: isCleared ? 0 : 1, bytes: bytes) }
+    /// The number of values that are charged to the user.
+    var count: Int { isCleared ? 0 : 1 }
 }
 
-/// A user's number of values and their bytes, or a change of these.
-struct ValueUsage: Equatable {
-    var uid: UInt32
-    var values: Int
-    var bytes: Int
+/// The present value of a name and object before and after a change.
+struct ValueReplacement: Equatable {
+    let old: ValueEntry?
+    let new: ValueEntry?
 
-    static prefix func - (usage: ValueUsage) -> ValueUsage {
-        ValueUsage(uid: usage.uid, values: -usage.values, bytes: -usage.bytes)
-    }
+    var addedBytes: Int { (new?.bytes ?? 0) - (old?.bytes ?? 0) }
 }
 
-/// The keys of a name and object, and of the name alone.
+/// A name and object, and their key. Valid as long as the bytes of both.
 struct ValueName {
+    let name: UnsafeRawBufferPointer
+    let object: UnsafeRawBufferPointer
     let key: ValueKey
-    /// The key of the name without an object; nil if the value has none, so that both are the same.
-    let nameKey: ValueKey?
-
-    init(key: ValueKey, nameKey: ValueKey?) {
-        self.key = key
-        self.nameKey = nameKey
-    }
 
     init(name: UnsafeRawBufferPointer, object: UnsafeRawBufferPointer) {
+        self.name = name
+        self.object = object
         key = ValueKey(name: name, object: object)
-        nameKey = object.isEmpty ? nil : ValueKey(name: name, object: UnsafeRawBufferPointer(start: nil, count: 0))
+    }
+
+    /// The key of the name without the object; nil if there is no object, so that both are the same. Computed.
+    var nameKey: ValueKey? {
+        object.isEmpty ? nil : ValueKey(name: name, object: UnsafeRawBufferPointer(start: nil, count: 0))
     }
 }

@@ -10,14 +10,15 @@ import NotifyWire
 struct Values {
     /// A change that is not committed yet.
     private struct Change {
-        let name: ValueName
+        /// The slot of the record; nil if a later change in the same batch replaces this one.
+        var slot: Int32?
         let entry: ValueEntry
     }
 
-    /// The mark of a cleared value in the log.
+    /// The mark of a cleared value in the log. The slot may have another record by now: sequences are unique.
     private struct Mark {
-        let name: ValueName
-        let entry: ValueEntry
+        let slot: Int32
+        let sequence: UInt64
         let timeMicroseconds: UInt64
     }
 
@@ -28,13 +29,12 @@ struct Values {
     /// not take long.
     private static let forgottenPerBatch = 1_000
 
-    private var committed: [ValueKey: ValueEntry] = [:]
-    private var inFlight: [ValueKey: Change] = [:]
-    private var pending: [ValueKey: Change] = [:]
+    private var table = ValueTable()
+    /// The changes in the batch in flight and in the next one, in ascending order of sequence.
+    private var inFlight: [Change] = []
+    private var pending: [Change] = []
     /// Whether the next batch is valid only if the batch in flight is committed.
     private(set) var isNextDependent = false
-    /// The keys of names with objects, by the key of the name alone.
-    private var objects: [ValueKey: Set<ValueKey>] = [:]
     /// The marks in the log, the oldest first. Some may have been replaced by later changes.
     private var marks: Deque<Mark> = []
     /// The marks that the batch in flight deletes.
@@ -56,41 +56,61 @@ struct Values {
         lastChange = recovered.values.values.lazy.map(\.sequence).max() ?? 0
         let first = max(recovered.persistedThrough, lastChange) + 1
         unknown = first..<max(first, recovered.nextSequence)
-        committed.reserveCapacity(recovered.values.values.count)
         var marks: [Mark] = []
-        for value in recovered.values.values {
-            let bytes = value.isCleared ? 0 : value.bytes
-            let name = ValueName(key: value.key, nameKey: value.nameKey)
-            let entry = ValueEntry(number: value.number, sequence: value.sequence, uid: value.uid, bytes: bytes)
-            committed[value.key] = entry
-            totalBytes += bytes
-            add(name)
-            if value.isCleared {
-                marks.append(Mark(name: name, entry: entry, timeMicroseconds: value.timeMicroseconds))
+        // A damaged log may contain a name and object twice: the first one counts.
+        for value in recovered.values.values where table.find(value.key) == nil {
+            let slot = table.insert(value.key, nameKey: value.nameKey, number: value.number)
+            let entry = ValueEntry(
+                sequence: value.sequence, uid: value.uid, bytes: value.isCleared ? 0 : value.bytes)
+            table[slot].committed = entry
+            totalBytes += entry.bytes
+            if entry.isCleared {
+                marks.append(Mark(slot: slot, sequence: value.sequence, timeMicroseconds: value.timeMicroseconds))
             }
         }
-        self.marks = Deque(marks.sorted { $0.entry.sequence < $1.entry.sequence })
+        self.marks = Deque(marks.sorted { $0.sequence < $1.sequence })
     }
 
-    /// The usage of each user when the daemon starts.
-    var usage: some Sequence<ValueUsage> { committed.values.lazy.map(\.usage) }
+    /// The committed values and marks, as additions to the usage of their users.
+    var usage: some Sequence<ValueReplacement> {
+        table.all.lazy.map { ValueReplacement(old: nil, new: $0.committed) }
+    }
 
     // MARK: Reading
 
+    /// The slot of the record of a key, for the other methods; nil if there is no value and no mark. Valid until the
+    /// outcome of a batch.
+    @inline(__always)
+    func find(_ key: ValueKey) -> Int32? { table.find(key) }
+
     /// The present value or mark; nil if there is none. The batch with it may not be committed yet.
-    func current(_ key: ValueKey) -> ValueEntry? { pending[key]?.entry ?? inFlight[key]?.entry ?? committed[key] }
+    @inline(__always)
+    func current(_ slot: Int32?) -> ValueEntry? {
+        guard let slot else { return nil }
+        if let position = table[slot].pending { return pending[Int(position)].entry }
+        if let position = table[slot].inFlight { return inFlight[Int(position)].entry }
+        return table[slot].committed
+    }
+
+    /// The present value or mark of a key; nil if there is none. The batch with it may not be committed yet.
+    func current(_ key: ValueKey) -> ValueEntry? { current(find(key)) }
 
     /// The sequence of the committed value or mark of a key; 0 if there is none.
-    func committedSequence(_ key: ValueKey) -> UInt64 { committed[key]?.sequence ?? 0 }
+    func committedSequence(_ key: ValueKey) -> UInt64 { find(key).flatMap { table[$0].committed?.sequence } ?? 0 }
 
     /// Whether the present value of a key depends on a batch that is not committed yet.
-    func isUncertain(_ key: ValueKey) -> Bool { pending[key] != nil || inFlight[key] != nil }
+    func isUncertain(_ key: ValueKey) -> Bool {
+        guard let slot = find(key) else { return false }
+        return table[slot].pending != nil || table[slot].inFlight != nil
+    }
 
     /// Whether any change waits for its commit.
     var areUncertain: Bool { !pending.isEmpty || !inFlight.isEmpty }
 
     /// The number of values and marks of names, with any object.
-    func count(of names: some Sequence<ValueKey>) -> Int { names.reduce(0) { $0 + 1 + (objects[$1]?.count ?? 0) } }
+    func count(of names: some Sequence<ValueKey>) -> Int {
+        names.reduce(0) { $0 + 1 + table.slots(ofObjectsOf: $1).count }
+    }
 
     /// The numbers of the committed values of names, in ascending order.
     ///
@@ -99,12 +119,12 @@ struct Values {
     ///   - isAnyObject: Whether values with any object count, or only those whose key is in `names`.
     func numbers(of names: some Sequence<ValueKey>, isAnyObject: Bool) -> [UInt64] {
         var numbers: [UInt64] = []
+        func add(_ slot: Int32) {
+            if let entry = table[slot].committed, !entry.isCleared { numbers.append(table[slot].number) }
+        }
         for name in names {
-            if let entry = committed[name], !entry.isCleared { numbers.append(entry.number) }
-            guard isAnyObject else { continue }
-            for key in objects[name] ?? [] {
-                if let entry = committed[key], !entry.isCleared { numbers.append(entry.number) }
-            }
+            if let slot = find(name) { add(slot) }
+            if isAnyObject { table.slots(ofObjectsOf: name).forEach(add) }
         }
         return numbers.sorted()
     }
@@ -119,24 +139,28 @@ struct Values {
     /// Changes a value in the next batch.
     ///
     /// - Parameters:
-    ///   - bytes: The size that is charged to the user; 0 to clear the value.
+    ///   - slot: The slot of the record of the name's key; nil if there is none.
+    ///   - entry: The new value or mark, with a higher sequence than all others.
     ///   - isConditional: Whether the change is valid only for the value that is present now.
-    /// - Returns: The changes of the users' usage.
+    @inline(__always)
     mutating func change(
-        _ name: ValueName, sequence: UInt64, uid: UInt32, bytes: Int, isConditional: Bool
-    ) -> [ValueUsage] {
-        let old = current(name.key)
-        let entry = ValueEntry(number: old?.number ?? nextNumber(), sequence: sequence, uid: uid, bytes: bytes)
-        if old == nil { add(name) }
-        if isConditional { noteDependence(on: name.key) }
-        pending[name.key] = Change(name: name, entry: entry)
-        return note([old.map { -$0.usage }, entry.usage])
+        _ name: ValueName, _ slot: Int32?, to entry: ValueEntry, isConditional: Bool
+    ) -> ValueReplacement {
+        assert(slot == find(name.key) && pending.last.map { $0.entry.sequence < entry.sequence } ?? true)
+        let replacement = ValueReplacement(old: current(slot), new: entry)
+        let slot = slot ?? table.insert(name.key, nameKey: name.nameKey, number: nextNumber())
+        if isConditional && table[slot].inFlight != nil { isNextDependent = true }
+        if let replaced = table[slot].pending { pending[Int(replaced)].slot = nil }
+        table[slot].pending = Int32(pending.count)
+        pending.append(Change(slot: slot, entry: entry))
+        totalBytes += replacement.addedBytes
+        return replacement
     }
 
     /// Records that something in the next batch is valid only for the present value of a key: a change with a condition,
     /// or an answer.
     mutating func noteDependence(on key: ValueKey) {
-        if inFlight[key] != nil { isNextDependent = true }
+        if let slot = find(key), table[slot].inFlight != nil { isNextDependent = true }
     }
 
     private mutating func nextNumber() -> UInt64 {
@@ -144,21 +168,9 @@ struct Values {
         return lastNumber
     }
 
-    private mutating func note(_ changes: [ValueUsage?]) -> [ValueUsage] {
-        let changes = changes.compactMap(\.self).filter { $0.bytes != 0 }
-        for change in changes { totalBytes += change.bytes }
-        return changes
-    }
-
-    private mutating func add(_ name: ValueName) {
-        if let nameKey = name.nameKey { objects[nameKey, default: []].insert(name.key) }
-    }
-
-    /// Removes a name that has no value and no mark any more.
-    private mutating func removeIfUnused(_ name: ValueName) {
-        guard let nameKey = name.nameKey, current(name.key) == nil else { return }
-        objects[nameKey]?.remove(name.key)
-        if objects[nameKey]?.isEmpty == true { objects[nameKey] = nil }
+    /// Removes a record that has no value and no mark any more.
+    private mutating func removeIfUnused(_ slot: Int32) {
+        if current(slot) == nil { table.remove(slot) }
     }
 
     // MARK: Batches
@@ -170,73 +182,93 @@ struct Values {
     mutating func beginBatch(now: UInt64) -> (changes: [ValueChange], forgotten: ForgottenValues) {
         isNextDependent = false
         guard !pending.isEmpty || !marks.isEmpty else { return ([], ForgottenValues()) }
-        inFlight = exchange(&pending, with: [:])
-        let changes = inFlight.values.map {
-            ValueChange(sequence: $0.entry.sequence, number: $0.entry.number, isCleared: $0.entry.isCleared)
-        }
-        return (changes.sorted { $0.sequence < $1.sequence }, takeForgotten(now: now))
+        let changes = movePending()
+        return (changes, takeForgotten(now: now, maximum: Self.forgottenPerBatch + changes.count))
     }
 
-    private mutating func takeForgotten(now: UInt64) -> ForgottenValues {
+    /// Moves the pending changes to the batch in flight, which is empty.
+    private mutating func movePending() -> [ValueChange] {
+        inFlight = exchange(&pending, with: [])
+        var changes: [ValueChange] = []
+        changes.reserveCapacity(inFlight.count)
+        for change in inFlight {
+            guard let slot = change.slot else { continue }
+            table[slot].inFlight = exchange(&table[slot].pending, with: nil)
+            changes.append(
+                ValueChange(
+                    sequence: change.entry.sequence, number: table[slot].number, isCleared: change.entry.isCleared))
+        }
+        return changes
+    }
+
+    private mutating func takeForgotten(now: UInt64, maximum: Int) -> ForgottenValues {
         var forgotten = ForgottenValues()
-        while forgotten.numbers.count < Self.forgottenPerBatch + inFlight.count, let mark = marks.first {
+        while forgotten.numbers.count < maximum, let mark = marks.first {
             // The time of a mark in the log may be any number.
             let isOld = mark.timeMicroseconds < now && now - mark.timeMicroseconds > Self.markMicroseconds
             guard marks.count > Self.maximumMarks || isOld else { break }
             marks.removeFirst()
-            let key = mark.name.key
             // A mark that a later change replaces needs no deletion.
-            guard committed[key] == mark.entry, inFlight[key] == nil else { continue }
+            guard isCommitted(mark), table[mark.slot].inFlight == nil else { continue }
             forgetting.append(mark)
-            forgotten.numbers.append(mark.entry.number)
-            forgotten.through = max(forgotten.through, mark.entry.sequence)
+            forgotten.numbers.append(table[mark.slot].number)
+            forgotten.through = max(forgotten.through, mark.sequence)
         }
         forgottenThrough = max(forgottenThrough, forgotten.through)
         return forgotten
+    }
+
+    /// Whether a mark is in the log, and not replaced by a committed change.
+    private func isCommitted(_ mark: Mark) -> Bool {
+        table.record(at: mark.slot)?.committed?.sequence == mark.sequence
     }
 
     /// Records that the batch in flight is committed.
     ///
     /// - Parameter now: The time, in microseconds since 1970.
     mutating func persisted(now: UInt64) {
-        for mark in forgetting where committed[mark.name.key] == mark.entry {
-            committed[mark.name.key] = nil
-            removeIfUnused(mark.name)
+        for mark in forgetting where isCommitted(mark) {
+            table[mark.slot].committed = nil
+            removeIfUnused(mark.slot)
         }
         forgetting = []
-        guard !inFlight.isEmpty else { return }
-        for (key, change) in inFlight.sorted(by: { $0.value.entry.sequence < $1.value.entry.sequence }) {
-            committed[key] = change.entry
+        for change in exchange(&inFlight, with: []) {
+            guard let slot = change.slot else { continue }
+            table[slot].inFlight = nil
+            table[slot].committed = change.entry
             lastChange = max(lastChange, change.entry.sequence)
             if change.entry.isCleared {
-                marks.append(Mark(name: change.name, entry: change.entry, timeMicroseconds: now))
+                marks.append(Mark(slot: slot, sequence: change.entry.sequence, timeMicroseconds: now))
             }
         }
-        inFlight = [:]
     }
 
     /// Takes back the changes of the batch in flight, which has failed. If the next batch depends on them, the caller
     /// must let it fail, too.
     ///
-    /// - Returns: The changes of the users' usage.
-    mutating func failed() -> [ValueUsage] {
+    /// - Returns: The changes of the present values.
+    mutating func failed() -> [ValueReplacement] {
         for mark in forgetting.reversed() { marks.prepend(mark) }
         forgetting = []
-        var usage: [ValueUsage?] = []
-        let failed = exchange(&inFlight, with: [:])
-        for (key, change) in failed where pending[key] == nil {
-            usage += [-change.entry.usage, current(key)?.usage]
-            removeIfUnused(change.name)
+        var replacements: [ValueReplacement] = []
+        for change in exchange(&inFlight, with: []) {
+            guard let slot = change.slot else { continue }
+            table[slot].inFlight = nil
+            guard table[slot].pending == nil else { continue }
+            let replacement = ValueReplacement(old: change.entry, new: table[slot].committed)
+            totalBytes += replacement.addedBytes
+            replacements.append(replacement)
+            removeIfUnused(slot)
         }
-        return note(usage)
+        return replacements
     }
 
     /// Takes back the changes of the next batch.
     ///
-    /// - Returns: The changes of the users' usage.
-    mutating func nextFailed() -> [ValueUsage] {
+    /// - Returns: The changes of the present values.
+    mutating func nextFailed() -> [ValueReplacement] {
         isNextDependent = false
-        inFlight = exchange(&pending, with: [:])
+        _ = movePending()
         return failed()
     }
 
