@@ -54,12 +54,12 @@ enum ExitStatus: Int32, CaseIterable {
     private var meaning: String {
         switch self {
         case .success: "success"
-        case .failure: "any other failure; also if an outcome is not known"
+        case .failure: "any other failure; also an unknown outcome, except that of a request"
         case .usage: "wrong usage"
         case .invalidData: "invalid data: too large, or not UTF-8 where it must be"
         case .unreadableInput: "the input can't be opened or read"
         case .noDaemon: "no daemon, or the connection to it was lost; no server for a request"
-        case .refusedForNow: "refused for now: storage, a limit, a value in use; the server is gone"
+        case .refusedForNow: "refused for now: storage, a limit, a value in use; a request may have run"
         case .forbidden: "this user lacks the right"
         case .invalidConfiguration: "the daemon's configuration has an error"
         case .timeout: "timed out"

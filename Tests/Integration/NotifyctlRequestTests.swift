@@ -65,6 +65,19 @@ extension IntegrationTests {
             _ = try await server.waitForExit()
         }
 
+        @Test func `a request whose daemon is killed ends with 75, because it may have been executed`() async throws {
+            let server = try serve(script: "echo begun >&2; exec sleep 3600")
+            let asker = try notifyctl.start(["request", Self.name, "--timeout", "1h"])
+            try await waitForErrorLines(1, of: server)
+            try await daemon.kill()
+            #expect(try await asker.waitForExit() == .status(75))
+            let errors = try await asker.standardError.wait("the errors") { $0.isAtEnd ? $0.text : nil }
+            expectText(errors, "the request may have been executed")
+            try await daemon.start()
+            server.send(SIGTERM)
+            #expect(try await server.waitForExit() == .status(0))
+        }
+
         @Test func `after the time limit the command gets SIGTERM, and the request ends with 124`() async throws {
             let server = try serve(script: "trap 'echo stopped >&2; exit' TERM; echo begun >&2; sleep 3600 & wait")
             let result = try await notifyctl.run("request", Self.name, "--timeout", "300ms")

@@ -21,6 +21,14 @@ import Testing
         }
     }
 
+    @Test func `a request with an unknown outcome may have been executed, as one whose server is gone`() {
+        func status(_ code: NotifyError.Code) -> notifyctl.ExitStatus {
+            .init(RequestCommand.failure(NotifyError(code, "no")))
+        }
+        #expect(status(.outcomeUnknown) == status(.serverGone))
+        #expect(status(.requestFailed) == .failure && status(.noResponders) == .noDaemon)
+    }
+
     @Test func `wrong usage is 64, and an unknown error 1`() {
         #expect(notifyctl.ExitStatus(ValidationError("no")) == .usage)
         #expect(notifyctl.ExitStatus(CancellationError()) == .failure)

@@ -13,14 +13,14 @@ struct RequestCommand: AsyncParsableCommand, ContentTaking {
             The exit statuses of the outcomes are:
 
               0    the reply was printed
-              1    the server has answered with an error, or the outcome is unknown
+              1    the server has answered with an error, or the reply can't be printed
               69   no server serves the name, or there is no daemon
-              75   the server or the daemon has ended, or a limit is reached
-              77   this user may not post the name
+              75   the server, the daemon or a connection has ended; a limit is reached
+              77   this user may not post the name or open the socket
               124  the time limit has passed
 
-            After 124, and after 75 without a limit, the server may have executed the request. After 69, it was not \
-            executed.
+            After 1, 124, and 75 without a limit, the server may have executed the request. After 64 to 69 and 77, it was \
+            not executed.
 
             Without a content argument the content is read from standard input. It is empty if standard input is a \
             terminal, /dev/null or closed.
@@ -74,9 +74,7 @@ struct RequestCommand: AsyncParsableCommand, ContentTaking {
     func run() async throws {
         let payload = try await content.payload()
         let headers = NotificationClient.Headers(header.map { ($0.key, $0.value) })
-        let reply = try await withNotificationClient(configuration: connection.configuration()) { client in
-            try await client.request(name, payload, headers: headers, timeout: timeout)
-        }
+        let reply = try await reply(payload, headers)
         var output = StandardOutput()
         if json {
             output.append(Self.json(reply) + "\n")
@@ -86,6 +84,25 @@ struct RequestCommand: AsyncParsableCommand, ContentTaking {
             reply.payload.withUnsafeBytes { output.append($0) }
         }
         try output.flush()
+    }
+
+    private func reply(
+        _ payload: [UInt8], _ headers: NotificationClient.Headers
+    ) async throws -> NotificationClient.Reply {
+        do {
+            return try await withNotificationClient(configuration: connection.configuration()) { client in
+                try await client.request(name, payload, headers: headers, timeout: timeout)
+            }
+        } catch {
+            throw Self.failure(error)
+        }
+    }
+
+    /// The error to report. If the daemon ends, the request may have been executed, as if its server had ended: the
+    /// status is the same, and not that of a server that has answered with an error.
+    static func failure(_ error: any Error) -> any Error {
+        guard let error = error as? NotifyError, error.code == .outcomeUnknown else { return error }
+        return CommandFailure(.refusedForNow, error.message)
     }
 
     static func json(_ reply: NotificationClient.Reply) -> String {
