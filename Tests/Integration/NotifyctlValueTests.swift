@@ -40,6 +40,19 @@ extension IntegrationTests {
             #expect(try await notifyctl.run("get", "a.c", "--object", "").status == .status(1))
         }
 
+        @Test func `several values of one name are a table with their objects, and one is its payload`() async throws {
+            _ = try await notifyctl.run("post", "a.b", "1", "--retain", "--object", "db1")
+            #expect(try await notifyctl.run("get", "a.b").output == "1\n")
+            let wide = try await notifyctl.run("get", "a.b", "--wide").lines
+            #expect(wide.count == 2 && wide[1].hasPrefix("a.b   db1"))
+            _ = try await notifyctl.run("post", "a.b", "2", "--retain", "--object", "db2")
+            let table = try await notifyctl.run("get", "a.b").lines
+            #expect(table.count == 3 && table[0].hasPrefix("NAME  OBJECT"))
+            #expect(table.dropFirst().map { $0.prefix(9) } == ["a.b   db1", "a.b   db2"])
+            #expect(try await notifyctl.run("get", "a.b", "--object", "db2").output == "2\n")
+            #expect(try await notifyctl.run("get", "a.b", "--verbose").output == "a.b 1\na.b 2\n")
+        }
+
         @Test func `a change with a condition that is not met ends with status 1 and the sequence`() async throws {
             _ = try await notifyctl.run("post", "a.b", "1", "--retain", "--if-sequence", "0")
             let refused = try await notifyctl.run("post", "a.b", "2", "--retain", "--if-sequence", "0")
@@ -80,6 +93,33 @@ extension IntegrationTests {
             #expect(watch.standardOutput.current.text == "a.b 1\na.b 2\na.c 3\na.b cleared\n")
         }
 
+        @Test func `a watch reports on standard error that all values follow again`() async throws {
+            let copy = daemon.folder.file("copy")
+            _ = try await notifyctl.run("post", "a.b", "1", "--retain", "--object", "db1")
+            #expect(try await notifyctl.run("backup", copy).status == .status(0))
+            _ = try await notifyctl.run("post", "a.c", "2", "--retain")
+            let watch = try notifyctl.start(["subscribe", "--retained", "a.*", "--count", "4"])
+            let json = try notifyctl.start(["subscribe", "--retained", "a.*", "--count", "3", "--json"])
+            _ = try await watch.waitForLines(2)
+            _ = try await json.waitForLines(3)
+            #expect(try await daemon.stop() == .status(0))
+            let restore = try NotifydRun(
+                ["--database", daemon.database, "--restore", copy], managerPath: daemon.folder.file("restore"))
+            #expect(try await restore.process.waitForExit() == .status(0))
+            try await daemon.start()
+            _ = try await watch.waitForLines(3)
+            #expect(try await json.waitForExit() == .status(0))
+            _ = try await notifyctl.run("clear", "a.b", "--object", "db1")
+            #expect(try await watch.waitForExit() == .status(0))
+            #expect(watch.standardOutput.current.text == "a.b 1\na.c 2\na.b 1\na.b db1 cleared\n")
+            let errors = try await watch.standardError.wait("the errors") { $0.isAtEnd ? $0.text : nil }
+            expectText(errors, "all values follow again")
+            let marks = try await json.standardError.wait("the errors") { $0.isAtEnd ? $0.text : nil }
+            #expect(!marks.contains("all values follow again"))
+            let objects = try await json.standardOutput.wait("the end") { $0.isAtEnd ? $0.text : nil }
+            expectText(objects, #"{"reset":true}"#)
+        }
+
         @Test func `wrong uses are explained`() async throws {
             for (arguments, text) in [
                 (["post", "a", "", "--if-sequence", "1"], "--if-sequence needs --retain"),
@@ -87,6 +127,7 @@ extension IntegrationTests {
                 (["subscribe", "--retained", "a", "--durable", "b"], "--retained can't be used with"),
                 (["clear", "a.*", "--if-sequence", "1"], "one name without wildcards"),
                 (["get", "a", "--timeout", "1s"], "--timeout needs --wait"),
+                (["get", "a", "--wide", "--raw"], "--wide is for tables"),
             ] {
                 let result = try await notifyctl.run(arguments)
                 #expect(result.status == .status(64) && result.errors.contains(text), "\(arguments)")

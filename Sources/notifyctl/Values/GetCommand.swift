@@ -6,14 +6,16 @@ struct GetCommand: AsyncParsableCommand, PatternTaking {
         commandName: "get",
         abstract: "Print values: the last messages posted with --retain.",
         discussion: """
-            One name prints its value as its payload and a newline. Several names, or a pattern, print a table. Its last \
-            column shows the beginning of a payload; --verbose, --json and --format print whole payloads. \
-            \(OutputOptions.discussion)
+            One name prints its value as its payload and a newline, or a table if it has several values, with different \
+            objects. With --object, a name has at most one value: give it in scripts, also as --object ''. Several names, \
+            a pattern, or --wide print a table. The last column of a table shows the beginning of a payload; --verbose, \
+            --json and --format print whole payloads. \(OutputOptions.discussion)
 
             The exit status is 1 if there is no value. With --wait, the command waits for the first one.
 
             EXAMPLES
               notifyctl get jobs.backup
+              notifyctl get jobs.backup --object db1
               notifyctl get 'jobs.>' --json
               notifyctl get image.logo --raw >logo.png
               notifyctl get jobs.backup --wait --timeout 1m
@@ -43,18 +45,21 @@ struct GetCommand: AsyncParsableCommand, PatternTaking {
     func validate() throws {
         try UserNames.check(patterns)
         if timeout != nil, !wait { throw ValidationError("--timeout needs --wait") }
-        if table.wide, !isTable {
-            throw ValidationError("--wide needs a pattern or several names, and no other format")
-        }
+        if table.wide, !isPlain { throw ValidationError("--wide is for tables, and needs no other format") }
     }
 
-    private var isTable: Bool {
-        let isPlain = !output.json && !output.verbose && output.template == nil && !output.raw && !output.null
-        return isPlain && (patterns.count > 1 || UserNames.isPattern(patterns[0]))
+    /// Whether no option chooses a format.
+    private var isPlain: Bool {
+        !output.json && !output.verbose && output.template == nil && !output.raw && !output.null
+    }
+
+    /// Whether to print a table: if there may be several values, or are several values with different objects.
+    private func isTable(count: Int) -> Bool {
+        isPlain && (patterns.count > 1 || UserNames.isPattern(patterns[0]) || table.wide || count > 1)
     }
 
     func run() async throws {
-        let (patterns, object, wait, isTable) = (patterns, object, wait, isTable)
+        let (patterns, object, wait) = (patterns, object, wait)
         let (format, times, style) = (output.messageFormat, output.time.style, table.style)
         var configuration = connection.configuration()
         if wait { configuration.onConnectionChange = ConnectionReporter().handler }
@@ -70,7 +75,7 @@ struct GetCommand: AsyncParsableCommand, PatternTaking {
             guard !Task.isCancelled else { return }
             guard !values.isEmpty else { throw CommandFailure(.failure, "there is no value") }
             var output = StandardOutput()
-            if isTable {
+            if isTable(count: values.count) {
                 for line in Self.table(values, times).lines(in: style) { output.append("\(line)\n") }
             } else {
                 for value in values {
