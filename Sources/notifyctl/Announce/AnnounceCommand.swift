@@ -19,7 +19,8 @@ struct AnnounceCommand: AsyncParsableCommand, ProgramRunning, PatternTaking, Con
             connects again, and sets the value again, after the connection was lost.
 
             A value that another client announces is refused with status 75, unless --takeover is given and the client \
-            runs as the same user. An 'announce' that has lost its value reports it, and its command runs on.
+            runs as the same user, or this user has the right to manage everything, as root has. An 'announce' that has \
+            lost its value reports it, and its command runs on.
 
             The command has the standard streams of 'announce', and gets its SIGTERM, SIGINT and SIGHUP; Ctrl-C reaches \
             it directly. If 'announce' is killed, the command gets SIGTERM from the kernel, unless its file is set-user-ID, \
@@ -62,7 +63,7 @@ struct AnnounceCommand: AsyncParsableCommand, ProgramRunning, PatternTaking, Con
         transform: { try SpanArgument.span($0) })
     var grace: Duration = .zero
 
-    @Flag(help: "Take the value over from another client of the same user.")
+    @Flag(help: "Take the value over from a client of this user or, with the right to manage everything, of any.")
     var takeover = false
 
     var program: [String] = []

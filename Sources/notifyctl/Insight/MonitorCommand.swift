@@ -4,13 +4,16 @@ import NotifyClient
 struct MonitorCommand: AsyncParsableCommand, PatternTaking {
     static let configuration = CommandConfiguration(
         commandName: "monitor",
-        abstract: "Print each post with its receipt, or the reason why it was refused.",
+        abstract: "Print each post and request, with its receipt or the reason why it was refused.",
         discussion: """
             Prints one line for each post: its time, sequence, user and process, its name, object and headers, the \
             size of its payload, and its receipt: the durability, the number of connections it was sent to, and the \
             number of durable subscriptions it was stored for. A stored post is printed after its commit. For a \
             refused post, the line contains the reason and, with the right to manage everything, the rule that forbids \
             it.
+
+            Requests to servers are printed, too: the line of a request ends with 'request' in place of a receipt, and \
+            --json has "request":true. Replies are not printed.
 
             Prints accepted posts whose name this user may receive, and refused posts of this user or, with the right \
             to manage everything, of every user. The daemon records at most 5,000 posts per second for a monitor and \
