@@ -152,6 +152,36 @@ import UnixSignals
         }
     }
 
+    private func keepValues() async throws {
+        try await withNotificationClient { client in
+            // snippet
+            try await client.setValue("running", for: "jobs.backup")
+            print(try await client.value(of: "jobs.backup")?.text ?? "no value")
+            for try await event in try client.watch(["jobs.>"]) { print(event) }
+            // end
+            // snippet
+            let receipt = try await client.setValue("copying", for: "jobs.backup")
+            try await client.setValue("done", for: "jobs.backup", ifSequence: receipt.sequence)
+            try await client.clear("jobs.backup")
+            // end
+            // snippet
+            let presence = try await client.announce("services.backup", "running", will: .init("died"))
+            try await presence.withdraw()
+            // end
+        }
+    }
+
+    private func answer() async throws {
+        try await withNotificationClient { client in
+            // snippet
+            try await client.serve("text.*") { request in .init(request.text?.uppercased() ?? "") }
+            // end
+            // snippet
+            print(try await client.request("text.upper", "one book", timeout: .seconds(2)).text ?? "")
+            // end
+        }
+    }
+
     private func serve() async throws {
         // snippet
         struct Billing: Service {

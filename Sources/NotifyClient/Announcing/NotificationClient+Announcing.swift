@@ -27,7 +27,7 @@ extension NotificationClient {
     /// is connected.
     ///
     /// ```swift
-    /// let presence = try await client.announce("services.backup", "running", will: Will("died"))
+    /// let presence = try await client.announce("services.backup", "running", will: .init("died"))
     /// try await presence.update("almost done")
     /// try await presence.withdraw()
     /// ```

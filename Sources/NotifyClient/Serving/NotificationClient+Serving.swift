@@ -8,7 +8,7 @@ extension NotificationClient {
     ///
     /// ```swift
     /// try await client.serve("jobs.*", concurrency: 8) { request in
-    ///     Response("\(try await status(of: request.name))")
+    ///     .init("\(try await status(of: request.name))")
     /// }
     /// ```
     ///

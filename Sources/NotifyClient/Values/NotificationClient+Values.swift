@@ -114,9 +114,10 @@ extension NotificationClient {
     ///
     /// A watch shows committed and announced values, and never an older state after a newer one. If it is read slowly,
     /// it gets the latest state of each value, and skips those between. If the connection is lost, it continues with
-    /// what has changed since; if that is unknown, it begins anew with `reset`. One page of values at most is held in
-    /// memory, and the names of the reported announced values. Each iterator begins anew. The sequence ends in a
-    /// cancelled task, and when the service of the task is shut down gracefully.
+    /// what has changed since; if that is unknown, it begins anew with `reset`. What is held in memory is at most one page
+    /// of values, the names of the reported announced values and, until the present state was read, a sequence for each
+    /// value that has changed meanwhile. Each iterator begins anew. The sequence ends in a cancelled task, and when the
+    /// service of the task is shut down gracefully.
     ///
     /// - Parameters:
     ///   - patterns: The patterns of names to match, 1 to 64.

@@ -13,10 +13,10 @@ struct Page: Sendable, CustomStringConvertible {
 
     var description: String { path }
 
-    /// The README, and the articles about the programs.
+    /// The README, and the articles about the programs and the client library.
     static let all: [Page] = {
         do {
-            let catalogs = ["notifyd", "notifyctl"].map { "Sources/\($0)/\($0).docc" }
+            let catalogs = ["notifyd", "notifyctl", "NotifyClient"].map { "Sources/\($0)/\($0).docc" }
             let articles = try catalogs.flatMap { catalog in
                 try FileManager.default.contentsOfDirectory(atPath: Programs.repository + "/" + catalog).sorted()
                     .map { "\(catalog)/\($0)" }
