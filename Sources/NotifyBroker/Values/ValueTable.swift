@@ -9,7 +9,7 @@ struct ValueTable {
         /// The key of the name without the object; nil if there is no object.
         let nameKey: ValueKey?
         /// See `ValueChange.number`.
-        let number: UInt64
+        var number: UInt64
         var committed: ValueEntry?
         /// The position of the change in the batch in flight, and in the next one; nil if there is none.
         var inFlight: Int32?

@@ -37,7 +37,7 @@ struct Values {
     private(set) var isNextDependent = false
     /// The marks in the log, the oldest first. Some may have been replaced by later changes.
     private var marks: Deque<Mark> = []
-    /// The marks that the batch in flight deletes.
+    /// The marks that the batch in flight deletes or replaces.
     private var forgetting: [Mark] = []
     private(set) var lastNumber: UInt64
     /// The highest sequence of a committed change.
@@ -209,8 +209,9 @@ struct Values {
             guard marks.count > Self.maximumMarks || isOld else { break }
             marks.removeFirst()
             // A mark that a later change replaces needs no deletion.
-            guard isCommitted(mark), table[mark.slot].inFlight == nil else { continue }
+            guard isCommitted(mark) else { continue }
             forgetting.append(mark)
+            guard table[mark.slot].inFlight == nil else { continue }
             forgotten.numbers.append(table[mark.slot].number)
             forgotten.through = max(forgotten.through, mark.sequence)
         }
@@ -227,8 +228,11 @@ struct Values {
     ///
     /// - Parameter now: The time, in microseconds since 1970.
     mutating func persisted(now: UInt64) {
-        for mark in forgetting where isCommitted(mark) {
+        guard !inFlight.isEmpty || !forgetting.isEmpty else { return }
+        for mark in forgetting where isCommitted(mark) && table[mark.slot].inFlight == nil {
             table[mark.slot].committed = nil
+            // The number of a deleted mark is not used again.
+            if table[mark.slot].pending != nil { table[mark.slot].number = nextNumber() }
             removeIfUnused(mark.slot)
         }
         forgetting = []

@@ -90,7 +90,7 @@ import Testing
         #expect(current("b") == 2)
     }
 
-    @Test mutating func `a mark that is set again while its deletion is in flight keeps its number`() {
+    @Test mutating func `a mark that is set again while its deletion is in flight gets another number`() {
         _ = change("a", 1, isCleared: true)
         _ = beginBatch()
         values.persisted(now: 1)
@@ -101,7 +101,21 @@ import Testing
         values.persisted(now: aged)
         #expect(current("a") == 2)
         let changes = beginBatch()
-        #expect(changes == [ValueChange(sequence: 2, number: 1, isCleared: false)])
+        #expect(changes == [ValueChange(sequence: 2, number: 2, isCleared: false)], "the row of the mark is deleted")
+    }
+
+    @Test mutating func `an old mark is forgotten although a change that would have replaced it has failed`() {
+        _ = change("a", 1, isCleared: true)
+        _ = beginBatch()
+        values.persisted(now: 1)
+        let aged: UInt64 = 48 * 3_600 * 1_000_000
+        _ = change("a", 2)
+        let replaced = values.beginBatch(now: aged)
+        #expect(replaced.changes.map(\.number) == [1] && replaced.forgotten.numbers.isEmpty)
+        _ = values.failed()
+        #expect(current("a") == 1)
+        let forgotten = values.beginBatch(now: aged).forgotten
+        #expect(forgotten.numbers == [1])
     }
 
     @Test mutating func `of two values of one name in a damaged log, the first one counts`() {
